@@ -1,0 +1,55 @@
+# Two commands do all of their own set-up on a machine with Python 3.11+ and make:
+#   make ask     install the core and answer a question over examples/ (Q= and DOCS= change it)
+#   make test    everything: lint, types, docs, the core alone, all tests
+# Both use one virtual environment, .venv; the system's Python is never changed.
+
+PYTHON ?= python3
+Q      ?= How are glacier caves formed?
+DOCS   ?= examples/docs
+BIN    := .venv/bin
+PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
+
+.PHONY: ask test check core full format clean
+
+ask: .venv/core
+	@$(BIN)/rejoinder ask "$(Q)" $(DOCS)
+
+test: check core full
+
+check: .venv/full
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+	$(BIN)/python docs/make_help.py --check
+
+# The built wheel with the core's dependencies alone, as a user gets it.
+core: .venv/full
+	$(BIN)/python tests/check_wheel.py
+
+full: .venv/full
+	$(BIN)/python -m pytest --cov --cov-report=term
+
+format: .venv/full
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+	$(BIN)/python docs/make_help.py
+
+clean:
+	rm -rf .venv build dist .coverage .pytest_cache .mypy_cache .ruff_cache
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "rejoinder needs Python 3.11 or newer; name one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
+	@echo "making .venv (once) ..." >&2
+	@$(PYTHON) -m venv .venv
+
+.venv/core: .venv/bin/python pyproject.toml constraints.txt
+	@echo "installing rejoinder (once) ..." >&2
+	@$(PIP) --editable .
+	@touch $@
+
+.venv/full: .venv/bin/python pyproject.toml constraints.txt
+	@echo "installing rejoinder with everything that tests need (once) ..." >&2
+	@$(PIP) "pip>=25.1"
+	@$(PIP) --editable ".[all]" --group dev
+	@touch $@ .venv/core

@@ -1,0 +1,47 @@
+"""Writes docs/command-line.md from the commands themselves, so that it cannot rot.
+
+Usage: python docs/make_help.py [--check]
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from rejoinder.cli import main
+
+PAGE = Path(__file__).with_name("command-line.md")
+INTRODUCTION = """# The command line
+
+Results go to stdout, talk to stderr; `--json` is for machines.  The exit status is 0, 1 (an
+error of the user's, one line on stderr) or 2 (wrong usage).  This page is made from the
+commands by `python docs/make_help.py`.
+"""
+
+
+def make_page() -> str:
+    """Return the help of every command, in the order of the command list."""
+    sections = [
+        f"## {context.command_path}\n\n```text\n{context.get_help()}\n```\n"
+        for context in walk(main, click.Context(main, info_name="rejoinder"))
+    ]
+    return "\n".join([INTRODUCTION, *sections])
+
+
+def walk(command: click.Command, context: click.Context) -> Iterator[click.Context]:
+    """Yield the context of a command and of all commands below it."""
+    context.terminal_width = 88
+    yield context
+    if isinstance(command, click.Group):
+        for name in command.list_commands(context):
+            below = command.get_command(context, name)
+            assert below is not None
+            yield from walk(below, click.Context(below, parent=context, info_name=name))
+
+
+if __name__ == "__main__":
+    if "--check" not in sys.argv:
+        PAGE.write_text(make_page(), encoding="utf-8")
+    elif not PAGE.exists() or PAGE.read_text(encoding="utf-8") != make_page():
+        sys.exit(f"{PAGE.name} is out of date: run 'make format'")

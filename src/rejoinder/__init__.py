@@ -1,0 +1,40 @@
+"""Answers a question with the one sentence that answers it, on a plain CPU.
+
+>>> import rejoinder
+>>> ranking = rejoinder.rank(
+...     "who wrote it?", ["It rained.", "Ada wrote it."], scorer=rejoinder.load("bm25")
+... )
+>>> ranking.items[0].candidate.text
+'Ada wrote it.'
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rejoinder.errors import RejoinderError
+    from rejoinder.records import Answer, Candidate, Document, Example, Ranking
+    from rejoinder.runtime.catalogue import load
+    from rejoinder.runtime.ranking import rank
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Answer",
+    "Candidate",
+    "Document",
+    "Example",
+    "Ranking",
+    "RejoinderError",
+    "load",
+    "rank",
+]
+
+_HOMES = {"RejoinderError": "errors", "load": "runtime.catalogue", "rank": "runtime.ranking"}
+
+
+def __getattr__(name: str) -> Any:
+    # On first use, so that `rejoinder --help` does not pay for numpy.
+    if name not in __all__:
+        raise AttributeError(f"module 'rejoinder' has no attribute {name!r}")
+    return getattr(import_module(f"rejoinder.{_HOMES.get(name, 'records')}"), name)

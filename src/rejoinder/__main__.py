@@ -1,0 +1,6 @@
+"""Runs the command line: python -m rejoinder."""
+
+from rejoinder.cli import main
+
+if __name__ == "__main__":
+    main(prog_name="rejoinder")

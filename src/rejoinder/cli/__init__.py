@@ -1,0 +1,5 @@
+"""The command line: one module per command, loaded when it is called."""
+
+from rejoinder.cli.main import main
+
+__all__ = ["main"]

@@ -1,0 +1,64 @@
+"""`rejoinder`: finds the command, and turns our errors into one line and exit status 1."""
+
+import importlib
+import os
+import sys
+from typing import Any
+
+import click
+
+from rejoinder import __version__
+from rejoinder.cli.options import example
+from rejoinder.errors import RejoinderError
+
+COMMANDS = {
+    "ask": "Answer a question with a sentence of your documents.",
+    "rank": "Rank candidates for a question.",
+    "evaluate": "Measure a scorer on a data set.",
+    "compare": "Hold scorers against each other, with significance.",
+    "reproduce": "Print a paper's table, published and measured.",
+    "data": "List, check and get data sets.",
+    "models": "List the scorers that have a name.",
+}
+
+
+class Commands(click.Group):
+    """Imports a command's module only when it is called, so that --help stays fast."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
+        """Return the names in the order of the table above."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
+        """Return the command of a module in this package."""
+        if cmd_name not in COMMANDS:
+            return None
+        module = importlib.import_module(f"rejoinder.cli.{cmd_name}")
+        command: click.Command = getattr(module, cmd_name)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
+        """List the commands without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command; an error raised on purpose becomes one line on stderr."""
+        try:
+            return super().invoke(ctx)
+        except RejoinderError as error:
+            raise click.ClickException(str(error)) from error
+        except BrokenPipeError:
+            # The reader (`head`, say) has seen enough; Python must not complain at exit.
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+            return None
+
+
+@click.group(
+    cls=Commands,
+    context_settings={"help_option_names": ["-h", "--help"]},
+    epilog=example('rejoinder ask "how are glacier caves formed?" examples/docs'),
+)
+@click.version_option(__version__, prog_name="rejoinder")
+def main() -> None:
+    """Answer a question with the one sentence that answers it, on a plain CPU."""

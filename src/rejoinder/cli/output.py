@@ -1,0 +1,63 @@
+"""The one place that prints: results to stdout, talk to stderr."""
+
+import json
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+def print_json(value: Any) -> None:
+    """Print one JSON value on one line."""
+    click.echo(json.dumps(value, ensure_ascii=False))
+
+
+def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print columns, each as wide as its widest cell; numbers stand to the right."""
+    cells = [list(header), *(list(row) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    numeric = [
+        all(_is_number(cell) for cell in column) for column in zip(*cells[1:], strict=True)
+    ] or [False] * len(header)
+    for row in cells:
+        aligned = (
+            cell.rjust(width) if right else cell.ljust(width)
+            for cell, width, right in zip(row, widths, numeric, strict=True)
+        )
+        click.echo("  ".join(aligned).rstrip())
+
+
+def say(text: str) -> None:
+    """Tell the user something that is not the result."""
+    click.echo(text, err=True)
+
+
+def percent(value: float) -> str:
+    """Return a fraction of 1 the way papers print it: 64.21."""
+    return f"{100 * value:.2f}"
+
+
+def count(number: int, noun: str) -> str:
+    """Return the number with its noun: 1 sentence, 30 sentences."""
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def write_json_lines(path: Path, rows: Iterable[Any]) -> None:
+    """Write one JSON value per line, all of them or nothing.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    from rejoinder.data.whole_files import writing_whole
+    from rejoinder.errors import InputError
+
+    try:
+        with writing_whole(path) as file:
+            file.writelines(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def _is_number(cell: str) -> bool:
+    return not cell or cell[0] in "+-0123456789–"

@@ -1,0 +1,1 @@
+"""Data sets as examples: readers of published formats, our own format, and the catalogue."""

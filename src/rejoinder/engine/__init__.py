@@ -1,0 +1,1 @@
+"""Documents in, answers out."""

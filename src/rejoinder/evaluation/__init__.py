@@ -1,0 +1,1 @@
+"""A scorer and a data set in, numbers with their protocol out."""

@@ -1,0 +1,59 @@
+"""Is the difference between two scorers more than luck?  Paired over questions."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+RESAMPLES = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """The middle 95 % of what the mean would be, had other questions been drawn."""
+
+    low: float
+    high: float
+
+
+def randomisation_test(
+    one: Sequence[float], other: Sequence[float], *, seed: int = 0, resamples: int = RESAMPLES
+) -> float:
+    """Return the two-sided p-value of the paired randomisation test on the mean.
+
+    If the scorers were the same, each question's difference could as well have the
+    opposite sign.  The p-value is the share of random sign flips whose mean is at least
+    as far from 0 as the one seen, the one seen included (Smucker et al. 2007, "A
+    Comparison of Statistical Significance Tests for Information Retrieval Evaluation").
+    """
+    differences = _pair(one, other)
+    seen = abs(differences.sum())
+    signs = np.random.default_rng(seed).integers(0, 2, (resamples, len(differences))) * 2 - 1
+    # Sums of the same numbers in another sign order differ in the last bits.
+    as_far = np.abs(signs @ differences) >= seen - 1e-9
+    return float((as_far.sum() + 1) / (resamples + 1))
+
+
+def bootstrap_mean(
+    values: Sequence[float], *, seed: int = 0, resamples: int = RESAMPLES
+) -> Interval:
+    """Return the percentile bootstrap interval of the mean over questions."""
+    sample = np.asarray(values, dtype=np.float64)
+    rng = np.random.default_rng(seed)
+    drawn = rng.integers(0, len(sample), (resamples, len(sample)))
+    low, high = np.percentile(sample[drawn].mean(axis=1), [2.5, 97.5])
+    return Interval(float(low), float(high))
+
+
+def bootstrap_difference(
+    one: Sequence[float], other: Sequence[float], *, seed: int = 0, resamples: int = RESAMPLES
+) -> Interval:
+    """Return the interval of the mean difference `other - one`, paired by question."""
+    return bootstrap_mean(_pair(one, other).tolist(), seed=seed, resamples=resamples)
+
+
+def _pair(one: Sequence[float], other: Sequence[float]) -> NDArray[np.float64]:
+    if len(one) != len(other) or not one:
+        raise ValueError(f"cannot pair {len(one)} values with {len(other)}")
+    return np.asarray(other, dtype=np.float64) - np.asarray(one, dtype=np.float64)

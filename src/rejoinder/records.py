@@ -1,0 +1,102 @@
+"""The nouns of the package: what is asked, what may answer it, what comes back."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """A title and ordered sentences: where a candidate stands, and what stands around it."""
+
+    id: str
+    title: str = ""
+    sentences: tuple[str, ...] = field(default=(), repr=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A sentence that may answer the question.
+
+    `position` counts from 0 inside the document, or inside the list where there is no
+    document.  None says that order has no meaning here, and that nothing may be read
+    from where the candidate stands.
+    """
+
+    id: str
+    text: str
+    document: Document | None = None
+    position: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Example:
+    """One question with its judged candidates, in original order."""
+
+    id: str
+    question: str
+    candidates: tuple[Candidate, ...]
+    labels: tuple[bool, ...]
+    """True where the candidate at the same place answers the question."""
+
+    def __post_init__(self) -> None:
+        if len(self.candidates) != len(self.labels):
+            raise ValueError(
+                f"question {self.id!r} has {len(self.candidates)} candidates"
+                f" but {len(self.labels)} labels"
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class ScoredCandidate:
+    """A candidate with its score; a higher score means a better answer, rank 1 is best."""
+
+    candidate: Candidate
+    score: float
+    rank: int
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """What ranking returns: the candidates of one question, best first."""
+
+    question: str
+    scorer: str
+    items: tuple[ScoredCandidate, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where an answer stands: `text[start:end]` of the document, in code points, and its line."""
+
+    document: str
+    title: str
+    line: int
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A sentence that answers, and where it was found."""
+
+    sentence: str
+    source: Source
+    score: float
+    rank: int
+
+
+def to_candidates(
+    texts: Iterable[str | Candidate], *, in_order: bool = False
+) -> Sequence[Candidate]:
+    """Return candidates for plain strings; what is a candidate already stays as it is.
+
+    Args:
+        in_order: the strings are one text in its order (a page, a search engine's rank),
+            which order-reading scorers may use.  A bare list says nothing by its order.
+    """
+    return [
+        item
+        if isinstance(item, Candidate)
+        else Candidate(str(place), item, position=place if in_order else None)
+        for place, item in enumerate(texts)
+    ]

@@ -1,0 +1,1 @@
+"""Scorers, and ranking with them; nothing here needs torch."""

@@ -1,0 +1,85 @@
+"""BM25 over the candidate list, or with the statistics of a corpus.
+
+Robertson & Zaragoza 2009, "The Probabilistic Relevance Framework: BM25 and Beyond", with
+the inverse document frequency of Lucene, log(1 + (N - n + 0.5) / (n + 0.5)), which is
+never negative.  A "document" of the formula is one candidate here.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from math import log1p
+
+import numpy as np
+
+from rejoinder.records import Candidate
+from rejoinder.runtime.scorer import Scores
+from rejoinder.text.words import Cut, cut_words, list_normalised
+
+
+@dataclass(frozen=True, slots=True)
+class CorpusStatistics:
+    """How many texts there are, how long they are, and in how many each word occurs."""
+
+    texts: int
+    average_length: float
+    frequencies: Mapping[str, int]
+
+    @classmethod
+    def from_texts(cls, texts: Iterable[str], cut: Cut = cut_words) -> "CorpusStatistics":
+        """Count the words of a corpus, one text at a time."""
+        return cls.from_words(list_normalised(text, cut) for text in texts)
+
+    @classmethod
+    def from_words(cls, texts: Iterable[Sequence[str]]) -> "CorpusStatistics":
+        """Count the words of texts that are cut already."""
+        count = length = 0
+        frequencies: Counter[str] = Counter()
+        for words in texts:
+            count += 1
+            length += len(words)
+            frequencies.update(set(words))
+        return cls(count, length / count if count else 0.0, frequencies)
+
+    def weigh(self, word: str) -> float:
+        """Return the inverse document frequency of a word."""
+        having = self.frequencies.get(word, 0)
+        return log1p((self.texts - having + 0.5) / (having + 0.5))
+
+
+class Bm25:
+    """Sums the weights of shared words, damped by repetition and by length."""
+
+    name = "bm25"
+
+    def __init__(
+        self,
+        cut: Cut = cut_words,
+        *,
+        corpus: CorpusStatistics | None = None,
+        k1: float = 1.2,
+        b: float = 0.75,
+    ) -> None:
+        self._cut = cut
+        self._corpus = corpus
+        self._k1 = k1
+        self._b = b
+
+    def score(self, question: str, candidates: Sequence[Candidate]) -> Scores:
+        """Return the scores; 0 means that no word is shared."""
+        texts = [list_normalised(candidate.text, self._cut) for candidate in candidates]
+        corpus = self._corpus or CorpusStatistics.from_words(texts)
+        weights = {word: corpus.weigh(word) for word in list_normalised(question, self._cut)}
+        average = corpus.average_length or 1.0
+        scores = [self._score_one(weights, words, len(words) / average) for words in texts]
+        return np.array(scores, dtype=np.float64)
+
+    def _score_one(
+        self, weights: Mapping[str, float], words: Sequence[str], relative_length: float
+    ) -> float:
+        damping = self._k1 * (1 - self._b + self._b * relative_length)
+        counts = Counter(word for word in words if word in weights)
+        return sum(
+            weights[word] * count * (self._k1 + 1) / (count + damping)
+            for word, count in counts.items()
+        )

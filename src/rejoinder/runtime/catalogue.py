@@ -1,0 +1,59 @@
+"""The scorers that have a name."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from rejoinder.errors import UnknownNameError
+from rejoinder.runtime.bm25 import Bm25
+from rejoinder.runtime.lexical import (
+    Jaccard,
+    OriginalOrder,
+    Random,
+    WordOverlap,
+    WordOverlapThenOrder,
+)
+from rejoinder.runtime.scorer import Scorer
+from rejoinder.text.words import Cut, get_cut
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A named scorer: what it is, what it reads, and how it is made."""
+
+    what: str
+    make: Callable[[Cut, int], Scorer]
+    reads_order: bool = False
+    is_seeded: bool = False
+
+
+SCORERS: dict[str, Entry] = {
+    "original-order": Entry(
+        "the order of the document (RR)", lambda _, __: OriginalOrder(), reads_order=True
+    ),
+    "word-overlap": Entry(
+        "distinct words shared with the question (WO)", lambda cut, _: WordOverlap(cut)
+    ),
+    "word-overlap+order": Entry(
+        "word overlap, then the order of the document (WO+RR)",
+        lambda cut, _: WordOverlapThenOrder(cut),
+        reads_order=True,
+    ),
+    "jaccard": Entry("shared over all distinct words", lambda cut, _: Jaccard(cut)),
+    "bm25": Entry("BM25 over the candidate list", lambda cut, _: Bm25(cut)),
+    "random": Entry("a seeded random number", lambda _, seed: Random(seed), is_seeded=True),
+}
+
+
+def load(name: str, *, words: str = "unicode", seed: int = 0) -> Scorer:
+    """Return the scorer with this name.
+
+    Args:
+        words: how words are cut: unicode, whitespace or spacy.
+        seed: for scorers that draw random numbers.
+
+    Raises:
+        UnknownNameError: no scorer has this name.
+    """
+    if name not in SCORERS:
+        raise UnknownNameError("scorer", name, SCORERS)
+    return SCORERS[name].make(get_cut(words), seed)

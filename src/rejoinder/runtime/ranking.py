@@ -1,0 +1,22 @@
+"""Orders candidates by score: the one place where ties are broken."""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rejoinder.records import Candidate, Ranking, ScoredCandidate, to_candidates
+from rejoinder.runtime.scorer import Scorer
+
+
+def rank(question: str, candidates: Sequence[str | Candidate], *, scorer: Scorer) -> Ranking:
+    """Order candidates from best to worst; equal scores keep their input order."""
+    given = to_candidates(candidates)
+    if not given:
+        return Ranking(question, scorer.name, ())
+    scores = scorer.score(question, given)
+    order = np.argsort(-scores, kind="stable")
+    items = tuple(
+        ScoredCandidate(given[place], float(scores[place]), rank_)
+        for rank_, place in enumerate(order.tolist(), start=1)
+    )
+    return Ranking(question, scorer.name, items)

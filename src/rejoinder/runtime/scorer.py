@@ -1,0 +1,24 @@
+"""The one thing that a ranking model must be able to do."""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.records import Candidate
+
+Scores = NDArray[np.float64]
+
+
+class Scorer(Protocol):
+    """Scores the candidates of one question; higher is better, the scale is its own."""
+
+    @property
+    def name(self) -> str:
+        """The name shown in reports and traces."""
+        ...
+
+    def score(self, question: str, candidates: Sequence[Candidate]) -> Scores:
+        """Return one score per candidate, in the order given."""
+        ...

@@ -1,0 +1,64 @@
+"""Splits a text into sentences that know their place in it.
+
+sentencex decides where a sentence ends; blocks.py decides what it may look at.
+English is what we claim.  Other languages are split by the same rules: their
+punctuation is known, their abbreviations are not.
+"""
+
+import re
+from dataclasses import dataclass
+
+from sentencex import get_sentence_boundaries
+
+from rejoinder.text.blocks import Block, find_blocks
+
+
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence at `text[start:end]`, without white space at its ends."""
+
+    start: int
+    end: int
+    is_heading: bool = False
+
+    def cut_from(self, text: str) -> str:
+        """Return the sentence on one line: line breaks inside it become spaces."""
+        return " ".join(text[self.start : self.end].split())
+
+
+def split_sentences(text: str) -> list[Sentence]:
+    """Return the sentences of a text in order; they never overlap.
+
+    Between them stand only white space, list marks, heading marks and rules, so the
+    sentences and what lies between them give back the text.
+
+    >>> text = "Dr. Smith came. He left."
+    >>> [text[s.start : s.end] for s in split_sentences(text)]
+    ['Dr. Smith came.', 'He left.']
+    """
+    # sentencex takes only text that can be encoded; a lone surrogate cannot.
+    encodable = _SURROGATE.sub("\ufffd", text)
+    return [
+        sentence for block in find_blocks(encodable) for sentence in _split_block(encodable, block)
+    ]
+
+
+_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+def _split_block(text: str, block: Block) -> list[Sentence]:
+    pieces = [(block.start, block.end)] if block.is_heading else _split_prose(text, block)
+    trimmed = (_trim(text, start, end) for start, end in pieces)
+    return [Sentence(start, end, block.is_heading) for start, end in trimmed if start < end]
+
+
+def _split_prose(text: str, block: Block) -> list[tuple[int, int]]:
+    return [
+        (block.start + found["start_index"], block.start + found["end_index"])
+        for found in get_sentence_boundaries("en", text[block.start : block.end])
+    ]
+
+
+def _trim(text: str, start: int, end: int) -> tuple[int, int]:
+    piece = text[start:end]
+    return start + len(piece) - len(piece.lstrip()), start + len(piece.rstrip())

@@ -1,0 +1,120 @@
+"""Cuts text into words, each with its place in the text.
+
+Three ways to cut have names, because a count of shared words means nothing without
+one: `unicode` (ours: runs of letters, marks and digits; a Chinese or Japanese
+character is a word of its own), `whitespace`, and `spacy` (English, the extra
+`reproduce`; only there to repeat published figures).
+"""
+
+import re
+import unicodedata
+from collections.abc import Callable, Iterable
+from functools import cache, lru_cache
+from typing import Any, NamedTuple
+
+from rejoinder.errors import MissingExtraError, UnknownNameError
+
+
+class Word(NamedTuple):
+    """A word as it stands in the text: `text[start:end] == word.text`."""
+
+    text: str
+    start: int
+    end: int
+
+
+Cut = Callable[[str], list[Word]]
+
+
+def cut_words(text: str) -> list[Word]:
+    """Return the words of a text in order.
+
+    >>> [word.text for word in cut_words("Dr. Smith's 3 cats")]
+    ['Dr', 'Smith', 's', '3', 'cats']
+    """
+    pattern = _ASCII_WORD if text.isascii() else _unicode_word()
+    return _to_words(pattern.finditer(text))
+
+
+def cut_at_whitespace(text: str) -> list[Word]:
+    """Return what stands between white space, punctuation included."""
+    return _to_words(_NOT_SPACE.finditer(text))
+
+
+def cut_like_spacy(text: str) -> list[Word]:
+    """Return the tokens of spaCy's English tokenizer.
+
+    Raises:
+        MissingExtraError: spaCy is not installed.
+    """
+    return [
+        Word(token.text, token.idx, token.idx + len(token.text))
+        for token in _spacy_tokenizer()(text)
+        if not token.is_space
+    ]
+
+
+CUTS: dict[str, Cut] = {
+    "unicode": cut_words,
+    "whitespace": cut_at_whitespace,
+    "spacy": cut_like_spacy,
+}
+
+
+def get_cut(name: str) -> Cut:
+    """Return the function that cuts words the named way."""
+    if name not in CUTS:
+        raise UnknownNameError("way to cut words", name, CUTS)
+    return CUTS[name]
+
+
+def normalise(word: str) -> str:
+    """Return the form in which words are compared: compatible characters, no case.
+
+    >>> normalise("Straße") == normalise("STRASSE")
+    True
+    """
+    if word.isascii():
+        return word.lower()
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", word).casefold())
+
+
+@lru_cache(maxsize=65_536)
+def list_normalised(text: str, cut: Cut) -> tuple[str, ...]:
+    """Return the words of a text in their compared form.
+
+    Cached, because candidate lists repeat sentences across questions and scorers.
+    """
+    return tuple(normalise(word.text) for word in cut(text))
+
+
+_NOT_SPACE = re.compile(r"\S+")
+_ASCII_WORD = re.compile(r"[a-zA-Z0-9]+")
+# Han, kana and their extensions: scripts that put no space between words.
+_IDEOGRAPH = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
+
+
+@cache
+def _unicode_word() -> re.Pattern[str]:
+    # Python's \w leaves out combining marks, which would cut Hindi or Arabic words to
+    # pieces; `re` has no class for them, so it is listed once, on first need.
+    marks = "".join(
+        re.escape(character)
+        for character in map(chr, range(0x300, 0x1F000))
+        if unicodedata.category(character).startswith("M")
+    )
+    letter = rf"(?:(?![{_IDEOGRAPH}])[^\W_])"
+    return re.compile(rf"[{_IDEOGRAPH}]|{letter}(?:{letter}|[{marks}])*")
+
+
+def _to_words(matches: Iterable[re.Match[str]]) -> list[Word]:
+    return [Word(match.group(), match.start(), match.end()) for match in matches]
+
+
+@cache
+def _spacy_tokenizer() -> Any:
+    try:
+        import spacy
+    except ImportError as error:
+        raise MissingExtraError("cutting words like spaCy", extra="reproduce") from error
+    return spacy.blank("en").tokenizer

@@ -1,0 +1,102 @@
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rejoinder.cli import main
+
+
+def run(*arguments: str | Path, given: str | bytes | None = None) -> Result:
+    return CliRunner().invoke(main, ["rank", *map(str, arguments)], input=given)
+
+
+def texts(result: Result) -> list[str]:
+    return [item["text"] for item in json.loads(result.stdout)["candidates"]]
+
+
+def test_ranks_the_lines_of_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "lines.txt"
+    path.write_text("a dog\n\na red cat\n", encoding="utf-8")
+
+    result = run("red cat", path)
+
+    lines = [line.split(maxsplit=2) for line in result.stdout.splitlines()]
+    assert lines[0] == ["rank", "score", "candidate"]
+    assert [(line[0], line[2]) for line in lines[1:]] == [("1", "a red cat"), ("2", "a dog")]
+
+
+def test_reads_stdin_without_a_file() -> None:
+    found = json.loads(run("red cat", "--json", given="a dog\na red cat\n").stdout)
+
+    assert found["question"] == "red cat"
+    assert found["scorer"] == "bm25"
+    assert [item["id"] for item in found["candidates"]] == ["1", "0"]
+    assert found["candidates"][1] == {"rank": 2, "score": 0.0, "id": "0", "text": "a dog"}
+
+
+def test_reads_json_lines_with_ids_and_order() -> None:
+    lines = [
+        {"id": "x", "text": "one", "document": "d", "title": "D", "position": 1},
+        {"id": 7, "text": "two", "document": "d", "position": 0},
+        {"text": "three"},
+    ]
+    given = "".join(json.dumps(line) + "\n" for line in lines)
+
+    found = json.loads(run("q", "--scorer", "original-order", "--json", given=given).stdout)
+
+    assert [(item["id"], item["score"]) for item in found["candidates"]] == [
+        ("7", 1.0),
+        ("2", 1.0),
+        ("x", 0.5),
+    ]
+
+
+def test_order_counts_only_when_it_is_said() -> None:
+    arguments = ("q", "--scorer", "original-order", "--json")
+    given = "one\ntwo\n"
+
+    def scores(*more: str) -> list[float]:
+        found = json.loads(run(*arguments, *more, given=given).stdout)
+        return [item["score"] for item in found["candidates"]]
+
+    assert scores() == [1.0, 1.0]
+    assert scores("--in-order") == [1.0, 0.5]
+
+
+def test_a_corpus_changes_what_bm25_finds_rare(tmp_path: Path) -> None:
+    corpus = tmp_path / "corpus.txt"
+    corpus.write_text("a cat\na cat here\ncat\nno dog\n", encoding="utf-8")
+    given = "the cat\nthe dog\n"
+
+    assert texts(run("cat dog", "--json", given=given)) == ["the cat", "the dog"]
+    assert texts(run("cat dog", "--json", "--corpus", corpus, given=given)) == [
+        "the dog",
+        "the cat",
+    ]
+
+
+def test_top_limits() -> None:
+    assert texts(run("a", "--top", "1", "--json", given="b\na\n")) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "given", "message"),
+    [
+        (["--scorer", "jacard"], "x\n", "unknown scorer 'jacard'; did you mean 'jaccard'?"),
+        (["--corpus", "x", "--scorer", "jaccard"], "x\n", "leave out --corpus"),
+        ([], "", "<stdin>: the file is empty"),
+        ([], b"ok\n\xff\n", "<stdin>:2: not UTF-8: byte 0xff at column 1"),
+        ([], '{"text": "a"}\n{"text": 3}\n', "<stdin>:2: field 'text' must be a string, found 3"),
+        ([], '{"text": "a"}\n{"tex', "<stdin>:2: not JSON"),
+        ([], '{"text": "a"}\nplain\n', "<stdin>:2: not JSON"),
+        (["nowhere.txt"], None, "nowhere.txt: No such file or directory"),
+        (["."], None, ".: Is a directory"),
+    ],
+)
+def test_a_mistake_is_one_line(arguments: list[str], given: str | bytes, message: str) -> None:
+    result = run("q", *arguments, given=given)
+
+    assert result.exit_code == 1
+    assert message in result.stderr
+    assert result.stderr.count("\n") == 1

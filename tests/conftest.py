@@ -1,0 +1,21 @@
+"""Shared by all tests: where published data is, and how long a property may take."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+# No deadline for properties: machines are shared and noisy.
+settings.register_profile("rejoinder", deadline=None, max_examples=100)
+settings.load_profile("rejoinder")
+
+
+@pytest.fixture(scope="session")
+def data_folder() -> Path:
+    """Return the folder of published data sets, or skip the test and say why."""
+    named = os.environ.get("REJOINDER_DATA")
+    folder = Path(named) if named else Path(__file__).parents[2] / "shared" / "data"
+    if not folder.is_dir():
+        pytest.skip(f"needs published data sets: {folder} is not there, set $REJOINDER_DATA")
+    return folder

@@ -1,0 +1,50 @@
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from rejoinder.errors import UnknownNameError
+from rejoinder.records import Candidate, to_candidates
+from rejoinder.runtime.catalogue import load
+from rejoinder.runtime.ranking import rank
+from rejoinder.runtime.scorer import Scores
+
+
+class Length:
+    name = "length"
+
+    def score(self, question: str, candidates: Sequence[Candidate]) -> Scores:
+        return np.array([len(candidate.text) for candidate in candidates], dtype=np.float64)
+
+
+def test_best_comes_first_with_rank_one() -> None:
+    ranking = rank("q", ["aa", "a", "aaa"], scorer=Length())
+
+    assert [(item.candidate.text, item.score, item.rank) for item in ranking.items] == [
+        ("aaa", 3.0, 1),
+        ("aa", 2.0, 2),
+        ("a", 1.0, 3),
+    ]
+    assert (ranking.question, ranking.scorer) == ("q", "length")
+
+
+def test_equal_scores_keep_input_order() -> None:
+    candidates = [Candidate(str(place), "same") for place in range(50)]
+
+    ranking = rank("q", candidates, scorer=Length())
+
+    assert [item.candidate for item in ranking.items] == candidates
+
+
+def test_ranking_nothing_is_empty() -> None:
+    assert rank("q", [], scorer=Length()).items == ()
+
+
+def test_strings_get_their_place_as_id_and_no_order() -> None:
+    assert to_candidates(["a", "b"]) == [Candidate("0", "a"), Candidate("1", "b")]
+    assert to_candidates(["a"], in_order=True) == [Candidate("0", "a", position=0)]
+
+
+def test_an_unknown_scorer_suggests_the_nearest() -> None:
+    with pytest.raises(UnknownNameError, match=r"unknown scorer 'bm52'; did you mean 'bm25'\?"):
+        load("bm52")

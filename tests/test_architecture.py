@@ -1,0 +1,104 @@
+"""Keeps the packages in the order that the design gives them."""
+
+import ast
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import rejoinder
+
+ROOT = Path(rejoinder.__file__).parent
+MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
+
+# Each layer may import what stands in the rows above its own; packages of one row only
+# where it is said.
+LAYERS = [
+    {"errors"},
+    {"records"},
+    {"text"},
+    {"data", "bundle"},
+    {"metrics", "runtime"},
+    {"index"},
+    {"cascade"},
+    {"evaluation", "engine"},
+    {"train"},
+    {"server", "cli", "adapters", "scale"},
+    {"__main__"},
+]
+LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+
+
+def imported_packages(path: Path) -> set[str]:
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            assert node.level == 0, f"{path}: relative import"
+            names.add(node.module or "")
+            if node.module == "rejoinder":
+                names.update(f"rejoinder.{alias.name}" for alias in node.names)
+        elif isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+    packages = {name.split(".")[1] for name in names if name.startswith("rejoinder.")}
+    return packages & LEVEL.keys()
+
+
+def layer_of(module: Path) -> str:
+    return module.parts[0].removesuffix(".py")
+
+
+@pytest.mark.parametrize(
+    "module", [module for module in MODULES if layer_of(module) != "__init__"], ids=str
+)
+def test_imports_point_down(module: Path) -> None:
+    own = layer_of(module)
+    assert own in LEVEL, f"{own} has no place in the design"
+
+    above = {
+        name
+        for name in imported_packages(ROOT / module)
+        if name != own and LEVEL[name] >= LEVEL[own]
+    }
+
+    assert not above
+
+
+@pytest.mark.parametrize("module", MODULES, ids=str)
+def test_only_training_knows_torch(module: Path) -> None:
+    if layer_of(module) == "train":
+        return
+    tree = ast.parse((ROOT / module).read_text(encoding="utf-8"))
+    names = [
+        name
+        for node in ast.walk(tree)
+        for name in (
+            [node.module or ""]
+            if isinstance(node, ast.ImportFrom)
+            else [alias.name for alias in node.names]
+            if isinstance(node, ast.Import)
+            else []
+        )
+    ]
+    assert not any(name.split(".")[0] in {"torch", "transformers"} for name in names)
+
+
+@pytest.mark.parametrize("heavy", ["torch", "ir_measures", "spacy", "scipy", "rich", "sentencex"])
+def test_importing_rejoinder_imports_nothing_heavy(heavy: str) -> None:
+    code = f"import sys, rejoinder; sys.exit({heavy!r} in sys.modules)"
+
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_help_does_not_pay_for_numpy() -> None:
+    code = (
+        "import sys\n"
+        "from rejoinder.cli import main\n"
+        "main(['--help'], standalone_mode=False)\n"
+        "sys.exit('numpy' in sys.modules)"
+    )
+
+    assert (
+        subprocess.run([sys.executable, "-c", code], check=False, capture_output=True).returncode
+        == 0
+    )

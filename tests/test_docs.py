@@ -1,0 +1,72 @@
+"""What the docs say is so: their commands run, their links lead somewhere, examples work."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
+EXAMPLES = sorted(ROOT.glob("examples/*.py"))
+
+
+def run(*command: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *command], check=False, capture_output=True, text=True, cwd=ROOT
+    )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", page.read_text(encoding="utf-8"))
+
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
+def test_examples_run(example: Path) -> None:
+    result = run(str(example))
+
+    assert result.returncode == 0, result.stderr
+    assert result.stdout
+
+
+@pytest.mark.parametrize("page", ["README.md", "docs/quickstart.md"])
+def test_answers_are_printed_as_the_page_shows_them(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    shown = re.findall(r'\$ rejoinder (ask) "(.*)" (\S+)\n((?:[^$`].*\n)+)', text)
+
+    assert shown
+    for command, question, folder, expected in shown:
+        assert run("-m", "rejoinder", command, question, folder).stdout == expected
+
+
+def test_readme_shows_what_make_ask_prints() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    question = re.search(r"^Q +\?= (.*)$", makefile, re.MULTILINE)
+    folder = re.search(r"^DOCS +\?= (.*)$", makefile, re.MULTILINE)
+    assert question
+    assert folder
+
+    printed = run("-m", "rejoinder", "ask", question[1], folder[1]).stdout
+
+    assert f"$ make ask\n{printed}```" in text
+
+
+def test_every_python_block_of_the_readme_runs() -> None:
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+
+    assert blocks
+    for block in blocks:
+        result = run("-c", block)
+        assert result.returncode == 0, result.stderr
+
+
+def test_every_command_is_on_the_help_page() -> None:
+    result = run("docs/make_help.py", "--check")
+
+    assert result.returncode == 0, result.stderr

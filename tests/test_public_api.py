@@ -1,0 +1,15 @@
+import pytest
+
+import rejoinder
+
+PUBLIC = ["Answer", "Candidate", "Document", "Example", "Ranking", "RejoinderError", "load", "rank"]
+
+
+def test_the_public_names_are_these() -> None:
+    assert rejoinder.__all__ == PUBLIC
+    assert all(getattr(rejoinder, name).__name__ == name for name in PUBLIC)
+
+
+def test_other_names_are_missing_as_in_any_module() -> None:
+    with pytest.raises(AttributeError, match="module 'rejoinder' has no attribute 'rnak'"):
+        rejoinder.rnak  # noqa: B018
