@@ -186,6 +186,15 @@ def test_asnq_plus_adds_sentences_of_other_questions(tmp_path: Path, write: Writ
     assert first.labels == (True, False)
 
 
+def test_qed_is_read_from_all_its_files(tmp_path: Path, write: Write) -> None:
+    row = '"title_text": "T", "question_text": "Who?", "paragraph_text": "She."'
+    for part in range(6):
+        line = f'{{"example_id": {part}, {row}, "sentence_starts": [0], "answer_spans": []}}\n'
+        write(f"qed-nq/nq-train-0{part}-qed.jsonlines", line)
+
+    assert [example.id for example in open_dataset("qed", folder=tmp_path)] == list("012345")
+
+
 def test_insuranceqa_is_read_from_the_folder_of_its_files(tmp_path: Path, write: Write) -> None:
     write("insuranceqa/V1/vocabulary", "idx_1\tyes\n")
     write("insuranceqa/V1/answers.label.token_idx", "1\tidx_1\n")

@@ -1,7 +1,9 @@
 import hashlib
 import socket
+import struct
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -38,7 +40,7 @@ class Handler(BaseHTTPRequestHandler):
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
     monkeypatch.setenv("no_proxy", "*")
     with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as running:
-        thread = threading.Thread(target=running.serve_forever)
+        thread = threading.Thread(target=running.serve_forever, args=(0.01,))
         thread.start()
         yield f"http://127.0.0.1:{running.server_port}"
         running.shutdown()
@@ -117,14 +119,17 @@ def test_a_wrong_checksum_leaves_nothing_behind(server: str, tmp_path: Path) -> 
     assert not list(tmp_path.iterdir())
 
 
-def test_a_longer_file_is_refused(server: str, tmp_path: Path) -> None:
+def test_a_longer_file_is_refused_before_it_is_read_to_its_end(server: str, tmp_path: Path) -> None:
     remote = RemoteFile(f"{server}/one.tsv", "one.tsv", 10, hashlib.sha256(BODY[:10]).hexdigest())
     source = Source(("one.tsv",), read_pairs)
     dataset = Dataset("toy", "A toy", "none", "-", {"test": (source,)}, (remote,))
 
-    with pytest.raises(DownloadError, match="its sha256 is not"):
-        download(dataset, tmp_path, on_progress=ignore)
+    seen: list[int] = []
 
+    with pytest.raises(DownloadError, match="its sha256 is not"):
+        download(dataset, tmp_path, on_progress=lambda done, total: seen.append(done))
+
+    assert seen == [CHUNK_BYTES]
     assert not list(tmp_path.iterdir())
 
 
@@ -172,28 +177,51 @@ def test_without_a_network_the_message_is_one_line(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_server_that_talks_nonsense_is_said_in_one_line(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("no_proxy", "*")
-    with socket.create_server(("127.0.0.1", 0)) as listening:
-        url = f"http://127.0.0.1:{listening.getsockname()[1]}/one.tsv"
+@contextmanager
+def listening(answer: Callable[[socket.socket], None]) -> Iterator[str]:
+    """Give the address of a server that answers one request in its own way."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
 
-        def talk() -> None:
-            connection, _ = listening.accept()
+        def serve() -> None:
+            connection, _ = server.accept()
             with connection:
                 connection.recv(4096)
-                connection.sendall(b"\x00\x01 what?\r\n\r\n")
+                answer(connection)
 
-        thread = threading.Thread(target=talk)
+        thread = threading.Thread(target=serve)
         thread.start()
-        with pytest.raises(DownloadError) as raised:
-            download(make_dataset(url), tmp_path / "data", on_progress=ignore)
+        yield f"http://127.0.0.1:{server.getsockname()[1]}/one.tsv"
         thread.join()
 
-    assert str(raised.value) == (
-        f"cannot fetch {url}: the server's answer is torn or no HTTP (BadStatusLine)"
-    )
+
+def talk_nonsense(connection: socket.socket) -> None:
+    connection.sendall(b"\x00\x01 what?\r\n\r\n")
+
+
+def hang_up(connection: socket.socket) -> None:
+    # Closing with a linger time of 0 resets the connection.
+    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+
+
+@pytest.mark.parametrize(
+    ("answer", "message"),
+    [
+        (talk_nonsense, "the server's answer is torn or no HTTP (BadStatusLine)"),
+        (hang_up, "Connection reset by peer"),
+    ],
+)
+def test_a_broken_server_is_said_in_one_line(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    answer: Callable[[socket.socket], None],
+    message: str,
+) -> None:
+    monkeypatch.setenv("no_proxy", "*")
+
+    with listening(answer) as url, pytest.raises(DownloadError) as raised:
+        download(make_dataset(url), tmp_path / "data", on_progress=ignore)
+
+    assert str(raised.value) == f"cannot fetch {url}: {message}"
     assert not list(tmp_path.iterdir())
 
 

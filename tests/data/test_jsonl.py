@@ -58,6 +58,15 @@ def test_what_is_written_is_read_back_equal(tmp_path: Path, name: str) -> None:
     assert list(read_examples(tmp_path / name)) == [EXAMPLE, other]
 
 
+def test_half_a_surrogate_pair_is_escaped(tmp_path: Path) -> None:
+    example = Example("\ud800", "«Who?»", (), ())
+
+    write_examples(tmp_path / "own.jsonl", [example])
+
+    assert b'"\\ud800"' in (tmp_path / "own.jsonl").read_bytes()
+    assert list(read_examples(tmp_path / "own.jsonl")) == [example]
+
+
 TEXTS = st.text(st.characters(), max_size=8)  # lone surrogates too
 
 

@@ -47,12 +47,13 @@ def test_several_files_are_read_in_turn(write_rows: WriteRows) -> None:
 
 
 def test_the_end_of_a_span_is_not_part_of_it(write_rows: WriteRows) -> None:
-    spans = [[[8, 19]], [[8, 20]], [[0, 8]], [[0, 9]], []]
+    spans = [[[8, 19]], [[8, 20]], [[19, 23]], [[0, 8]], [[0, 9]], []]
     path = write_rows("qed.jsonlines", [make_row(answer_spans=item) for item in spans])
 
     assert read_labels(path) == [
         (True, False),
         (True, True),
+        (False, True),
         (False, False),
         (True, False),
         (False, False),

@@ -59,10 +59,14 @@ def test_all_spans_count_where_asked() -> None:
     assert first.labels == (False, True, True)
 
 
-def test_a_span_that_ends_where_a_sentence_begins_does_not_touch_it(
-    write_value: WriteValue,
+@pytest.mark.parametrize(
+    ("start", "text", "labels"),
+    [(0, "One. ", (True, False)), (4, " Two", (False, True)), (3, ". T", (True, True))],
+)
+def test_a_span_that_ends_at_a_sentence_or_begins_at_its_end_does_not_touch_it(
+    write_value: WriteValue, start: int, text: str, labels: tuple[bool, ...]
 ) -> None:
-    answers = [{"text": "One. ", "answer_start": 0}]
+    answers = [{"text": text, "answer_start": start}]
     paragraph = {
         "context": "One. Two.",
         "qas": [{"id": "q", "question": "Which?", "answers": answers}],
@@ -72,7 +76,7 @@ def test_a_span_that_ends_where_a_sentence_begins_does_not_touch_it(
     (example,) = read_squad(path)
 
     assert [item.text for item in example.candidates] == ["One.", "Two."]
-    assert example.labels == (True, False)
+    assert example.labels == labels
 
 
 def test_unanswerable_questions_are_kept_without_an_answer(write_value: WriteValue) -> None:

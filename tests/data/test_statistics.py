@@ -7,7 +7,9 @@ EXAMPLES = [
     to_unordered_example("1", "who sleeps", [Judged("bees sleep", True), Judged("no", False)]),
     to_unordered_example("2", "when", [Judged("a b c", False)]),
     to_unordered_example("3", "why oh why", []),
-    to_unordered_example("4", "how so", [Judged("x y", True), Judged("z", True)]),
+    to_unordered_example(
+        "4", "how so", [Judged("x y", True), Judged("z w", True), Judged("v", False)]
+    ),
 ]
 
 
@@ -16,11 +18,11 @@ def test_totals_are_counted_over_all_questions() -> None:
 
     assert found == Statistics(
         questions=4,
-        candidates=5,
+        candidates=6,
         answered=2,
         answers=3,
         question_words=2 + 1 + 3 + 2,
-        candidate_words=2 + 1 + 3 + 2 + 1,
+        candidate_words=(2 + 1) + 3 + (2 + 2 + 1),
     )
 
 
@@ -30,12 +32,12 @@ def test_averages_follow_from_the_totals() -> None:
     assert found.to_dict() == pytest.approx(
         {
             "questions": 4,
-            "candidates": 5,
+            "candidates": 6,
             "answered_share": 2 / 4,
-            "candidates_per_question": 5 / 4,
+            "candidates_per_question": 6 / 4,
             "answers_per_question": 3 / 4,
             "words_per_question": 8 / 4,
-            "words_per_candidate": 9 / 5,
+            "words_per_candidate": 11 / 6,
         }
     )
     assert tuple(found.to_dict()) == FIGURES

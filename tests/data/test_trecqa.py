@@ -98,6 +98,10 @@ WORDS = "<question>\nWho\t?\nWP\t.\n</question>\n"
     ("text", "message"),
     [
         ("<html>\n", r"t\.xml:1: expected <QApairs id='…'>, found '<html>'$"),
+        (
+            "<QApairs id='1'>x\n",
+            r"t\.xml:1: expected <QApairs id='…'>, found \"<QApairs id='1'>x\"$",
+        ),
         ("<QApairs id='1'>\n</QApairs>\n", r"t\.xml:2: expected <question>, found '</QApairs>'$"),
         (f"<QApairs id='1'>\n{WORDS}", r"t\.xml:1: <QApairs id='1'> is never closed$"),
         (

@@ -16,6 +16,7 @@ COMMANDS = {
     "rank": "Rank candidates for a question.",
     "evaluate": "Measure a scorer on a data set.",
     "compare": "Hold scorers against each other, with significance.",
+    "train": "Train a model and write it as a bundle.",
     "reproduce": "Print a paper's table, published and measured.",
     "data": "List, check and get data sets.",
     "models": "List the scorers that have a name.",

@@ -1,7 +1,8 @@
 """The one place that prints: results to stdout, talk to stderr."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,29 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 def say(text: str) -> None:
     """Tell the user something that is not the result."""
     click.echo(text, err=True)
+
+
+@contextmanager
+def show_progress(title: str) -> Iterator[Callable[[int, int, str], None]]:
+    """Give a function that shows how far a long work is; on a terminal only."""
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (
+        "{task.description}",
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        "{task.fields[note]}",
+    )
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as progress:
+        task = progress.add_task(title, total=None, note="")
+        yield lambda done, total, note: progress.update(
+            task, completed=done, total=total, note=note
+        )
 
 
 def percent(value: float) -> str:

@@ -1,0 +1,1 @@
+"""The model folder that training writes and the runtime reads; torch-free."""

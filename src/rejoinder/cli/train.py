@@ -1,0 +1,194 @@
+"""`rejoinder train`: train a model, or make the vectors that models stand on."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rejoinder.cli import options
+from rejoinder.cli.output import count, percent, print_json, say, show_progress
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rejoinder.records import Example
+    from rejoinder.runtime.static_vectors import StaticVectors
+    from rejoinder.train.fit import Plan
+
+MODELS = {
+    "rel-cnn": "Rel-CNN (Severyn & Moschitti 2015): convolution, bilinear similarity.",
+    "cosinet": "Cosinet (Bonadiman & Moschitti 2020): convolution over word relatedness.",
+    "compare-aggregate": "Compare-Aggregate (Wang & Jiang 2017): attention, comparison, CNN.",
+    "compare-aggregate-bilstm": "Compare-Aggregate with a BiLSTM (Matsubara et al. 2020).",
+}
+
+
+@click.group(
+    epilog=options.example(
+        "rejoinder train cosinet wikiqa --head birnn --loss listwise --to my-model --data data"
+    )
+)
+def train() -> None:
+    """Train a model and write it as a bundle."""
+
+
+@train.command(
+    "static-vectors", epilog=options.example("rejoinder train static-vectors --to my-vectors")
+)
+@click.option("--to", "folder", type=click.Path(path_type=Path), required=True, help="The bundle.")
+@click.option(
+    "--encoder",
+    default="all-MiniLM-L6-v2",
+    show_default=True,
+    help="A folder or a hub's name of a BERT-like encoder.",
+)
+@click.option(
+    "--width", type=click.IntRange(min=1), default=256, show_default=True, help="Of a vector."
+)
+def static_vectors(folder: Path, encoder: str, width: int) -> None:
+    """Distil word vectors from an encoder; needs no text and nothing random."""
+    from rejoinder.train.static_vectors import write_vectors
+
+    say(f"distilling {encoder}; this takes a minute or two")
+    vectors = write_vectors(folder, encoder, width=width)
+    say(f"wrote {count(len(vectors.vocabulary), 'vector')} of width {vectors.width} to {folder}")
+
+
+def _add_options(command: Any) -> Any:
+    """Add what all rankers share; the defaults are the Cosinet paper's recipe."""
+    for add in reversed(
+        [
+            click.argument("datasets", nargs=-1, required=True, metavar="DATASET..."),
+            click.option(
+                "--to", type=click.Path(path_type=Path), required=True, help="The bundle."
+            ),
+            click.option("--head", default="birnn", show_default=True, help=_HEAD),
+            click.option("--loss", default="listwise", show_default=True, help=_LOSS),
+            click.option("--epochs", type=click.IntRange(min=1), default=3, show_default=True),
+            click.option(
+                "--questions-per-step", type=click.IntRange(min=1), default=4, show_default=True
+            ),
+            click.option(
+                "--learning-rate", type=float, help="[default: 2e-3 pointwise, else 2e-4]"
+            ),
+            click.option("--dropout", type=click.FloatRange(0, 0.99), default=0.0),
+            click.option("--weight-decay", type=click.FloatRange(min=0), default=0.0),
+            click.option("--dev", help="A data set to measure on after training: NAME[:SPLIT]."),
+            click.option("--keep-best", is_flag=True, help="Keep the epoch that is best on --dev."),
+            click.option("--vectors", type=click.Path(path_type=Path), help=_VECTORS),
+            click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
+            click.option("--threads", type=click.IntRange(min=1), help="[default: all cores]"),
+            options.data_folder,
+            options.as_json,
+        ]
+    ):
+        command = add(command)
+    return command
+
+
+_HEAD = "Over the list: none, rnn, birnn, lstm or bilstm."
+_LOSS = "pointwise, pairwise or listwise."
+_VECTORS = "A bundle of vectors, or a GloVe, fastText, word2vec or Numberbatch file."
+
+
+def _make_command(model: str, what: str) -> click.Command:
+    call = f"rejoinder train {model} wikiqa --to my-model --data data"
+
+    @train.command(model, help=f"{what}\n\n{_DATA}", epilog=options.example(call))
+    @_add_options
+    def run(**given: Any) -> None:
+        _train_ranker(model, given)
+
+    return run
+
+
+_DATA = (
+    "DATASET is NAME[:SPLIT][@WEIGHT] of `rejoinder data list` or a JSON-lines file; an epoch"
+    " reads each question WEIGHT times.  A training that was killed goes on where its last"
+    " checkpoint was when the same command is given again."
+)
+for _name, _what in MODELS.items():
+    _make_command(_name, _what)
+
+
+def _train_ranker(model: str, given: dict[str, Any]) -> None:
+    from rejoinder.train.export import write_ranker
+    from rejoinder.train.fit import fit
+    from rejoinder.train.mixing import read_parts
+    from rejoinder.train.models.ranker import count_parameters
+    from rejoinder.train.threads import use_threads
+
+    use_threads(given["threads"])
+    target: Path = given["to"]
+    parts = read_parts(given["datasets"], given["folder"])
+    dev = (
+        [part.examples for part in read_parts([given["dev"]], given["folder"])]
+        if given["dev"]
+        else []
+    )
+    vectors = _load_vectors(given["vectors"], [part.examples for part in parts] + dev)
+    plan = _make_plan(model, vectors.width, given)
+    checkpoint = target.with_name(f"{target.name}.checkpoint")
+    if checkpoint.exists():
+        say(f"going on from {checkpoint}")
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with show_progress(f"training {model}") as progress:
+        fitted = fit(
+            plan,
+            parts,
+            vectors,
+            dev=dev[0] if dev else (),
+            checkpoint=checkpoint,
+            on_step=lambda step: progress(step.number, step.of, f"loss {step.loss:.3f}"),
+        )
+    scores = _measure(fitted.model, vectors, dev[0], given["dev"]) if dev else {}
+    write_ranker(target, plan, fitted, vectors, data=given["datasets"], scores=scores)
+    result = {
+        "bundle": str(target),
+        "parameters": count_parameters(fitted.model),
+        "seconds": round(fitted.seconds, 2),
+        **scores,
+    }
+    if given["as_json"]:
+        print_json(result)
+    else:
+        click.echo(f"wrote {target}: {result['parameters']:,} parameters in {result['seconds']} s")
+        for name, value in scores.get("means", {}).items():
+            click.echo(f"{given['dev']} {name} {percent(value)}")
+
+
+def _make_plan(model: str, width: int, given: dict[str, Any]) -> "Plan":
+    from rejoinder.errors import UnknownNameError
+    from rejoinder.train.fit import Plan
+    from rejoinder.train.loop import Recipe
+    from rejoinder.train.losses import LOSSES
+    from rejoinder.train.models.ranker import RankerConfig
+
+    if given["loss"] not in LOSSES:
+        raise UnknownNameError("loss", given["loss"], LOSSES)
+    names = ("loss", "epochs", "questions_per_step", "learning_rate", "weight_decay", "seed")
+    return Plan(
+        RankerConfig(model, width, given["head"], given["dropout"]),
+        Recipe(**{name: given[name] for name in names}),
+        keeps_best=given["keep_best"],
+    )
+
+
+def _load_vectors(path: Path | None, sets: "list[Sequence[Example]]") -> "StaticVectors":
+    from rejoinder.runtime.static_vectors import load_vectors
+    from rejoinder.train.vector_files import cut_vectors
+
+    if path is None:
+        return load_vectors()
+    if path.is_dir():
+        return load_vectors(path)
+    say(f"reading {path}")
+    return cut_vectors(path, (example for examples in sets for example in examples))
+
+
+def _measure(model: Any, vectors: Any, examples: Any, name: str) -> dict[str, Any]:
+    from rejoinder.evaluation.evaluate import evaluate
+    from rejoinder.train.torch_scorer import TorchScorer
+
+    report = evaluate(TorchScorer(model, vectors), examples)
+    return {"dataset": name, "protocol": "answered", "means": report.means}

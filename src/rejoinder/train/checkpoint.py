@@ -1,0 +1,86 @@
+"""Saves a training that is under way, so that a kill costs minutes and not the training.
+
+A checkpoint is one safetensors file, written beside its place and renamed: after a crash it
+is the last complete one, or there is none.  It names the training that it belongs to.
+"""
+
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save
+from torch import Tensor
+from torch.optim import Optimizer
+
+from rejoinder.data.whole_files import writing_whole
+from rejoinder.errors import TrainingError
+from rejoinder.train.models.ranker import Ranker
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The weights that were best on dev so far."""
+
+    value: float
+    weights: Mapping[str, Tensor]
+
+
+def make_fingerprint(*parts: object) -> str:
+    """Return what tells one training from another: a digest of all that it depends on."""
+    text = json.dumps(parts, sort_keys=True, default=str)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def save_checkpoint(
+    path: Path, model: Ranker, optimizer: Optimizer, *, done: int, best: Best | None, of: str
+) -> None:
+    """Write the state after `done` steps of the training with fingerprint `of`."""
+    tensors = {f"model/{name}": tensor for name, tensor in model.state_dict().items()}
+    for place, parameter in enumerate(model.parameters()):
+        for name, value in optimizer.state[parameter].items():
+            tensors[f"optimizer/{place}/{name}"] = torch.as_tensor(value)
+    if best:
+        tensors |= {f"best/{name}": tensor for name, tensor in best.weights.items()}
+    metadata = {"done": done, "of": of, "best": best.value if best else None}
+    with writing_whole(path) as file:
+        file.write(save(tensors, {"training": json.dumps(metadata)}))
+
+
+def load_checkpoint(
+    path: Path, model: Ranker, optimizer: Optimizer, *, of: str
+) -> tuple[int, Best | None]:
+    """Put a checkpoint's state into the model and the optimizer; return its steps and best.
+
+    Raises:
+        TrainingError: the file is torn, or belongs to another training.
+    """
+    try:
+        with safe_open(path, framework="pt") as file:
+            found: dict[str, Any] = json.loads(file.metadata()["training"])
+            tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
+    except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
+        raise TrainingError(f"{path}: not a checkpoint; remove it to start anew") from error
+    if found["of"] != of:
+        raise TrainingError(
+            f"{path}: is the checkpoint of a training with other data or options;"
+            " give those, or remove it to start anew"
+        )
+    model.load_state_dict(_below("model/", tensors))
+    for place, parameter in enumerate(model.parameters()):
+        optimizer.state[parameter] = _below(f"optimizer/{place}/", tensors)
+    weights = _below("best/", tensors)
+    best = Best(found["best"], weights) if weights else None
+    return int(found["done"]), best
+
+
+def _below(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
+    return {
+        name.removeprefix(prefix): tensor
+        for name, tensor in tensors.items()
+        if name.startswith(prefix)
+    }

@@ -1,0 +1,68 @@
+"""Several data sets as one training set, each with its weight."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from rejoinder.data.catalogue import open_dataset
+from rejoinder.errors import InputError
+from rejoinder.records import Example
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Examples, and how often an epoch reads each: 0.5 reads another half every time."""
+
+    examples: Sequence[Example]
+    weight: float = 1.0
+
+
+def read_parts(choices: Sequence[str], folder: Path | None = None) -> list[Part]:
+    """Read the data sets that are named as NAME[:SPLIT][@WEIGHT]; the split is train.
+
+    Raises:
+        InputError: a weight is no positive number.
+        UnknownNameError: no data set, or split, has this name.
+    """
+    return [_read_part(choice, folder) for choice in choices]
+
+
+def order_epoch(counts: Sequence[int], weights: Sequence[float], seed: int, epoch: int) -> Tensor:
+    """Return which questions an epoch reads, in which order; its length is always the same.
+
+    Args:
+        counts: questions of each part, which stand one part after another.
+    """
+    generator = torch.Generator().manual_seed(seed * 1_000 + epoch)
+    chosen, first = [], 0
+    for count, weight in zip(counts, weights, strict=True):
+        wanted = max(1, round(count * weight))
+        while wanted > 0:
+            chosen.append(first + torch.randperm(count, generator=generator)[:wanted])
+            wanted -= count
+        first += count
+    joined = torch.cat(chosen)
+    return joined[torch.randperm(len(joined), generator=generator)]
+
+
+def _read_part(choice: str, folder: Path | None) -> Part:
+    name, _, weight = choice.partition("@")
+    if Path(name).exists():
+        return Part(list(open_dataset(name)), _parse_weight(weight, choice))
+    name, _, split = name.partition(":")
+    is_file = name.endswith((".jsonl", ".jsonl.gz"))
+    examples = open_dataset(name, split=None if is_file else split or "train", folder=folder)
+    return Part(list(examples), _parse_weight(weight, choice))
+
+
+def _parse_weight(text: str, choice: str) -> float:
+    try:
+        weight = float(text or 1)
+    except ValueError:
+        weight = 0.0
+    if not 0 < weight < float("inf"):
+        raise InputError(f"{choice}: the weight after @ must be a positive number")
+    return weight

@@ -1,0 +1,218 @@
+"""Trains the rows of a table once per seed, and keeps what each run measured.
+
+Runs are appended to a results file as they finish, so that a long table can be stopped and
+gone on with.
+"""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+from rejoinder.data.catalogue import open_dataset
+from rejoinder.data.json_objects import read_json_lines
+from rejoinder.errors import InputError, UnknownNameError
+from rejoinder.evaluation.evaluate import evaluate
+from rejoinder.evaluation.protocol import Protocol
+from rejoinder.metrics.significance import (
+    Interval,
+    bootstrap_difference,
+    randomisation_test,
+)
+from rejoinder.records import Example
+from rejoinder.runtime.static_vectors import StaticVectors
+from rejoinder.train.fit import Plan, fit
+from rejoinder.train.loop import Recipe, Step
+from rejoinder.train.mixing import Part, read_parts
+from rejoinder.train.models.ranker import RankerConfig, count_parameters
+from rejoinder.train.published import Row, Table
+from rejoinder.train.torch_scorer import TorchScorer
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """One row trained with one seed: per question, the value of each measure."""
+
+    table: str
+    row: str
+    seed: int
+    parameters: int
+    seconds: float
+    values: dict[str, list[float]]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the run as plain JSON types."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A row over its seeds: percentages as mean and sample deviation."""
+
+    row: Row
+    seeds: int
+    parameters: int
+    seconds: float
+    means: dict[str, float]
+    deviations: dict[str, float]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the summary as plain JSON types."""
+        return {
+            "model": self.row.model,
+            "head": self.row.head,
+            "loss": self.row.loss,
+            "seeds": self.seeds,
+            "parameters": self.parameters,
+            "seconds": self.seconds,
+            "published_seconds": self.row.seconds,
+            "published": dict(self.row.published),
+            "measured": self.means,
+            "deviations": self.deviations,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class HeadGain:
+    """What a recurrent head gains over none, paired over questions on seed-averaged values."""
+
+    model: str
+    head: str
+    measure: str
+    mean: float
+    interval: Interval
+    p_value: float
+
+
+def choose_rows(table: Table, names: Sequence[str]) -> list[Row]:
+    """Return the rows whose name, or beginning of it, was given; all where none was.
+
+    Raises:
+        UnknownNameError: no row of the table begins so.
+    """
+    for name in names:
+        if not any(row.name.startswith(name) for row in table.rows):
+            raise UnknownNameError(f"row of {table.name}", name, [row.name for row in table.rows])
+    return [row for row in table.rows if not names or row.name.startswith(tuple(names))]
+
+
+def run_table(
+    table: Table,
+    rows: Sequence[Row],
+    vectors: StaticVectors,
+    *,
+    seeds: int,
+    folder: Path | None,
+    done: Sequence[Run] = (),
+    on_step: Callable[[Row, int, Step], None] = lambda *_: None,
+) -> Iterator[Run]:
+    """Yield the runs of a table; those that are done already come first, as they are."""
+    have = {(run.table, run.row, run.seed): run for run in done}
+    parts: list[Part] = []
+    test: list[Example] = []
+    for row in rows:
+        for seed in range(seeds):
+            if (table.name, row.name, seed) in have:
+                yield have[table.name, row.name, seed]
+                continue
+            parts = parts or read_parts(table.train, folder)
+            test = test or list(open_dataset(table.test, split=table.split, folder=folder))
+            plan = Plan(
+                RankerConfig(row.model, vectors.width, row.head), Recipe(row.loss, seed=seed)
+            )
+            yield _run(table, row, plan, parts, test, vectors, on_step)
+
+
+def summarise(row: Row, runs: Sequence[Run]) -> Summary:
+    """Return a row's means and deviations over its seeds."""
+    own = [run for run in runs if run.row == row.name]
+    means = {name: [100 * fmean(run.values[name]) for run in own] for name in own[0].values}
+    return Summary(
+        row,
+        len(own),
+        own[0].parameters,
+        round(fmean(run.seconds for run in own), 1),
+        {name: round(fmean(values), 2) for name, values in means.items()},
+        {
+            name: round(stdev(values), 2) if len(values) > 1 else 0.0
+            for name, values in means.items()
+        },
+    )
+
+
+def measure_gains(table: Table, runs: Sequence[Run]) -> list[HeadGain]:
+    """Hold every recurrent head against the same model and loss without one."""
+    by_row: dict[str, list[Run]] = {}
+    for run in runs:
+        by_row.setdefault(run.row, []).append(run)
+    measure = table.measures[0]
+    gains = []
+    for row in table.rows:
+        base = f"{row.model}/{row.loss}/none"
+        if row.head == "none" or base not in by_row or row.name not in by_row:
+            continue
+        one, other = (_average(by_row[name], measure) for name in (base, row.name))
+        gains.append(
+            HeadGain(
+                row.model,
+                row.head,
+                measure,
+                fmean(other) - fmean(one),
+                bootstrap_difference(one, other),
+                randomisation_test(one, other),
+            )
+        )
+    return gains
+
+
+def read_runs(path: Path) -> list[Run]:
+    """Return the runs of a results file; none where there is no file yet.
+
+    Raises:
+        InputError: the file holds something else.
+    """
+    if not path.exists():
+        return []
+    try:
+        return [Run(**row.fields) for row in read_json_lines(path)]
+    except TypeError as error:
+        raise InputError(f"{path}: not a file of runs; give another, or remove it") from error
+
+
+def append_run(path: Path, run: Run) -> None:
+    """Add a run to a results file."""
+    with path.open("a", encoding="utf-8") as file:
+        file.write(json.dumps(run.to_dict()) + "\n")
+
+
+def _run(
+    table: Table,
+    row: Row,
+    plan: Plan,
+    parts: Sequence[Part],
+    test: Sequence[Example],
+    vectors: StaticVectors,
+    on_step: Callable[[Row, int, Step], None],
+) -> Run:
+    seed = plan.recipe.seed
+    fitted = fit(plan, parts, vectors, on_step=lambda step: on_step(row, seed, step))
+    report = evaluate(
+        TorchScorer(fitted.model, vectors),
+        test,
+        protocol=Protocol(table.questions),
+        measures=table.measures,
+    )
+    return Run(
+        table.name,
+        row.name,
+        seed,
+        count_parameters(fitted.model),
+        round(fitted.seconds, 2),
+        {name: [round(value, 6) for value in values] for name, values in report.values.items()},
+    )
+
+
+def _average(runs: Sequence[Run], measure: str) -> list[float]:
+    return [fmean(values) for values in zip(*(run.values[measure] for run in runs), strict=True)]

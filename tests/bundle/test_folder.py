@@ -1,0 +1,132 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from safetensors.numpy import save
+
+from rejoinder.bundle.folder import open_bundle, write_bundle
+from rejoinder.bundle.manifest import FORMAT, Manifest
+from rejoinder.errors import BundleError
+
+MANIFEST = Manifest("test", {"width": 3}, training={"seed": 1})
+FILES = {"weights.safetensors": save({"w": np.arange(3.0)}), "words.txt": b"a\nb\n"}
+
+
+@pytest.fixture
+def bundle(tmp_path: Path) -> Path:
+    folder = tmp_path / "models" / "mine"
+    write_bundle(folder, MANIFEST, FILES)
+    return folder
+
+
+def edit_manifest(folder: Path, **changes: object) -> None:
+    path = folder / "manifest.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def test_what_is_written_is_read_back(bundle: Path) -> None:
+    opened = open_bundle(bundle, kind="test")
+
+    assert opened.manifest.config == {"width": 3}
+    assert opened.manifest.training == {"seed": 1}
+    assert opened.read_text("words.txt") == "a\nb\n"
+    assert opened.read_tensors()["w"].tolist() == [0, 1, 2]
+
+
+def test_nothing_else_is_left_beside_it(bundle: Path) -> None:
+    write_bundle(bundle, MANIFEST, FILES)
+
+    assert [path.name for path in bundle.parent.iterdir()] == ["mine"]
+
+
+def test_a_new_bundle_replaces_the_old(bundle: Path) -> None:
+    write_bundle(bundle, MANIFEST, {"words.txt": b"c\n"})
+
+    assert sorted(path.name for path in bundle.iterdir()) == ["manifest.json", "words.txt"]
+
+
+def test_the_old_one_is_found_where_a_crash_left_it(bundle: Path) -> None:
+    bundle.rename(bundle.with_name(".mine.old"))
+
+    assert open_bundle(bundle).read_text("words.txt") == "a\nb\n"
+
+
+def test_a_failed_write_leaves_the_old_one(bundle: Path) -> None:
+    with pytest.raises(BundleError, match="cannot be written"):
+        write_bundle(bundle, MANIFEST, {"no/such/folder": b""})
+
+    assert open_bundle(bundle).read_text("words.txt") == "a\nb\n"
+    assert [path.name for path in bundle.parent.iterdir()] == ["mine"]
+
+
+def test_a_flipped_byte_is_noticed(bundle: Path) -> None:
+    path = bundle / "weights.safetensors"
+    raw = bytearray(path.read_bytes())
+    raw[-1] ^= 1
+    path.write_bytes(raw)
+
+    with pytest.raises(BundleError, match=r"file 'weights\.safetensors' is torn"):
+        open_bundle(bundle)
+
+
+def test_a_missing_file_is_noticed(bundle: Path) -> None:
+    (bundle / "words.txt").unlink()
+
+    with pytest.raises(BundleError, match=r"file 'words\.txt' is missing"):
+        open_bundle(bundle)
+
+
+def test_a_link_out_of_the_folder_is_refused(bundle: Path, tmp_path: Path) -> None:
+    outside = tmp_path / "words.txt"
+    outside.write_bytes(b"a\nb\n")
+    (bundle / "words.txt").unlink()
+    (bundle / "words.txt").symlink_to(outside)
+
+    with pytest.raises(BundleError, match="leads out of the bundle"):
+        open_bundle(bundle)
+
+
+def test_a_name_that_climbs_out_is_refused(bundle: Path) -> None:
+    edit_manifest(bundle, files={"../words.txt": "0"})
+
+    with pytest.raises(BundleError, match="leads out of the bundle"):
+        open_bundle(bundle)
+
+
+def test_a_newer_format_says_what_to_do(bundle: Path) -> None:
+    edit_manifest(bundle, format=FORMAT + 1)
+
+    with pytest.raises(BundleError, match=f"format {FORMAT + 1}.*upgrade rejoinder"):
+        open_bundle(bundle)
+
+
+def test_another_kind_is_named(bundle: Path) -> None:
+    with pytest.raises(BundleError, match="is a bundle of kind 'test', not 'cosinet'"):
+        open_bundle(bundle, kind="cosinet")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "{", "[]", '{"format": 1}', '{"format": 1, "kind": "x", "config": 3}']
+)
+def test_a_torn_manifest_is_named(bundle: Path, text: str) -> None:
+    (bundle / "manifest.json").write_text(text)
+
+    with pytest.raises(BundleError, match=r"manifest\.json"):
+        open_bundle(bundle)
+
+
+def test_a_folder_without_a_manifest_is_no_bundle(tmp_path: Path) -> None:
+    with pytest.raises(BundleError, match="not a bundle"):
+        open_bundle(tmp_path)
+    with pytest.raises(BundleError, match="not a bundle"):
+        open_bundle(tmp_path / "nowhere")
+
+
+def test_weights_that_are_not_finite_are_refused(tmp_path: Path) -> None:
+    write_bundle(
+        tmp_path / "nan", MANIFEST, {"weights.safetensors": save({"w": np.array([np.nan])})}
+    )
+
+    with pytest.raises(BundleError, match="weight 'w' holds a number that is not finite"):
+        open_bundle(tmp_path / "nan").read_tensors()

@@ -1,0 +1,143 @@
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+torch = pytest.importorskip("torch")
+
+from rejoinder.bundle.folder import open_bundle  # noqa: E402
+from rejoinder.cli import main  # noqa: E402
+
+ANIMALS = ["cat", "dog", "cow", "owl", "hen", "fox", "bee", "ant"]
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.jsonl"
+    lines = [
+        {
+            "question": f"where is the {animal}?",
+            "candidates": [
+                {"text": "It rained all day.", "label": 0, "position": 0},
+                {"text": f"The {animal} is here.", "label": 1, "position": 1},
+            ],
+        }
+        for animal in ANIMALS
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, ["train", *map(str, arguments)])
+
+
+def test_training_writes_a_bundle_that_says_where_it_comes_from(
+    dataset: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "models" / "mine"
+
+    result = run("cosinet", dataset, "--to", target, "--dev", dataset, "--seed", "3", "--json")
+
+    assert result.exit_code == 0, result.output
+    found = json.loads(result.stdout)
+    assert found["parameters"] == 997_501
+    assert set(found["means"]) == {"P@1", "MAP", "MRR"}
+    bundle = open_bundle(target, kind="cosinet")
+    assert bundle.manifest.config["head"] == "birnn"
+    assert bundle.manifest.training["data"] == [str(dataset)]
+    assert bundle.manifest.training["seed"] == 3
+    assert bundle.manifest.training["steps"] == 6
+    assert bundle.manifest.scores["means"] == found["means"]
+    assert "head.network.weight_hh_l0_reverse" in bundle.read_tensors()
+    assert [path.name for path in target.parent.iterdir()] == ["mine"]
+
+
+def test_training_is_told_in_words(dataset: Path, tmp_path: Path) -> None:
+    result = run("rel-cnn", dataset, "--to", tmp_path / "m", "--head", "none", "--dev", dataset)
+
+    assert f"wrote {tmp_path / 'm'}: " in result.stdout
+    assert " parameters in " in result.stdout
+    assert f"{dataset} MAP " in result.stdout
+
+
+def test_vectors_of_a_file_go_into_the_bundle(dataset: Path, tmp_path: Path) -> None:
+    vectors = tmp_path / "glove.txt"
+    vectors.write_text("cat 1 0 1\nhere 0 1 0\nrained 1 1 0\nrare 1 2 3\n", encoding="utf-8")
+
+    result = run("cosinet", dataset, "--to", tmp_path / "m", "--vectors", vectors)
+
+    assert result.exit_code == 0, result.output
+    bundle = open_bundle(tmp_path / "m")
+    assert bundle.manifest.config["vector_width"] == 3
+    assert bundle.manifest.config["are_pieces"] is False
+    assert bundle.read_text("vocabulary.txt").split() == ["cat", "here", "rained", "rare"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--head", "brnn"], "unknown head 'brnn'; did you mean 'birnn'?"),
+        (["--loss", "listwize"], "unknown loss 'listwize'; did you mean 'listwise'?"),
+        (["--keep-best"], "keeping the best epoch needs dev examples"),
+        (["--learning-rate", "1e38"], "the loss became"),
+        (["--vectors", "nowhere.txt"], "nowhere.txt: No such file or directory"),
+        (["--dev", "wikqa"], "unknown data set 'wikqa'"),
+    ],
+)
+def test_a_mistake_is_one_line_and_leaves_nothing(
+    dataset: Path, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    result = run("cosinet", dataset, "--to", tmp_path / "m", *arguments)
+
+    assert result.exit_code == 1
+    assert message in result.stderr.splitlines()[-1]
+    assert "Traceback" not in result.output
+    assert not (tmp_path / "m").exists()
+
+
+def test_vectors_without_a_word_in_common_are_refused(dataset: Path, tmp_path: Path) -> None:
+    vectors = tmp_path / "v.txt"
+    vectors.write_text("zzz 1 0\n", encoding="utf-8")
+
+    result = run("cosinet", dataset, "--to", tmp_path / "m", "--vectors", vectors)
+
+    assert result.exit_code == 1
+    assert f"{vectors}: holds none of the words of the texts" in result.stderr
+
+
+def test_a_killed_training_goes_on_from_its_last_checkpoint(dataset: Path, tmp_path: Path) -> None:
+    target = tmp_path / "m"
+    checkpoint = tmp_path / "m.checkpoint"
+    code = (
+        "import rejoinder.train.fit as fit; fit.SECONDS_BETWEEN_CHECKPOINTS = 0.0\n"
+        "from rejoinder.cli import main; main(prog_name='rejoinder')"
+    )
+    command = [sys.executable, "-c", code, "train", "cosinet", str(dataset), "--to", str(target)]
+    command += ["--epochs", "2000", "--threads", "1"]
+
+    process = subprocess.Popen(command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    while not checkpoint.exists() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    time.sleep(0.3)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+
+    assert checkpoint.exists()
+    assert not target.exists()
+    refused = run("cosinet", dataset, "--to", target, "--epochs", "3")
+    assert "is the checkpoint of a training with other data or options" in refused.stderr
+    resumed = subprocess.Popen(
+        command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+    )
+    assert resumed.stderr is not None
+    line = resumed.stderr.readline()
+    resumed.kill()
+    resumed.communicate()
+    assert line == f"going on from {checkpoint}\n"
