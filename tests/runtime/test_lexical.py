@@ -97,3 +97,12 @@ def test_the_order_of_documents_never_changes_a_score(name: str) -> None:
     back = load(name).score(QUESTION, [*candidates[3:], *candidates[:3]])
 
     np.testing.assert_allclose(there, [*back[3:], *back[:3]])
+
+
+@pytest.mark.parametrize("name", SCORERS)
+def test_plain_strings_score_like_candidates_without_an_order(name: str) -> None:
+    scorer = load(name)
+
+    np.testing.assert_array_equal(
+        scorer.score(QUESTION, TEXTS), scorer.score(QUESTION, to_candidates(TEXTS))
+    )

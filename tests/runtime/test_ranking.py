@@ -1,5 +1,3 @@
-from collections.abc import Sequence
-
 import numpy as np
 import pytest
 
@@ -7,14 +5,15 @@ from rejoinder.errors import UnknownNameError
 from rejoinder.records import Candidate, to_candidates
 from rejoinder.runtime.catalogue import load
 from rejoinder.runtime.ranking import rank
-from rejoinder.runtime.scorer import Scores
+from rejoinder.runtime.scorer import Given, Scores
 
 
 class Length:
     name = "length"
 
-    def score(self, question: str, candidates: Sequence[Candidate]) -> Scores:
-        return np.array([len(candidate.text) for candidate in candidates], dtype=np.float64)
+    def score(self, question: str, candidates: Given) -> Scores:
+        texts = [candidate.text for candidate in to_candidates(candidates)]
+        return np.array([len(text) for text in texts], dtype=np.float64)
 
 
 def test_best_comes_first_with_rank_one() -> None:

@@ -152,3 +152,21 @@ def test_examples_without_candidates_are_passed_over(
     one = fit(PLAN, [Part([*examples, empty])], vectors)
 
     assert equal(one.model, fit(PLAN, [Part(examples)], vectors).model)
+
+
+def test_training_stops_when_dev_does_not_get_better(
+    examples: list[Example], vectors: SpelledVectors
+) -> None:
+    recipe = replace(PLAN.recipe, epochs=50, learning_rate=3e-3)
+    plan = Plan(PLAN.config, recipe, keeps_best=True, patience=3)
+
+    fitted = fit(plan, [Part(examples)], vectors, dev=examples)
+
+    # Everything is right after a few epochs, and nothing can be better than that.
+    assert fitted.steps < 50 * 3
+    assert evaluate(TorchScorer(fitted.model, vectors), examples).means["MAP"] == 1.0
+
+
+def test_stopping_early_needs_the_best(examples: list[Example], vectors: SpelledVectors) -> None:
+    with pytest.raises(TrainingError, match="stopping early means keeping the best epoch"):
+        fit(replace(PLAN, patience=2), [Part(examples)], vectors)

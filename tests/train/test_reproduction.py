@@ -96,8 +96,10 @@ def test_natural_questions_are_reproduced_on_a_fixture(tmp_path: Path) -> None:
     again = CliRunner().invoke(main, [*arguments, "--json"])
 
     assert result.exit_code == 0, result.output
-    header, none, birnn, gain = result.stdout.splitlines()
+    header, order, overlap, _, none, birnn, gain = result.stdout.splitlines()
     assert header.split()[:4] == ["model", "loss", "head", "seeds"]
+    assert order.split()[:6] == ["original-order", "–", "–", "–", "57.30", "50.00"]
+    assert overlap.split()[:6] == ["word-overlap", "–", "–", "–", "38.08", "100.00"]
     assert none.split()[:5] == ["cosinet", "listwise", "none", "2", "68.16"]
     assert birnn.split()[:5] == ["cosinet", "listwise", "birnn", "2", "73.28"]
     assert gain.startswith("cosinet: birnn over no head ")
@@ -105,6 +107,7 @@ def test_natural_questions_are_reproduced_on_a_fixture(tmp_path: Path) -> None:
     assert len(runs.read_text().splitlines()) == 4
     (table,) = json.loads(again.stdout)
     assert table["test"] == "nq-la:dev"
+    assert len(table["baselines"]) == 3
     assert [row["seeds"] for row in table["rows"]] == [2, 2]
 
 

@@ -19,7 +19,7 @@ COMMANDS = {
     "train": "Train a model and write it as a bundle.",
     "reproduce": "Print a paper's table, published and measured.",
     "data": "List, check and get data sets.",
-    "models": "List the scorers that have a name.",
+    "models": "List scorers, and look into bundles.",
 }
 
 

@@ -1,14 +1,16 @@
 """`rejoinder models`: what can be given as SCORER."""
 
+from pathlib import Path
+
 import click
 
 from rejoinder.cli import options
-from rejoinder.cli.output import print_json, print_table
+from rejoinder.cli.output import print_json, print_table, say
 
 
 @click.group(epilog=options.example("rejoinder models list"))
 def models() -> None:
-    """List the scorers that have a name."""
+    """List scorers, and look into bundles."""
 
 
 @models.command("list", epilog=options.example("rejoinder models list"))
@@ -32,3 +34,28 @@ def list_models(as_json: bool) -> None:
             for name, entry in SCORERS.items()
         ],
     )
+
+
+@models.command("show", epilog=options.example("rejoinder models show my-model"))
+@click.argument("bundle", type=click.Path(path_type=Path))
+def show_model(bundle: Path) -> None:
+    """Print what BUNDLE says about itself, as JSON."""
+    from rejoinder.bundle.folder import open_bundle
+
+    click.echo(open_bundle(bundle).manifest.to_json(), nl=False)
+
+
+@models.command("verify", epilog=options.example("rejoinder models verify my-model"))
+@click.argument("bundle", type=click.Path(path_type=Path))
+def verify_model(bundle: Path) -> None:
+    """Check that BUNDLE is whole, and that it scores."""
+    import numpy as np
+
+    from rejoinder.errors import BundleError
+    from rejoinder.runtime.catalogue import open_scorer
+
+    scorer = open_scorer(bundle)
+    scores = scorer.score("who wrote it?", ["Ada wrote it.", "It rained."])
+    if not np.isfinite(scores).all():
+        raise BundleError(f"{bundle}: scores are not finite; export the bundle again")
+    say(f"{bundle} is whole and scores")

@@ -113,9 +113,10 @@ def _reproduce_tables(name: str, given: dict[str, Any]) -> None:
         runs = _run(table, rows, given, read_runs(given["runs"]) if given["runs"] else [])
         summaries = [summarise(row, runs) for row in rows]
         gains = measure_gains(table, runs)
-        result.append(_to_dict(table, summaries, gains))
+        baselines = _measure_baselines(table, given["folder"])
+        result.append({**_to_dict(table, summaries, gains), "baselines": baselines})
         if not given["as_json"]:
-            _print(table, summaries, gains)
+            _print(table, summaries, gains, baselines)
         if given["picture"]:
             from rejoinder.train.picture import draw_quality_against_time
 
@@ -154,12 +155,55 @@ def _run(table: "Table", rows: Any, given: dict[str, Any], done: "list[Run]") ->
     return runs
 
 
-def _print(table: "Table", summaries: "list[Summary]", gains: "list[HeadGain]") -> None:
+def _measure_baselines(table: "Table", folder: Path | None) -> list[dict[str, Any]]:
+    """Return the lexical rows that stand above the table in the paper, where it has them."""
+    from rejoinder.data.catalogue import open_dataset
+    from rejoinder.errors import MissingExtraError
+    from rejoinder.evaluation.baselines import TABLES as BASELINES
+    from rejoinder.evaluation.baselines import measure_row
+
+    rows = []
+    for baseline in BASELINES:
+        if (baseline.dataset, baseline.split) != (table.test, table.split):
+            continue
+        examples = list(open_dataset(table.test, split=table.split, folder=folder))
+        for row in baseline.rows[1:]:
+            try:
+                means = measure_row(row, baseline.words, examples, table.measures)
+            except MissingExtraError as error:
+                say(f"left out {row.scorer}: {error}")
+                continue
+            rows.append({"scorer": row.scorer, "published": dict(row.published), "measured": means})
+    return rows
+
+
+def _print(
+    table: "Table",
+    summaries: "list[Summary]",
+    gains: "list[HeadGain]",
+    baselines: list[dict[str, Any]],
+) -> None:
     say(f"{table.name}: tested on {table.test} {table.split}, protocol {table.questions}")
     columns = [f"{name} {what}" for name in table.measures for what in ("published", "measured")]
     print_table(
         ["model", "loss", "head", "seeds", *columns, "parameters", "seconds"],
         [
+            [
+                row["scorer"],
+                "–",
+                "–",
+                "–",
+                *(
+                    f"{row[kind][name]:.2f}" if name in row[kind] else ""
+                    for name in table.measures
+                    for kind in ("published", "measured")
+                ),
+                "–",
+                "–",
+            ]
+            for row in baselines
+        ]
+        + [
             [
                 item.row.model,
                 item.row.loss,

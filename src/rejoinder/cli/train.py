@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from rejoinder.runtime.static_vectors import StaticVectors
     from rejoinder.train.fit import Plan
 
+PARITY_SAMPLE = 20
+"""Questions of the first data set that the written bundle must score as torch does."""
+
 MODELS = {
     "rel-cnn": "Rel-CNN (Severyn & Moschitti 2015): convolution, bilinear similarity.",
     "cosinet": "Cosinet (Bonadiman & Moschitti 2020): convolution over word relatedness.",
@@ -75,6 +78,11 @@ def _add_options(command: Any) -> Any:
             click.option("--weight-decay", type=click.FloatRange(min=0), default=0.0),
             click.option("--dev", help="A data set to measure on after training: NAME[:SPLIT]."),
             click.option("--keep-best", is_flag=True, help="Keep the epoch that is best on --dev."),
+            click.option(
+                "--patience",
+                type=click.IntRange(min=1),
+                help="With --keep-best: stop after so many epochs without a better one.",
+            ),
             click.option("--vectors", type=click.Path(path_type=Path), help=_VECTORS),
             click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
             click.option("--threads", type=click.IntRange(min=1), help="[default: all cores]"),
@@ -142,7 +150,15 @@ def _train_ranker(model: str, given: dict[str, Any]) -> None:
             on_step=lambda step: progress(step.number, step.of, f"loss {step.loss:.3f}"),
         )
     scores = _measure(fitted.model, vectors, dev[0], given["dev"]) if dev else {}
-    write_ranker(target, plan, fitted, vectors, data=given["datasets"], scores=scores)
+    write_ranker(
+        target,
+        plan,
+        fitted,
+        vectors,
+        data=given["datasets"],
+        scores=scores,
+        sample=parts[0].examples[:PARITY_SAMPLE],
+    )
     result = {
         "bundle": str(target),
         "parameters": count_parameters(fitted.model),
@@ -171,6 +187,7 @@ def _make_plan(model: str, width: int, given: dict[str, Any]) -> "Plan":
         RankerConfig(model, width, given["head"], given["dropout"]),
         Recipe(**{name: given[name] for name in names}),
         keeps_best=given["keep_best"],
+        patience=given["patience"],
     )
 
 

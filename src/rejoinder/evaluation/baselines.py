@@ -95,30 +95,37 @@ class Reproduced:
         return {name: getattr(self, name) for name in self.__slots__}
 
 
+def measure_row(
+    row: Baseline, words: str, examples: Sequence[Example], measures: Sequence[str]
+) -> dict[str, float]:
+    """Return the percentages that a row reaches, in these words."""
+    report = evaluate_named(
+        row.scorer,
+        examples,
+        protocol=Protocol("answered", row.ties, words),
+        measures=measures,
+        seeds=RANDOM_SEEDS if row.scorer == "random" else 1,
+    )
+    return {name: round(100 * value, 2) for name, value in report.means.items()}
+
+
 def reproduce(table: Table, examples: Sequence[Example]) -> Iterator[Reproduced]:
     """Yield each published figure of a table with the measured ones."""
+    questions = sum(any(example.labels) for example in examples)
     for row in table.rows:
-        seeds = RANDOM_SEEDS if row.scorer == "random" else 1
-        theirs, ours = (
-            evaluate_named(
-                row.scorer,
-                examples,
-                protocol=Protocol("answered", row.ties, words),
-                measures=list(row.published),
-                seeds=seeds,
-            )
-            for words in (table.words, "unicode")
-        )
+        measures = list(row.published)
+        theirs = measure_row(row, table.words, examples, measures)
+        ours = measure_row(row, "unicode", examples, measures)
         for name, published in row.published.items():
             yield Reproduced(
                 table.dataset,
                 table.split,
-                len(theirs.reports[0].judged),
+                questions,
                 row.scorer,
                 row.ties,
                 table.words,
                 name,
                 published,
-                round(100 * theirs.means[name], 2),
-                round(100 * ours.means[name], 2),
+                theirs[name],
+                ours[name],
             )

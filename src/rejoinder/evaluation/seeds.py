@@ -56,7 +56,7 @@ def evaluate_named(
         InputError: several seeds for a scorer that draws no random numbers.
     """
     runs = [load(scorer, words=protocol.words, seed=seed) for seed in range(seeds)]
-    if seeds > 1 and not SCORERS[scorer].is_seeded:
+    if seeds > 1 and not (scorer in SCORERS and SCORERS[scorer].is_seeded):
         raise InputError(f"scorer {scorer!r} draws no random numbers; leave out the seeds")
     return SeededReport(
         tuple(evaluate(run, examples, protocol=protocol, measures=measures) for run in runs)

@@ -12,8 +12,8 @@ from math import log1p
 
 import numpy as np
 
-from rejoinder.records import Candidate
-from rejoinder.runtime.scorer import Scores
+from rejoinder.records import to_candidates
+from rejoinder.runtime.scorer import Given, Scores
 from rejoinder.text.words import Cut, cut_words, list_normalised
 
 
@@ -65,9 +65,11 @@ class Bm25:
         self._k1 = k1
         self._b = b
 
-    def score(self, question: str, candidates: Sequence[Candidate]) -> Scores:
+    def score(self, question: str, candidates: Given) -> Scores:
         """Return the scores; 0 means that no word is shared."""
-        texts = [list_normalised(candidate.text, self._cut) for candidate in candidates]
+        texts = [
+            list_normalised(candidate.text, self._cut) for candidate in to_candidates(candidates)
+        ]
         corpus = self._corpus or CorpusStatistics.from_words(texts)
         weights = {word: corpus.weigh(word) for word in list_normalised(question, self._cut)}
         average = corpus.average_length or 1.0

@@ -2,8 +2,9 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
-from rejoinder.errors import UnknownNameError
+from rejoinder.errors import BundleError, UnknownNameError
 from rejoinder.runtime.bm25 import Bm25
 from rejoinder.runtime.lexical import (
     Jaccard,
@@ -44,16 +45,35 @@ SCORERS: dict[str, Entry] = {
 }
 
 
-def load(name: str, *, words: str = "unicode", seed: int = 0) -> Scorer:
-    """Return the scorer with this name.
+def load(name: str | Path, *, words: str = "unicode", seed: int = 0) -> Scorer:
+    """Return the scorer with this name, or the one in this bundle.
 
     Args:
-        words: how words are cut: unicode, whitespace or spacy.
+        name: a name of `rejoinder models list`, or a bundle's folder.
+        words: how lexical scorers cut words: unicode, whitespace or spacy.
         seed: for scorers that draw random numbers.
 
     Raises:
-        UnknownNameError: no scorer has this name.
+        UnknownNameError: no scorer has this name, and no folder.
+        BundleError: the bundle is missing, torn, too new, or holds no scorer.
     """
-    if name not in SCORERS:
-        raise UnknownNameError("scorer", name, SCORERS)
-    return SCORERS[name].make(get_cut(words), seed)
+    if str(name) in SCORERS:
+        return SCORERS[str(name)].make(get_cut(words), seed)
+    if Path(name).exists():
+        return open_scorer(Path(name))
+    raise UnknownNameError("scorer", str(name), SCORERS)
+
+
+def open_scorer(folder: Path) -> Scorer:
+    """Return the scorer that a bundle holds.
+
+    Raises:
+        BundleError: it is missing, torn, too new, or holds no scorer.
+    """
+    from rejoinder.bundle.folder import open_bundle
+    from rejoinder.runtime.ranker import NETWORKS, RankerScorer
+
+    bundle = open_bundle(folder)
+    if bundle.manifest.kind not in NETWORKS:
+        raise BundleError(f"{folder}: a bundle of kind {bundle.manifest.kind!r} holds no scorer")
+    return RankerScorer(bundle)

@@ -5,13 +5,12 @@ Efficiency, Accuracy and Document Structure for Answer Sentence Selection": the 
 order, the number of distinct words shared with the question, and both.
 """
 
-from collections.abc import Sequence
 from zlib import crc32
 
 import numpy as np
 
-from rejoinder.records import Candidate
-from rejoinder.runtime.scorer import Scores
+from rejoinder.records import to_candidates
+from rejoinder.runtime.scorer import Given, Scores
 from rejoinder.runtime.segments import find_orders
 from rejoinder.text.words import Cut, cut_words, list_normalised
 
@@ -21,9 +20,9 @@ class OriginalOrder:
 
     name = "original-order"
 
-    def score(self, question: str, candidates: Sequence[Candidate]) -> Scores:  # noqa: ARG002
+    def score(self, question: str, candidates: Given) -> Scores:  # noqa: ARG002
         """Return the reciprocal places; candidates without an order all get 1."""
-        return np.asarray(1.0 / (1.0 + find_orders(candidates)), dtype=np.float64)
+        return np.asarray(1.0 / (1.0 + find_orders(to_candidates(candidates))), dtype=np.float64)
 
 
 class WordOverlap:
@@ -34,10 +33,13 @@ class WordOverlap:
     def __init__(self, cut: Cut = cut_words) -> None:
         self._cut = cut
 
-    def score(self, question: str, candidates: Sequence[Candidate]) -> Scores:
+    def score(self, question: str, candidates: Given) -> Scores:
         """Return the counts."""
         asked = _word_set(question, self._cut)
-        counts = [len(asked & _word_set(candidate.text, self._cut)) for candidate in candidates]
+        counts = [
+            len(asked & _word_set(candidate.text, self._cut))
+            for candidate in to_candidates(candidates)
+        ]
         return np.array(counts, dtype=np.float64)
 
 
@@ -50,7 +52,7 @@ class WordOverlapThenOrder:
         self._overlap = WordOverlap(cut)
         self._order = OriginalOrder()
 
-    def score(self, question: str, candidates: Sequence[Candidate]) -> Scores:
+    def score(self, question: str, candidates: Given) -> Scores:
         """Return the counts plus a fraction below 1 for the order."""
         order = self._order.score(question, candidates)
         return self._overlap.score(question, candidates) + order / 2
@@ -64,11 +66,14 @@ class Jaccard:
     def __init__(self, cut: Cut = cut_words) -> None:
         self._cut = cut
 
-    def score(self, question: str, candidates: Sequence[Candidate]) -> Scores:
+    def score(self, question: str, candidates: Given) -> Scores:
         """Return the similarities, between 0 and 1."""
         asked = _word_set(question, self._cut)
         return np.array(
-            [_jaccard(asked, _word_set(candidate.text, self._cut)) for candidate in candidates],
+            [
+                _jaccard(asked, _word_set(candidate.text, self._cut))
+                for candidate in to_candidates(candidates)
+            ],
             dtype=np.float64,
         )
 
@@ -81,7 +86,7 @@ class Random:
     def __init__(self, seed: int = 0) -> None:
         self._seed = seed
 
-    def score(self, question: str, candidates: Sequence[Candidate]) -> Scores:
+    def score(self, question: str, candidates: Given) -> Scores:
         """Return numbers between 0 and 1, the same on every call."""
         drawn_for = crc32(question.encode("utf-8", "surrogatepass"))
         return np.random.default_rng([self._seed, drawn_for]).random(len(candidates))

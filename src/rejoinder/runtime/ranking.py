@@ -1,14 +1,12 @@
 """Orders candidates by score: the one place where ties are broken."""
 
-from collections.abc import Sequence
-
 import numpy as np
 
-from rejoinder.records import Candidate, Ranking, ScoredCandidate, to_candidates
-from rejoinder.runtime.scorer import Scorer
+from rejoinder.records import Ranking, ScoredCandidate, to_candidates
+from rejoinder.runtime.scorer import Given, Scorer
 
 
-def rank(question: str, candidates: Sequence[str | Candidate], *, scorer: Scorer) -> Ranking:
+def rank(question: str, candidates: Given, *, scorer: Scorer) -> Ranking:
     """Order candidates from best to worst; equal scores keep their input order."""
     given = to_candidates(candidates)
     if not given:

@@ -9,6 +9,8 @@ from numpy.typing import NDArray
 from rejoinder.records import Candidate
 
 Scores = NDArray[np.float64]
+Given = Sequence[str | Candidate]
+"""Candidates, or plain strings, whose order then says nothing (`records.to_candidates`)."""
 
 
 class Scorer(Protocol):
@@ -19,6 +21,6 @@ class Scorer(Protocol):
         """The name shown in reports and traces."""
         ...
 
-    def score(self, question: str, candidates: Sequence[Candidate]) -> Scores:
+    def score(self, question: str, candidates: Given) -> Scores:
         """Return one score per candidate, in the order given."""
         ...

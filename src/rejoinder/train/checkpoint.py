@@ -27,6 +27,7 @@ class Best:
     """The weights that were best on dev so far."""
 
     value: float
+    epoch: int
     weights: Mapping[str, Tensor]
 
 
@@ -46,7 +47,7 @@ def save_checkpoint(
             tensors[f"optimizer/{place}/{name}"] = torch.as_tensor(value)
     if best:
         tensors |= {f"best/{name}": tensor for name, tensor in best.weights.items()}
-    metadata = {"done": done, "of": of, "best": best.value if best else None}
+    metadata = {"done": done, "of": of, "best": [best.value, best.epoch] if best else None}
     with writing_whole(path) as file:
         file.write(save(tensors, {"training": json.dumps(metadata)}))
 
@@ -74,8 +75,10 @@ def load_checkpoint(
     for place, parameter in enumerate(model.parameters()):
         optimizer.state[parameter] = _below(f"optimizer/{place}/", tensors)
     weights = _below("best/", tensors)
-    best = Best(found["best"], weights) if weights else None
-    return int(found["done"]), best
+    if not weights:
+        return int(found["done"]), None
+    value, epoch = found["best"]
+    return int(found["done"]), Best(value, epoch, weights)
 
 
 def _below(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

@@ -1,17 +1,28 @@
-"""Writes a trained network as a bundle."""
+"""Writes a trained network as a bundle, if the runtime scores with it as torch does.
+
+A bundle that exists works: before it takes its place it is opened again without torch, and
+scores a sample.  Where the two differ, nothing is left behind.
+"""
 
 import shlex
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import numpy as np
 from safetensors.torch import save
 
-from rejoinder.bundle.folder import write_bundle
+from rejoinder.bundle.folder import open_bundle, write_bundle
 from rejoinder.bundle.manifest import Manifest
+from rejoinder.errors import BundleError
+from rejoinder.records import Example
+from rejoinder.runtime.ranker import RankerScorer
+from rejoinder.runtime.scorer import Scorer
 from rejoinder.runtime.static_vectors import StaticVectors, to_files
 from rejoinder.train.fit import Fitted, Plan
+from rejoinder.train.torch_scorer import TorchScorer
 
 
 def write_ranker(
@@ -22,10 +33,15 @@ def write_ranker(
     *,
     data: Sequence[str],
     scores: Mapping[str, Any],
+    sample: Sequence[Example],
 ) -> None:
     """Write weights, vectors and where they come from.
 
     The vectors go with the network: it is worth nothing with others.
+
+    Raises:
+        BundleError: the folder cannot be written, or the runtime's scores of the sample
+            differ by more than the tolerance.
     """
     state = {name: tensor.contiguous() for name, tensor in fitted.model.state_dict().items()}
     recipe = plan.recipe
@@ -47,4 +63,34 @@ def write_ranker(
         },
         scores=scores,
     )
-    write_bundle(folder, manifest, {"weights.safetensors": save(state), **to_files(vectors)})
+    files = {"weights.safetensors": save(state), **to_files(vectors)}
+    with TemporaryDirectory() as place:
+        trial = Path(place, folder.name)
+        write_bundle(trial, manifest, files)
+        check_parity(
+            RankerScorer(open_bundle(trial)),
+            TorchScorer(fitted.model, vectors),
+            sample,
+            tolerance=manifest.tolerance,
+        )
+    write_bundle(folder, manifest, files)
+
+
+def check_parity(
+    exported: Scorer, trained: Scorer, sample: Sequence[Example], *, tolerance: float
+) -> None:
+    """Hold the scores of two scorers against each other.
+
+    Raises:
+        BundleError: they differ by more than the tolerance.
+    """
+    for example in sample:
+        difference = np.abs(
+            exported.score(example.question, example.candidates)
+            - trained.score(example.question, example.candidates)
+        ).max(initial=0.0)
+        if not difference <= tolerance:
+            raise BundleError(
+                f"scores of question {example.id!r} differ by {difference:.2g} without torch,"
+                f" more than {tolerance:.2g}: nothing was written"
+            )

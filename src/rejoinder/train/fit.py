@@ -29,6 +29,8 @@ class Plan:
     recipe: Recipe
     keeps_best: bool = False
     """Keep the epoch with the highest MAP on dev, not the last one."""
+    patience: int | None = None
+    """Stop when so many epochs have passed without a better one; needs `keeps_best`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +64,8 @@ def fit(
         raise TrainingError("no question has an answer: there is nothing to learn from")
     if plan.keeps_best and not dev:
         raise TrainingError("keeping the best epoch needs dev examples to choose it on")
+    if plan.patience is not None and not plan.keeps_best:
+        raise TrainingError("stopping early means keeping the best epoch: ask for both")
     start = time.perf_counter()
     run = _Run(plan, answered, vectors, dev, checkpoint)
     for step in run.go_on():
@@ -111,11 +115,13 @@ class _Run:
         for step in steps:
             self.done = step.number
             if step.ends_epoch and self._plan.keeps_best:
-                self._remember_best()
+                self._remember_best(step.epoch)
             if time.monotonic() - saved > SECONDS_BETWEEN_CHECKPOINTS:
                 self._save()
                 saved = time.monotonic()
             yield step
+            if step.ends_epoch and self._has_waited_enough(step.epoch):
+                return
 
     def finish(self) -> Ranker:
         if self._best:
@@ -124,12 +130,20 @@ class _Run:
             self._checkpoint.unlink(missing_ok=True)
         return self._model.eval()
 
-    def _remember_best(self) -> None:
+    def _has_waited_enough(self, epoch: int) -> bool:
+        patience = self._plan.patience
+        return (
+            self._best is not None
+            and patience is not None
+            and (epoch - self._best.epoch >= patience)
+        )
+
+    def _remember_best(self, epoch: int) -> None:
         report = evaluate(TorchScorer(self._model, self._vectors), self._dev, measures=["MAP"])
         value = report.means["MAP"]
         if self._best is None or value > self._best.value:
             state = {name: tensor.clone() for name, tensor in self._model.state_dict().items()}
-            self._best = Best(value, state)
+            self._best = Best(value, epoch, state)
 
     def _save(self) -> None:
         if self._checkpoint:

@@ -1,0 +1,44 @@
+"""Compiles the optional kernel while the wheel is built, where there is a C compiler.
+
+Without one the wheel is pure Python and numpy does the work.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
+
+SOURCE = Path("src/rejoinder/runtime/kernel.c")
+TARGET = Path("src/rejoinder/runtime/_kernel.so")
+FLAGS = ["-O3", "-std=c11", "-fPIC", "-shared", "-fno-math-errno", "-fno-trapping-math"]
+
+
+class KernelHook(BuildHookInterface):  # type: ignore[type-arg]
+    """Puts the compiled kernel into the wheel, or beside its source for an editable install."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
+        """Compile, and mark the wheel as one for this kind of machine if that worked."""
+        if self.target_name != "wheel" or not compile_kernel(Path(self.root)):
+            return
+        build_data["pure_python"] = False
+        build_data["infer_tag"] = True
+        build_data["artifacts"].append(str(TARGET))
+
+
+def compile_kernel(root: Path) -> bool:
+    """Whether the kernel was compiled; failing is no error, only slower."""
+    compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
+    if compiler is None or sys.platform == "win32":
+        return False
+    part = root / f"{TARGET}.part"
+    command = [compiler, *FLAGS, str(root / SOURCE), "-o", str(part), "-lm"]
+    try:
+        subprocess.run(command, check=True, capture_output=True)
+    except (OSError, subprocess.CalledProcessError):
+        return False
+    part.replace(root / TARGET)
+    return True

@@ -1,0 +1,111 @@
+"""A trained small ranker as a scorer: words to rows, pairs to vectors, the list to scores."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from rejoinder.bundle.folder import Bundle
+from rejoinder.errors import BundleError
+from rejoinder.records import to_candidates
+from rejoinder.runtime.kernel import Kernel, load_kernel
+from rejoinder.runtime.networks.compare_aggregate import (
+    CompareAggregateBilstmNetwork,
+    CompareAggregateNetwork,
+)
+from rejoinder.runtime.networks.cosinet import CosinetNetwork
+from rejoinder.runtime.networks.heads import make_head
+from rejoinder.runtime.networks.pairs import Ids, Matrix, Network, Pairs, Weights
+from rejoinder.runtime.networks.rel_cnn import RelCnnNetwork
+from rejoinder.runtime.relatedness import take_closest
+from rejoinder.runtime.scorer import Given, Scores
+from rejoinder.runtime.segments import find_segments
+from rejoinder.runtime.static_vectors import read_vectors
+from rejoinder.runtime.word_table import WordTable, WordTables
+from rejoinder.text.pieces import split_words
+
+MAX_WORDS = 512
+"""Words of a question or candidate beyond this many are not read, as in training."""
+
+NETWORKS: dict[str, Callable[[Weights, Kernel | None], Network]] = {
+    "rel-cnn": lambda weights, _: RelCnnNetwork(weights),
+    "cosinet": CosinetNetwork,
+    "compare-aggregate": lambda weights, _: CompareAggregateNetwork(weights),
+    "compare-aggregate-bilstm": lambda weights, _: CompareAggregateBilstmNetwork(weights),
+}
+
+
+class RankerScorer:
+    """Scores with the weights of a bundle; deterministic, and safe from many threads.
+
+    `compiled=False` leaves the compiled kernel aside, if there is one.
+    """
+
+    def __init__(self, bundle: Bundle, *, compiled: bool = True) -> None:
+        manifest = bundle.manifest
+        self.name = Path(bundle.folder).name
+        kernel = load_kernel() if compiled else None
+        weights = {key: tensor.astype(np.float32) for key, tensor in bundle.read_tensors().items()}
+        try:
+            network = NETWORKS[manifest.kind](_below("encoder.", weights), kernel)
+            self._head = make_head(manifest.config["head"], _below("head.", weights), kernel)
+            self._output: Matrix = weights["output.weight"][0]
+            self._bias = float(weights["output.bias"][0])
+        except KeyError as error:
+            problem = f"weight or setting {error} is missing"
+            raise BundleError(f"{bundle.folder}: {problem}; export the bundle again") from error
+        self._network = network
+        if isinstance(network, CosinetNetwork):
+            self._tables = WordTables(
+                read_vectors(bundle), derive=network.derive, derived_width=network.derived_width
+            )
+        else:
+            self._tables = WordTables(read_vectors(bundle))
+
+    def score(self, question: str, candidates: Given) -> Scores:
+        """Return one score per candidate, in the order given."""
+        given = to_candidates(candidates)
+        scores = np.empty(len(given), dtype=np.float64)
+        if not given:
+            return scores
+        segments = find_segments(given)
+        places = [place for segment in segments for place in segment]
+        texts = [question, *(given[place].text for place in places)]
+        table, rows = self._tables.look_up([split_words(text)[:MAX_WORDS] for text in texts])
+        lengths = np.array([len(segment) for segment in segments], dtype=np.int64)
+        scores[places] = self._score_rows(table, rows[0], rows[1:], lengths)
+        return scores
+
+    def _score_rows(
+        self, table: WordTable, question: Ids, candidates: list[Ids], segments: Ids
+    ) -> Matrix:
+        pairs = self._network.encode(_relate(table, question, candidates))
+        read = self._head.read(pairs, segments)
+        return np.asarray(read @ self._output + self._bias)
+
+
+def _relate(table: WordTable, question: Ids, candidates: list[Ids]) -> Pairs:
+    lengths = np.array([len(words) for words in candidates], dtype=np.int64)
+    words = np.concatenate(candidates)
+    distinct, numbers = _number(words, len(table.vectors))
+    cosines = table.vectors[question] @ table.vectors[distinct].T
+    related, related_question = take_closest(cosines, numbers, lengths)
+    return Pairs(table.vectors, question, words, lengths, related, related_question, table.derived)
+
+
+def _number(words: Ids, rows: int) -> tuple[Ids, Ids]:
+    """Return the distinct rows, and each word as its place among them; no sorting needed."""
+    is_used = np.zeros(rows, dtype=bool)
+    is_used[words] = True
+    distinct = np.flatnonzero(is_used)
+    places = np.empty(rows, dtype=np.int64)
+    places[distinct] = np.arange(len(distinct))
+    return distinct, places[words]
+
+
+def _below(prefix: str, weights: Weights) -> Weights:
+    return {
+        name.removeprefix(prefix): value
+        for name, value in weights.items()
+        if name.startswith(prefix)
+    }

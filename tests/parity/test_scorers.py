@@ -1,0 +1,87 @@
+"""A bundle must score without torch as its network does with it."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from rejoinder.bundle.folder import open_bundle  # noqa: E402
+from rejoinder.errors import BundleError  # noqa: E402
+from rejoinder.records import Candidate, Document, Example  # noqa: E402
+from rejoinder.runtime.kernel import load_kernel  # noqa: E402
+from rejoinder.runtime.ranker import RankerScorer  # noqa: E402
+from rejoinder.runtime.static_vectors import load_vectors  # noqa: E402
+from rejoinder.train.export import check_parity, write_ranker  # noqa: E402
+from rejoinder.train.fit import Fitted, Plan  # noqa: E402
+from rejoinder.train.loop import Recipe  # noqa: E402
+from rejoinder.train.models.heads import HEADS  # noqa: E402
+from rejoinder.train.models.ranker import ENCODERS, RankerConfig, initialise  # noqa: E402
+from rejoinder.train.torch_scorer import TorchScorer  # noqa: E402
+
+VECTORS = load_vectors()
+PAGES = [Document("one"), Document("two")]
+TEXTS = [
+    "Most glacier caves are formed by meltwater.",
+    "It rained.",
+    "",
+    "x",
+    "Most glacier caves are formed by meltwater.",
+    "naïve café 猫 \ud800 unheardofword " * 20,
+    "The ice of a glacier holds caves, and caves hold ice, e.g. in summer!",
+]
+EXAMPLE = Example(
+    "q",
+    "How are glacier caves formed?",
+    tuple(
+        Candidate(
+            str(place), text, PAGES[place % 2] if place < 5 else None, place if place < 6 else None
+        )
+        for place, text in enumerate(TEXTS)
+    ),
+    (True, *[False] * 6),
+)
+
+
+def export(folder: Path, model: str, head: str) -> TorchScorer:
+    plan = Plan(RankerConfig(model, VECTORS.width, head), Recipe())
+    network = initialise(plan.config, seed=1).eval()
+    write_ranker(
+        folder, plan, Fitted(network, 0.0, 0), VECTORS, data=["none"], scores={}, sample=[EXAMPLE]
+    )
+    return TorchScorer(network, VECTORS)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("head", HEADS)
+@pytest.mark.parametrize("model", ENCODERS)
+def test_the_runtime_agrees_with_torch(
+    model: str, head: str, compiled: bool, tmp_path: Path
+) -> None:
+    trained = export(tmp_path / "b", model, head)
+
+    scorer = RankerScorer(open_bundle(tmp_path / "b"), compiled=compiled)
+
+    for count in (1, 2, len(TEXTS)):
+        candidates = EXAMPLE.candidates[:count]
+        np.testing.assert_allclose(
+            scorer.score(EXAMPLE.question, candidates),
+            trained.score(EXAMPLE.question, candidates),
+            atol=2e-5,
+        )
+
+
+def test_this_machine_has_the_compiled_kernel() -> None:
+    assert load_kernel() is not None, "no C compiler was found when rejoinder was installed"
+
+
+def test_a_difference_is_refused_and_leaves_nothing(tmp_path: Path) -> None:
+    trained = export(tmp_path / "b", "cosinet", "none")
+    other = export(tmp_path / "c", "cosinet", "birnn")
+
+    with pytest.raises(
+        BundleError, match=r"scores of question 'q' differ by .* nothing was written"
+    ):
+        check_parity(trained, other, [EXAMPLE], tolerance=1e-4)
+    check_parity(trained, trained, [EXAMPLE], tolerance=0.0)
