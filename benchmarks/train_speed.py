@@ -1,6 +1,6 @@
 """Measures how long Cosinet-list + BiRNN takes to train on WikiQA, against the plain way.
 
-Usage: python benchmarks/train_speed.py --data DATA [--seeds 5] [--threads 2] > result.json
+Usage: python -m benchmarks.train_speed --data DATA [--seeds 5] [--threads 2] > result.json
 
 The plain way is the paper's network as one would write it first: lists padded, a batch of
 pairs through `nn.Conv1d`, max-pooling over a mask, `nn.RNN` over padded lists.  To be fair

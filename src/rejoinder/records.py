@@ -26,6 +26,8 @@ class Candidate:
     text: str
     document: Document | None = None
     position: int | None = None
+    tokens: bytes | None = field(default=None, repr=False, compare=False)
+    """The text as word pieces (`text.pieces.Pieces.encode`), where a store has them."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """A bundle must score without torch as its network does with it."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -70,6 +71,25 @@ def test_the_runtime_agrees_with_torch(
             trained.score(EXAMPLE.question, candidates),
             atol=2e-5,
         )
+
+
+@pytest.mark.parametrize("model", ENCODERS)
+def test_stored_tokens_score_like_their_text(model: str, tmp_path: Path) -> None:
+    export(tmp_path / "b", model, "birnn")
+    scorer = RankerScorer(open_bundle(tmp_path / "b"))
+    stored = [replace(item, tokens=scorer.encode(item.text)) for item in EXAMPLE.candidates]
+    known = [stored[place] for place in (0, 1, 2, 3, 6)]
+    lost = [replace(item, text="") for item in known]
+
+    by_text = scorer.score(EXAMPLE.question, [replace(item, tokens=None) for item in known])
+
+    np.testing.assert_allclose(scorer.score(EXAMPLE.question, lost), by_text, atol=1e-6)
+    # One candidate of the whole list has unknown pieces: all go by their text.
+    np.testing.assert_allclose(
+        scorer.score(EXAMPLE.question, stored),
+        scorer.score(EXAMPLE.question, EXAMPLE.candidates),
+        atol=1e-6,
+    )
 
 
 def test_this_machine_has_the_compiled_kernel() -> None:

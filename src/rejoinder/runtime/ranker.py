@@ -1,13 +1,13 @@
 """A trained small ranker as a scorer: words to rows, pairs to vectors, the list to scores."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from rejoinder.bundle.folder import Bundle
 from rejoinder.errors import BundleError
-from rejoinder.records import to_candidates
+from rejoinder.records import Candidate, to_candidates
 from rejoinder.runtime.kernel import Kernel, load_kernel
 from rejoinder.runtime.networks.compare_aggregate import (
     CompareAggregateBilstmNetwork,
@@ -21,7 +21,7 @@ from rejoinder.runtime.relatedness import take_closest
 from rejoinder.runtime.scorer import Given, Scores
 from rejoinder.runtime.segments import find_segments
 from rejoinder.runtime.static_vectors import read_vectors
-from rejoinder.runtime.word_table import WordTable, WordTables
+from rejoinder.runtime.word_table import Found, WordTables
 from rejoinder.text.pieces import split_words
 
 MAX_WORDS = 512
@@ -55,12 +55,13 @@ class RankerScorer:
             problem = f"weight or setting {error} is missing"
             raise BundleError(f"{bundle.folder}: {problem}; export the bundle again") from error
         self._network = network
+        self._vectors = read_vectors(bundle)
         if isinstance(network, CosinetNetwork):
             self._tables = WordTables(
-                read_vectors(bundle), derive=network.derive, derived_width=network.derived_width
+                self._vectors, derive=network.derive, derived_width=network.derived_width
             )
         else:
-            self._tables = WordTables(read_vectors(bundle))
+            self._tables = WordTables(self._vectors)
 
     def score(self, question: str, candidates: Given) -> Scores:
         """Return one score per candidate, in the order given."""
@@ -70,23 +71,31 @@ class RankerScorer:
             return scores
         segments = find_segments(given)
         places = [place for segment in segments for place in segment]
-        texts = [question, *(given[place].text for place in places)]
-        table, rows = self._tables.look_up([split_words(text)[:MAX_WORDS] for text in texts])
+        found = self._look_up(question, [given[place] for place in places])
         lengths = np.array([len(segment) for segment in segments], dtype=np.int64)
-        scores[places] = self._score_rows(table, rows[0], rows[1:], lengths)
+        pairs = self._network.encode(_relate(found))
+        read = self._head.read(pairs, lengths)
+        scores[places] = read @ self._output + self._bias
         return scores
 
-    def _score_rows(
-        self, table: WordTable, question: Ids, candidates: list[Ids], segments: Ids
-    ) -> Matrix:
-        pairs = self._network.encode(_relate(table, question, candidates))
-        read = self._head.read(pairs, segments)
-        return np.asarray(read @ self._output + self._bias)
+    def encode(self, text: str) -> bytes | None:
+        """Return a text as `Candidate.tokens`, to store; None where vectors are of whole words."""
+        return self._vectors.encode(text)
+
+    def _look_up(self, question: str, candidates: Sequence[Candidate]) -> Found:
+        asked = split_words(question)[:MAX_WORDS]
+        tokens = [candidate.tokens for candidate in candidates if candidate.tokens is not None]
+        if len(tokens) == len(candidates) and self._vectors.can_read(b"".join(tokens)):
+            found = self._tables.look_up_tokens(asked, tokens)
+            if found.lengths.max() <= MAX_WORDS:
+                return found
+        texts = [split_words(candidate.text)[:MAX_WORDS] for candidate in candidates]
+        return self._tables.look_up([asked, *texts])
 
 
-def _relate(table: WordTable, question: Ids, candidates: list[Ids]) -> Pairs:
-    lengths = np.array([len(words) for words in candidates], dtype=np.int64)
-    words = np.concatenate(candidates)
+def _relate(found: Found) -> Pairs:
+    table, rows, all_lengths = found
+    question, words, lengths = rows[: all_lengths[0]], rows[all_lengths[0] :], all_lengths[1:]
     distinct, numbers = _number(words, len(table.vectors))
     cosines = table.vectors[question] @ table.vectors[distinct].T
     related, related_question = take_closest(cosines, numbers, lengths)

@@ -23,6 +23,8 @@ SHIPPED = Path(__file__).parent.parent / "models" / "static-vectors"
 UNKNOWN = "[UNK]"
 
 Matrix = NDArray[np.float32]
+Word = str | tuple[int, ...]
+"""A word as it is spelled, or as the pieces that it was cut into."""
 
 
 class StaticVectors:
@@ -48,7 +50,7 @@ class StaticVectors:
         """The length of a vector."""
         return int(self.rows.shape[1])
 
-    def embed(self, words: Sequence[str]) -> Matrix:
+    def embed(self, words: Sequence[Word]) -> Matrix:
         """Return one row of length 1 per word, shape (len(words), width)."""
         found = self._look_up(words)
         pieces = np.fromiter(chain.from_iterable(found), dtype=np.int64)
@@ -63,14 +65,27 @@ class StaticVectors:
             sums[place], lengths[place] = self._spell(words[place]), 1
         return np.asarray(sums / lengths[:, None], dtype=np.float32)
 
-    def _look_up(self, words: Sequence[str]) -> list[tuple[int, ...]]:
-        if self._pieces is None:
-            return [(self._places[word],) if word in self._places else () for word in words]
-        unknown = (self._pieces.unknown,)
-        return [() if rows == unknown else rows for rows in self._pieces.cut_words(words)]
+    def encode(self, text: str) -> bytes | None:
+        """Return a text in the form in which it is stored; None where words are not cut."""
+        return None if self._pieces is None else self._pieces.encode(text)
 
-    def _spell(self, word: str) -> Matrix:
-        seed = zlib.crc32(word.encode("utf-8", "surrogatepass"))
+    def can_read(self, tokens: bytes) -> bool:
+        """Whether stored pieces tell all about their words: the unknown piece does not."""
+        if self._pieces is None:
+            return False
+        return self._pieces.unknown not in np.frombuffer(tokens, dtype="<i4")
+
+    def _look_up(self, words: Sequence[Word]) -> list[tuple[int, ...]]:
+        return [word if isinstance(word, tuple) else self._find(word) for word in words]
+
+    def _find(self, word: str) -> tuple[int, ...]:
+        if self._pieces is None:
+            return (self._places[word],) if word in self._places else ()
+        (rows,) = self._pieces.cut_words([word])
+        return () if rows == (self._pieces.unknown,) else rows
+
+    def _spell(self, word: Word) -> Matrix:
+        seed = zlib.crc32(str(word).encode("utf-8", "surrogatepass"))
         direction = np.random.default_rng(seed).standard_normal(self.width)
         return np.asarray(direction / np.linalg.norm(direction), dtype=np.float32)
 

@@ -7,13 +7,17 @@ full, a new one is begun, and whoever still reads the old one keeps it.
 
 import threading
 from collections.abc import Callable, Sequence
+from itertools import chain
+from typing import NamedTuple
 
 import numpy as np
 
 from rejoinder.runtime.networks.pairs import Ids, Matrix
-from rejoinder.runtime.static_vectors import StaticVectors
+from rejoinder.runtime.static_vectors import StaticVectors, Word
 
 CAPACITY = 16_384
+PADDING = 0
+NO_WORD = bytes(4)
 
 Derive = Callable[[Matrix], Matrix]
 
@@ -21,14 +25,23 @@ Derive = Callable[[Matrix], Matrix]
 class WordTable:
     """Rows of vectors and of what is derived from them; row 0 is no word, and zeros."""
 
-    def __init__(self, capacity: int, width: int, derived_width: int) -> None:
+    def __init__(self, capacity: int, width: int, derived_width: int, pieces: int) -> None:
         self.vectors = np.zeros((capacity, width), dtype=np.float32)
         self.derived = np.zeros((capacity, derived_width), dtype=np.float32)
-        self.rows: dict[str, int] = {"": 0}
+        self.rows: dict[Word, int] = {"": 0}
+        self.by_piece = np.zeros(pieces, dtype=np.int64)  # rows of words of one piece
 
     def has_room_for(self, count: int) -> bool:
         """Whether so many words more fit in."""
         return len(self.rows) + count <= len(self.vectors)
+
+
+class Found(NamedTuple):
+    """The words of some texts, one text after another, as rows of a table."""
+
+    table: WordTable
+    rows: Ids  # (N,)
+    lengths: Ids  # (texts,), at least 1: a text without words is the row of no word
 
 
 class WordTables:
@@ -46,38 +59,51 @@ class WordTables:
         self._derive = derive
         self._derived_width = derived_width
         self._capacity = capacity
-        self._table = WordTable(capacity, vectors.width, derived_width)
+        self._table = self._make_table(capacity)
         self._lock = threading.Lock()
 
-    def look_up(self, texts: Sequence[Sequence[str]]) -> tuple[WordTable, list[Ids]]:
-        """Return a table that has all words of the texts, and the rows of each text.
-
-        A text without words is the one row of no word.
-        """
+    def look_up(self, texts: Sequence[Sequence[Word]]) -> Found:
+        """Return the rows of texts that are cut into words."""
         table = self._table
         wanted = set().union(*texts)
         if not wanted <= table.rows.keys():
             table = self._add(wanted)
         rows = table.rows
-        return table, [
-            np.array([rows[word] for word in text] or [0], dtype=np.int64) for text in texts
-        ]
+        found = [[rows[word] for word in text] or [0] for text in texts]
+        lengths = np.array([len(text) for text in found], dtype=np.int64)
+        return Found(table, np.fromiter(chain.from_iterable(found), dtype=np.int64), lengths)
 
-    def _add(self, wanted: set[str]) -> WordTable:
+    def look_up_tokens(self, question: Sequence[str], texts: Sequence[bytes]) -> Found:
+        """Return the rows of a question in words, and of texts that are stored as word pieces."""
+        tokens = _Tokens(texts)
+        pieces = np.unique(tokens.pieces)
+        wanted: set[Word] = {*question, *tokens.several}
+        table = self._table
+        if not (wanted <= table.rows.keys() and table.by_piece[pieces].all()):
+            table = self._add(wanted | {(piece,) for piece in pieces.tolist()})
+        asked = [table.rows[word] for word in question] or [0]
+        rows = tokens.to_rows(table)
+        lengths = np.concatenate([[len(asked)], tokens.lengths])
+        return Found(table, np.concatenate([np.array(asked, dtype=np.int64), rows]), lengths)
+
+    def _make_table(self, capacity: int) -> WordTable:
+        pieces = len(self._source.vocabulary) if self._source.are_pieces else 0
+        return WordTable(capacity, self._source.width, self._derived_width, pieces)
+
+    def _add(self, wanted: set[Word]) -> WordTable:
         with self._lock:
             table = self._table
-            missing = sorted(wanted - table.rows.keys())
+            missing = sorted(wanted - table.rows.keys(), key=str)
             if not table.has_room_for(len(missing)):
-                missing = sorted(wanted)
+                missing = sorted(wanted, key=str)
                 # A list of very many words gets a table of its own size.
-                capacity = max(self._capacity, len(missing) + 1)
-                table = WordTable(capacity, self._source.width, self._derived_width)
+                table = self._make_table(max(self._capacity, len(missing) + 1))
             if missing:
                 self._fill(table, missing)
             self._table = table
             return table
 
-    def _fill(self, table: WordTable, words: list[str]) -> None:
+    def _fill(self, table: WordTable, words: list[Word]) -> None:
         first = len(table.rows)
         vectors = self._source.embed(words)
         table.vectors[first : first + len(words)] = vectors
@@ -85,3 +111,35 @@ class WordTables:
             table.derived[first : first + len(words)] = self._derive(vectors)
         # Only now may others find the words: their rows are complete.
         table.rows = {**table.rows, **{word: first + at for at, word in enumerate(words)}}
+        for at, word in enumerate(words):
+            if isinstance(word, tuple) and len(word) == 1:
+                table.by_piece[word[0]] = first + at
+
+
+class _Tokens:
+    """Texts as stored word pieces, cut into words without looking at each: most are one piece."""
+
+    def __init__(self, texts: Sequence[bytes]) -> None:
+        # A text without words is one piece of padding, which is no word.
+        flat = np.frombuffer(b"".join(text or NO_WORD for text in texts), dtype="<i4")
+        ends = np.cumsum([max(1, len(text) // 4) for text in texts])
+        starts = np.flatnonzero(flat >= 0)
+        sizes = np.diff(starts, append=len(flat))
+        self._is_one = sizes == 1
+        self._first = flat[starts]
+        self.pieces = self._first[self._is_one]
+        self.pieces = self.pieces[self.pieces != PADDING]
+        self.several = [
+            (int(flat[start]), *(-1 - flat[start + 1 : start + size]).tolist())
+            for start, size in zip(
+                starts[~self._is_one].tolist(), sizes[~self._is_one].tolist(), strict=True
+            )
+        ]
+        words_until = np.searchsorted(starts, ends, side="left")
+        self.lengths = np.diff(words_until, prepend=0)  # (texts,)
+
+    def to_rows(self, table: WordTable) -> Ids:
+        rows = np.empty(len(self._first), dtype=np.int64)
+        rows[self._is_one] = table.by_piece[self._first[self._is_one]]
+        rows[~self._is_one] = [table.rows[word] for word in self.several]
+        return rows

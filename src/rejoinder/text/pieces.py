@@ -8,7 +8,9 @@ makes plain Python as fast here as a compiled tokenizer (docs/decisions).
 """
 
 import re
+import sys
 import unicodedata
+from array import array
 from collections.abc import Iterable, Sequence
 
 MAX_WORD_LENGTH = 100
@@ -38,6 +40,19 @@ class Pieces:
             found if (found := remembered.get(word)) is not None else self._cut_word(word)
             for word in words
         ]
+
+    def encode(self, text: str) -> bytes:
+        """Return the pieces of a text in a form to store: 32-bit numbers, low byte first.
+
+        A piece that begins a word is its id; one that goes on is -1 - id.
+        """
+        numbers = array("i")
+        for first, *rest in self.cut_text(text):
+            numbers.append(first)
+            numbers.extend(-1 - piece for piece in rest)
+        if sys.byteorder == "big":
+            numbers.byteswap()
+        return numbers.tobytes()
 
     def _cut_word(self, word: str) -> tuple[int, ...]:
         pieces = self._match(word)

@@ -1,0 +1,299 @@
+"""Measures how long one question takes, against every way one might do it instead.
+
+Usage: python -m benchmarks.latency [--data DATA] [--candidates 10,100,1000] > latency.json
+
+In one run, on the same question and candidates of 25 words (of WikiQA, or made up): our
+Cosinet + BiRNN from text, from stored token ids, and with numpy only; the same network in torch,
+eager, the plain way (see train_speed), and in onnxruntime; an all-MiniLM-L6-v2
+cross-encoder in onnxruntime (fp32 and dynamic int8, one pair per call, the best we know);
+bm25s; and the cosine of model2vec sentence vectors.  Prints one JSON object: medians in
+milliseconds, ratios to ours from token ids, and the share of what the machine allows.
+
+The limit is the larger of two times: the fewest bytes that must be read (each word's 6 kB of
+products once per occurrence, as no cache holds the table for sure) over the measured
+bandwidth, and the fewest multiplications and additions (five rows and five products per
+position, the head's matrices) over the measured peak of a matrix product.
+
+Needs the dependency group `bench`, the extra `train`, and for the cross-encoder the package that
+`rejoinder train static-vectors` names.
+"""
+
+import argparse
+import json
+import logging
+import os
+import platform
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from benchmarks.train_speed import PlainRanker
+from rejoinder.bundle.folder import open_bundle
+from rejoinder.data.catalogue import open_dataset
+from rejoinder.errors import RejoinderError
+from rejoinder.records import Candidate, Example
+from rejoinder.runtime.ranker import RankerScorer
+from rejoinder.runtime.static_vectors import load_vectors
+from rejoinder.text.pieces import split_words
+from rejoinder.train.encoders import find_encoder
+from rejoinder.train.export import write_ranker
+from rejoinder.train.fit import Fitted, Plan
+from rejoinder.train.loop import Recipe
+from rejoinder.train.models.ranker import Ranker, RankerConfig, initialise
+from rejoinder.train.pairs import Pairs
+
+QUESTION = "How are glacier caves formed in the mountains?"
+WORDS = 25
+CROSS_ENCODER_PAIRS = 20
+"""Pairs that the cross-encoder is timed on; its time grows by the pair."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--candidates", default="10,30,100,300,1000")
+    parser.add_argument("--threads", default="1,2")
+    arguments = parser.parse_args()
+    logging.disable(logging.WARNING)
+    texts = make_texts(arguments.data, 1000)
+    results = []
+    for threads in map(int, arguments.threads.split(",")):
+        torch.set_num_threads(threads)
+        peak, bandwidth = measure_machine()
+        cross = time_cross_encoder(texts, threads)
+        for count in map(int, arguments.candidates.split(",")):
+            results.append(
+                measure_count(texts[:count], threads, cross) | limit(texts[:count], peak, bandwidth)
+            )
+    machine = {"cores": os.cpu_count(), "kind": platform.machine()}
+    print(json.dumps({"question": QUESTION, "machine": machine, "results": results}, indent=2))
+
+
+def measure_count(texts: list[str], threads: int, cross: dict[str, float]) -> dict[str, Any]:
+    with tempfile.TemporaryDirectory() as folder:
+        ranker, scorer, plain_numpy = make_scorers(Path(folder))
+    candidates = [Candidate(str(at), text, position=at) for at, text in enumerate(texts)]
+    stored = [replace(item, tokens=scorer.encode(item.text)) for item in candidates]
+    batch = Pairs(
+        [Example("q", QUESTION, tuple(candidates), (False,) * len(candidates))], load_vectors()
+    ).batch(torch.tensor([0]))
+    eager = PlainRanker(ranker).eval()
+    contenders: dict[str, Callable[[], object]] = {
+        "ours_from_tokens": lambda: scorer.score(QUESTION, stored),
+        "ours_from_text": lambda: scorer.score(QUESTION, candidates),
+        "ours_numpy_only": lambda: plain_numpy.score(QUESTION, stored),
+        "torch_eager": lambda: run_eager(eager, batch),
+        **make_searchers(texts),
+    }
+    if (session := make_onnx_cosinet(ranker, batch, threads)) is not None:
+        contenders["onnxruntime"] = session
+    times = {name: time_of(run) for name, run in contenders.items()}
+    times |= {name: round(per_pair * len(texts), 3) for name, per_pair in cross.items()}
+    ours = times["ours_from_tokens"]
+    difference = np.abs(scorer.score(QUESTION, stored) - run_eager(eager, batch)).max()
+    return {
+        "candidates": len(texts),
+        "threads": threads,
+        "median_ms": times,
+        "ratio_to_ours_from_tokens": {
+            name: round(value / ours, 2) for name, value in times.items()
+        },
+        "largest_difference_to_torch": float(difference),
+    }
+
+
+def make_scorers(folder: Path) -> tuple[Ranker, RankerScorer, RankerScorer]:
+    vectors = load_vectors()
+    plan = Plan(RankerConfig("cosinet", vectors.width, "birnn"), Recipe())
+    ranker = initialise(plan.config, 0).eval()
+    write_ranker(
+        folder / "m", plan, Fitted(ranker, 0.0, 0), vectors, data=["none"], scores={}, sample=[]
+    )
+    bundle = open_bundle(folder / "m")
+    return ranker, RankerScorer(bundle), RankerScorer(bundle, compiled=False)
+
+
+def run_eager(model: nn.Module, batch: Any) -> Any:
+    with torch.no_grad():
+        return model(batch).numpy()
+
+
+class ForExport(nn.Module):
+    """The plain network on padded inputs, in a form that ONNX can hold."""
+
+    def __init__(self, ranker: Ranker) -> None:
+        super().__init__()
+        encoder: Any = ranker.encoder
+        head: Any = ranker.head
+        self.question, self.candidate = encoder.question.convolution, encoder.candidate.convolution
+        self.head, self.output = head.network, ranker.output
+
+    def forward(self, question: Tensor, candidate: Tensor, mask: Tensor) -> Tensor:
+        """Return scores (P,) of texts (P, E + 1, L); the mask is 0, or -inf at padding."""
+        q = self.question(question).amax(dim=2)
+        c = (self.candidate(candidate) + mask[:, None]).amax(dim=2)
+        read, _ = self.head(torch.cat([q * c, q - c], dim=1))
+        scores: Tensor = self.output(read).squeeze(1)
+        return scores
+
+
+def make_onnx_cosinet(ranker: Ranker, batch: Any, threads: int) -> Callable[[], object] | None:
+    from torch.nn.utils.rnn import pad_sequence
+
+    def pad(side: Any) -> Tensor:
+        rows = torch.cat([batch.vectors[side.words], side.related[:, None]], dim=1)
+        return pad_sequence(rows.split(side.lengths.tolist()), batch_first=True).transpose(1, 2)
+
+    question, candidate = pad(batch.question).contiguous(), pad(batch.candidate).contiguous()
+    exists = torch.arange(candidate.shape[2]) < batch.candidate.lengths[:, None]
+    mask = torch.zeros(exists.shape).masked_fill(~exists, -1e9)
+    inputs = (question, candidate, mask)
+    session = export_session(ForExport(ranker).eval(), inputs, threads)
+    names = [item.name for item in session.get_inputs()]
+    feed = {name: value.numpy() for name, value in zip(names, inputs, strict=True)}
+    return lambda: session.run(None, feed)
+
+
+def export_session(model: nn.Module, inputs: tuple[Tensor, ...], threads: int) -> Any:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder, "model.onnx")
+        torch.onnx.export(model, inputs, str(path), dynamo=True, verbose=False)
+        return open_session(path, threads)
+
+
+def open_session(path: Path, threads: int) -> Any:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 3
+    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+
+
+def time_cross_encoder(texts: Sequence[str], threads: int) -> dict[str, float]:
+    """Return milliseconds per pair, fp32 and int8, each pair by itself; {} without the encoder."""
+    from onnxruntime.quantization import QuantType, quantize_dynamic
+    from transformers import AutoModel, AutoTokenizer
+
+    try:
+        place = find_encoder()
+    except RejoinderError:
+        return {}
+    tokenizer: Any = AutoTokenizer.from_pretrained(place)
+    encoder: Any = AutoModel.from_pretrained(place, attn_implementation="eager").eval()
+
+    class First(nn.Module):
+        def forward(self, ids: Tensor, mask: Tensor, kinds: Tensor) -> Tensor:
+            state: Tensor = encoder(ids, mask, kinds).last_hidden_state[:, 0]
+            return state
+
+    pairs = [tokenizer(QUESTION, text, return_tensors="pt") for text in texts[:CROSS_ENCODER_PAIRS]]
+    keys = ("input_ids", "attention_mask", "token_type_ids")
+    sample = tuple(pairs[0][key] for key in keys)
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        path, small = Path(folder, "model.onnx"), Path(folder, "int8.onnx")
+        length = torch.export.Dim("length", min=2, max=512)
+        torch.onnx.export(
+            First(),
+            sample,
+            str(path),
+            dynamo=True,
+            verbose=False,
+            dynamic_shapes=({1: length}, {1: length}, {1: length}),
+        )
+        quantize_dynamic(path, small, weight_type=QuantType.QInt8)
+        for name, file in (("cross_encoder_fp32", path), ("cross_encoder_int8", small)):
+            session = open_session(file, threads)
+            names = [item.name for item in session.get_inputs()]
+            feeds = [
+                {name: pair[key].numpy() for name, key in zip(names, keys, strict=True)}
+                for pair in pairs
+            ]
+            total = time_of(lambda s=session, f=feeds: [s.run(None, feed) for feed in f])  # type: ignore[misc]
+            found[name] = total / len(pairs)
+    return found
+
+
+def make_searchers(texts: list[str]) -> dict[str, Callable[[], object]]:
+    import bm25s
+
+    vectors = load_vectors()
+
+    def search() -> object:
+        tokens = bm25s.tokenize(texts, show_progress=False)
+        index = bm25s.BM25()
+        index.index(tokens, show_progress=False)
+        asked = bm25s.tokenize([QUESTION], show_progress=False)
+        return index.retrieve(asked, k=len(texts), show_progress=False)
+
+    def mean(text: str) -> Any:
+        return vectors.embed(split_words(text)).mean(axis=0)
+
+    return {
+        "bm25s": search,
+        "static_vector_cosine": lambda: np.stack([mean(text) for text in texts]) @ mean(QUESTION),
+    }
+
+
+def limit(texts: list[str], peak: float, bandwidth: float) -> dict[str, Any]:
+    """Return the least time that the machine allows for the scoring, and how it is counted."""
+    positions = sum(len(split_words(text)) for text in texts)
+    asked = len(split_words(QUESTION)) * len(texts)
+    channels, hidden, kernel = 300, 150, 5
+    read = positions * kernel * channels * 4
+    pooled = (positions + asked) * kernel * channels * 3
+    head = len(texts) * 2 * (2 * channels * hidden + hidden * hidden) * 2
+    milliseconds = 1e3 * max(read / bandwidth, (pooled + head) / peak)
+    return {
+        "limit_ms": round(milliseconds, 3),
+        "bytes": read,
+        "operations": pooled + head,
+        "peak_gflops": round(peak / 1e9, 1),
+        "bandwidth_gb": round(bandwidth / 1e9, 1),
+    }
+
+
+def measure_machine() -> tuple[float, float]:
+    """Return operations per second of a large float32 product, and bytes per second of a sum."""
+    a, b = torch.randn(1024, 1024), torch.randn(1024, 1024)
+    peak = 2 * 1024**3 / (time_of(lambda: a @ b) / 1e3)
+    large = torch.ones(64_000_000)
+    bandwidth = large.numel() * 4 / (time_of(lambda: large.sum(), repeats=7) / 1e3)
+    return peak, bandwidth
+
+
+def make_texts(folder: Path | None, count: int) -> list[str]:
+    if folder is None:
+        rng = np.random.default_rng(0)
+        common = load_vectors().vocabulary[1000:9000]
+        return [" ".join(rng.choice(common, WORDS)) for _ in range(count)]
+    examples = open_dataset("wikiqa", split="train", folder=folder)
+    words = [
+        word for example in examples for item in example.candidates for word in item.text.split()
+    ]
+    return [" ".join(words[at * WORDS : (at + 1) * WORDS]) for at in range(count)]
+
+
+def time_of(run: Callable[[], object], *, repeats: int = 15) -> float:
+    """Return the median milliseconds of a call, after some to warm up."""
+    for _ in range(3):
+        run()
+    times = []
+    for _ in range(repeats):
+        start = time.perf_counter_ns()
+        run()
+        times.append((time.perf_counter_ns() - start) / 1e6)
+    return round(statistics.median(times), 3)
+
+
+if __name__ == "__main__":
+    main()
