@@ -101,6 +101,13 @@ def test_a_mistake_is_one_line_and_leaves_nothing(
     assert not (tmp_path / "m").exists()
 
 
+def test_a_place_that_cannot_be_written_is_named_before_training(dataset: Path) -> None:
+    result = run("cosinet", dataset, "--to", "/proc/nowhere/m")
+
+    assert result.exit_code == 1
+    assert result.stderr == "Error: cannot write /proc/nowhere/m: No such file or directory\n"
+
+
 def test_vectors_without_a_word_in_common_are_refused(dataset: Path, tmp_path: Path) -> None:
     vectors = tmp_path / "v.txt"
     vectors.write_text("zzz 1 0\n", encoding="utf-8")

@@ -97,6 +97,18 @@ def test_the_checkpoint_of_another_training_is_refused(
     assert checkpoint.exists()
 
 
+def test_a_checkpoint_that_cannot_be_written_is_named(
+    examples: list[Example],
+    vectors: SpelledVectors,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fitting, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+
+    with pytest.raises(TrainingError, match=r"cannot write .*none/m: No such file"):
+        fit(PLAN, [Part(examples)], vectors, checkpoint=tmp_path / "none" / "m")
+
+
 def test_a_torn_checkpoint_is_named(
     examples: list[Example], vectors: SpelledVectors, tmp_path: Path
 ) -> None:

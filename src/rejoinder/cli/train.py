@@ -128,6 +128,7 @@ def _train_ranker(model: str, given: dict[str, Any]) -> None:
 
     use_threads(given["threads"])
     target: Path = given["to"]
+    _make_room(target)
     parts = read_parts(given["datasets"], given["folder"])
     dev = (
         [part.examples for part in read_parts([given["dev"]], given["folder"])]
@@ -139,7 +140,6 @@ def _train_ranker(model: str, given: dict[str, Any]) -> None:
     checkpoint = target.with_name(f"{target.name}.checkpoint")
     if checkpoint.exists():
         say(f"going on from {checkpoint}")
-    target.parent.mkdir(parents=True, exist_ok=True)
     with show_progress(f"training {model}") as progress:
         fitted = fit(
             plan,
@@ -171,6 +171,20 @@ def _train_ranker(model: str, given: dict[str, Any]) -> None:
         click.echo(f"wrote {target}: {result['parameters']:,} parameters in {result['seconds']} s")
         for name, value in scores.get("means", {}).items():
             click.echo(f"{given['dev']} {name} {percent(value)}")
+
+
+def _make_room(target: Path) -> None:
+    """Make the folder above a bundle; better to fail before an hour of training than after."""
+    from tempfile import TemporaryFile
+
+    from rejoinder.errors import InputError
+
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=target.parent):
+            pass
+    except OSError as error:
+        raise InputError(f"cannot write {target}: {error.strerror}") from error
 
 
 def _make_plan(model: str, width: int, given: dict[str, Any]) -> "Plan":

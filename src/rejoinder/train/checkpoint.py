@@ -40,7 +40,11 @@ def make_fingerprint(*parts: object) -> str:
 def save_checkpoint(
     path: Path, model: Ranker, optimizer: Optimizer, *, done: int, best: Best | None, of: str
 ) -> None:
-    """Write the state after `done` steps of the training with fingerprint `of`."""
+    """Write the state after `done` steps of the training with fingerprint `of`.
+
+    Raises:
+        TrainingError: the file cannot be written.
+    """
     tensors = {f"model/{name}": tensor for name, tensor in model.state_dict().items()}
     for place, parameter in enumerate(model.parameters()):
         for name, value in optimizer.state[parameter].items():
@@ -48,8 +52,11 @@ def save_checkpoint(
     if best:
         tensors |= {f"best/{name}": tensor for name, tensor in best.weights.items()}
     metadata = {"done": done, "of": of, "best": [best.value, best.epoch] if best else None}
-    with writing_whole(path) as file:
-        file.write(save(tensors, {"training": json.dumps(metadata)}))
+    try:
+        with writing_whole(path) as file:
+            file.write(save(tensors, {"training": json.dumps(metadata)}))
+    except OSError as error:
+        raise TrainingError(f"cannot write {path}: {error.strerror}") from error
 
 
 def load_checkpoint(
