@@ -164,6 +164,7 @@ def _convolve_overlap(module: PooledConvolution, vectors: Tensor, side: Side) ->
 
 
 def _read(reader: nn.Module, text: Tensor) -> Tensor:
+    text = text * text.shape[1] ** 0.5
     if isinstance(reader, BilstmReader):
         read: Tensor = reader.lstm.network(text)[0]
         return read

@@ -55,7 +55,7 @@ class _GatedProjection:
         self._bias = np.concatenate([gate_bias, weights["read.update.bias"]])
 
     def read(self, vectors: Matrix, places: Ids, lengths: Ids) -> tuple[Matrix, Ids]:  # noqa: ARG002
-        projected = vectors @ self._weight
+        projected = _spread(vectors) @ self._weight
         projected += self._bias
         gate, update = np.split(np.tanh(projected, out=projected), 2, axis=1)
         gate += 1
@@ -72,7 +72,13 @@ class _BilstmReader:
         self._lstm = LstmHead(own, directions=2)
 
     def read(self, vectors: Matrix, places: Ids, lengths: Ids) -> tuple[Matrix, Ids]:
-        return self._lstm.run(self._lstm.project(vectors), places, lengths), np.arange(len(places))
+        projected = self._lstm.project(_spread(vectors))
+        return self._lstm.run(projected, places, lengths), np.arange(len(places))
+
+
+def _spread(vectors: Matrix) -> Matrix:
+    """Return vectors of length 1 at the length that the network was trained with."""
+    return vectors * np.float32(vectors.shape[1] ** 0.5)
 
 
 class CompareAggregateNetwork:

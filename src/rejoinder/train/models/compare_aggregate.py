@@ -9,7 +9,7 @@ Deviations from Wang & Jiang, settled by the parameter counts of the re-implemen
 attention has no weights, both sides are aggregated (theirs: the candidate's alone), and no
 layer stands between the aggregate and the score.  Beyond that: texts are padded so that one of
 a single word has a window of every width; vectors may have any width and are projected
-to 300.
+to 300; a vector's length is the root of its width.
 
 Axes: P pairs, N words, E vector width, H reader width, Q and C words of the longest question
 and candidate.
@@ -29,6 +29,15 @@ WIDTH = 300
 KERNELS = (1, 2, 3, 4, 5)
 
 
+def spread(vectors: Tensor) -> Tensor:
+    """Return vectors of length 1 at a length where a component is about 1.
+
+    The products of small numbers are smaller still: with vectors of length 1 three epochs
+    teach this network next to nothing (docs/models.md).
+    """
+    return vectors * vectors.shape[1] ** 0.5
+
+
 class GatedProjection(nn.Module):
     """sigmoid(W x + b) * tanh(V x + d) of each word by itself, the same for both sides."""
 
@@ -39,7 +48,8 @@ class GatedProjection(nn.Module):
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Return the words of the questions and of the candidates, shape (N, H) each."""
-        projected = self.gate(batch.vectors).sigmoid() * self.update(batch.vectors).tanh()
+        vectors = spread(batch.vectors)
+        projected = self.gate(vectors).sigmoid() * self.update(vectors).tanh()
         return (
             projected.index_select(0, batch.question.words),
             projected.index_select(0, batch.candidate.words),
@@ -61,7 +71,8 @@ class BilstmReader(nn.Module):
         lengths = question.lengths[_find_starts(pairs_of_list)]
         once = join_ranges(_find_starts(lengths * pairs_of_list), lengths)
         words = torch.cat([question.words[once], candidate.words])
-        read = self.lstm(batch.vectors[words], torch.cat([lengths, candidate.lengths]))
+        vectors = spread(batch.vectors)
+        read = self.lstm(vectors[words], torch.cat([lengths, candidate.lengths]))
         q, c = read.split([len(once), len(candidate.words)])
         starts = torch.repeat_interleave(_find_starts(lengths), pairs_of_list)
         return q.index_select(0, join_ranges(starts, question.lengths)), c
