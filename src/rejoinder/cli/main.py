@@ -20,6 +20,7 @@ COMMANDS = {
     "reproduce": "Print a paper's table, published and measured.",
     "data": "List, check and get data sets.",
     "models": "List scorers, and look into bundles.",
+    "bench": "Time scorers on this machine.",
 }
 
 
