@@ -11,10 +11,10 @@ from rejoinder.records import Candidate
 from rejoinder.runtime.scorer import Scorer
 
 QUESTION = "How are glacier caves formed in the mountains?"
-WORDS = (
+TEXT = (
     "the of and in a is to by ice water cave glacier rock summer winter melt river stone deep"
     " warm cold wind air form carve flow year season valley mountain lake snow light sound"
-).split()
+)
 LENGTH = 25
 """Words of a candidate."""
 
@@ -31,7 +31,7 @@ class Timing:
 
 def make_candidates(count: int, *, seed: int = 0) -> list[Candidate]:
     """Return made-up sentences of 25 words, as one page in its order."""
-    drawn = np.random.default_rng(seed).choice(WORDS, (count, LENGTH))
+    drawn = np.random.default_rng(seed).choice(TEXT.split(), (count, LENGTH))
     return [Candidate(str(at), " ".join(words), position=at) for at, words in enumerate(drawn)]
 
 
