@@ -4,7 +4,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from rejoinder.records import Candidate, Document, Example  # noqa: E402
-from rejoinder.train.pairs import MAX_WORDS, Pairs, join_ranges  # noqa: E402
+from rejoinder.runtime.ranker import MAX_WORDS  # noqa: E402
+from rejoinder.train.pairs import Pairs, join_ranges  # noqa: E402
 from tests.train.conftest import MakeExample, SpelledVectors  # noqa: E402
 
 

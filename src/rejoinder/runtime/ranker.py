@@ -25,7 +25,7 @@ from rejoinder.runtime.word_table import Found, WordTables
 from rejoinder.text.pieces import split_words
 
 MAX_WORDS = 512
-"""Words of a question or candidate beyond this many are not read, as in training."""
+"""Words of a question or candidate beyond this many are not read, nor in training."""
 
 NETWORKS: dict[str, Callable[[Weights, Kernel | None], Network]] = {
     "rel-cnn": lambda weights, _: RelCnnNetwork(weights),

@@ -19,14 +19,11 @@ from torch import Tensor
 from torch.nn import functional
 
 from rejoinder.records import Example
+from rejoinder.runtime.networks.rel_cnn import IDENTICAL
+from rejoinder.runtime.ranker import MAX_WORDS
 from rejoinder.runtime.relatedness import take_closest
 from rejoinder.runtime.segments import find_segments
 from rejoinder.text.pieces import split_words
-
-MAX_WORDS = 512
-"""Words of a question or candidate beyond this many are not read."""
-IDENTICAL = 0.9999
-"""Cosine above which two words are one; rounding takes a little off 1."""
 
 
 class WordVectors(Protocol):
