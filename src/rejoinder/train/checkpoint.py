@@ -53,8 +53,9 @@ def save_checkpoint(
         tensors |= {f"best/{name}": tensor for name, tensor in best.weights.items()}
     metadata = {"done": done, "of": of, "best": [best.value, best.epoch] if best else None}
     try:
+        whole = {name: tensor.contiguous() for name, tensor in tensors.items()}
         with writing_whole(path) as file:
-            file.write(save(tensors, {"training": json.dumps(metadata)}))
+            file.write(save(whole, {"training": json.dumps(metadata)}))
     except OSError as error:
         raise TrainingError(f"cannot write {path}: {error.strerror}") from error
 
@@ -80,12 +81,22 @@ def load_checkpoint(
         )
     model.load_state_dict(_below("model/", tensors))
     for place, parameter in enumerate(model.parameters()):
-        optimizer.state[parameter] = _below(f"optimizer/{place}/", tensors)
+        state = _below(f"optimizer/{place}/", tensors)
+        optimizer.state[parameter] = {
+            name: _lay_out_like(parameter, tensor) for name, tensor in state.items()
+        }
     weights = _below("best/", tensors)
     if not weights:
         return int(found["done"]), None
     value, epoch = found["best"]
     return int(found["done"]), Best(value, epoch, weights)
+
+
+def _lay_out_like(parameter: Tensor, tensor: Tensor) -> Tensor:
+    """Return a moment of Adam in the order in memory of its parameter, as its kernel expects."""
+    if tensor.shape != parameter.shape:
+        return tensor
+    return torch.empty_like(parameter).copy_(tensor)
 
 
 def _below(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

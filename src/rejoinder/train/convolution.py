@@ -32,6 +32,10 @@ class PooledConvolution(nn.Module):
         super().__init__()
         self.width = width
         self.convolution = nn.Conv1d(width + features, channels, kernel, padding=kernel // 2)
+        # In memory the slices of the kernel stand one after another, as they are used and as
+        # their gradient comes: no step has to turn them around.
+        slices = self.convolution.weight.detach().permute(2, 0, 1).contiguous()
+        self.convolution.weight = nn.Parameter(slices.permute(1, 2, 0))
 
     def forward(self, vectors: Tensor, words: Tensor, features: Tensor, lengths: Tensor) -> Tensor:
         """Convolve and pool P texts.
@@ -46,15 +50,13 @@ class PooledConvolution(nn.Module):
             Shape (P, C).
         """
         kernel = self.convolution.kernel_size[0]
-        places = find_windows(lengths, kernel)
-        weight = self.convolution.weight  # (C, E + F, K)
+        places = find_windows(lengths, kernel).t()  # (K, N)
         pooled: Tensor = _Pooled.apply(
             vectors,
             functional.pad(words, (0, 1))[places],
-            functional.pad(features, (0, 0, 0, 1))[places].flatten(1),
+            functional.pad(features, (0, 0, 0, 1))[places],
             lengths.cumsum(0) - lengths,
-            weight[:, : self.width].permute(1, 2, 0).flatten(1),  # (E, K * C)
-            weight[:, self.width :].permute(2, 1, 0).flatten(0, 1),  # (K * F, C)
+            self.convolution.weight,
         )
         assert self.convolution.bias is not None
         return pooled + self.convolution.bias
@@ -81,33 +83,36 @@ class _Pooled(torch.autograd.Function):
     def forward(
         ctx: Any,
         vectors: Tensor,  # (W, E)
-        words: Tensor,  # (N, K)
-        features: Tensor,  # (N, K * F)
+        words: Tensor,  # (K, N)
+        features: Tensor,  # (K, N, F)
         starts: Tensor,  # (P,)
-        word_weight: Tensor,  # (E, K * C)
-        feature_weight: Tensor,  # (K * F, C)
+        weight: Tensor,  # (C, E + F, K)
     ) -> Tensor:
-        kernel, channels = words.shape[1], feature_weight.shape[1]
-        table = (vectors @ word_weight).view(-1, channels)  # (W * K, C)
-        rows = words * kernel + torch.arange(kernel)
+        channels, _, kernel = weight.shape
+        width = vectors.shape[1]
+        slices = weight.permute(2, 0, 1).reshape(kernel * channels, -1)  # (K * C, E + F)
+        table = (vectors @ slices[:, :width].t()).view(-1, channels)  # (W * K, C)
+        rows = words.t() * kernel + torch.arange(kernel)
         positions = functional.embedding_bag(rows, table, mode="sum")  # (N, C)
-        positions.addmm_(features, feature_weight)
+        by_feature = weight[:, width:].permute(2, 1, 0).reshape(-1, channels)  # (K * F, C)
+        positions.addmm_(features.transpose(0, 1).flatten(1), by_feature)
         # Max-pooling of runs of rows; unlike the public function, it tells where the maxima are.
         pooled, _, _, maxima = torch.ops.aten._embedding_bag(
             positions, torch.arange(len(positions)), starts, False, 2
         )
-        ctx.save_for_backward(vectors, words, features, maxima)
+        ctx.save_for_backward(vectors, words, features, maxima.t())
         return pooled
 
     @staticmethod
     @once_differentiable
     def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
-        vectors, words, features, maxima = ctx.saved_tensors  # maxima: (P, C)
-        kernel = words.shape[1]
-        chosen = words[maxima].permute(2, 1, 0).flatten(0, 1)  # (K * C, P)
-        weights = gradient.t().repeat(kernel, 1).contiguous()
+        vectors, words, features, maxima = ctx.saved_tensors  # maxima: (C, P)
+        kernel, channels = len(words), len(maxima)
+        slope = gradient.t().contiguous()  # (C, P)
+        chosen = words[:, maxima].reshape(kernel * channels, -1)  # (K * C, P)
         by_word = functional.embedding_bag(
-            chosen.contiguous(), vectors, per_sample_weights=weights, mode="sum"
+            chosen, vectors, per_sample_weights=slope.repeat(kernel, 1), mode="sum"
         )
-        by_feature = torch.einsum("pc,pcf->fc", gradient, features[maxima])
-        return None, None, None, None, by_word.t(), by_feature
+        by_feature = (features[:, maxima] * slope[:, :, None]).sum(dim=2)  # (K, C, F)
+        joined = torch.cat([by_word.view(kernel, channels, -1), by_feature], dim=2)
+        return None, None, None, None, joined.permute(1, 2, 0)
