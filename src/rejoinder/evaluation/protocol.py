@@ -5,7 +5,7 @@ Which questions count:
 - `answered`: those with at least one correct candidate (WikiQA test: 243 of 633);
 - `mixed`: those with a correct and a wrong one, where order matters at all (TREC-QA's
   "clean" 68 of 100, WikiQA's 237);
-- `all`: every question; one without a correct candidate counts as 0.
+- `all`: every question that has candidates; one without a correct one counts as 0.
 
 How ties are broken: `stable`, equal scores keep the original order; `pessimistic`, a wrong
 candidate comes before a correct one of the same score, so that nothing is won by luck.
