@@ -59,7 +59,7 @@ def test_every_remote_file_is_one_that_is_looked_for(dataset: Dataset) -> None:
 def test_the_default_split_is_test_else_dev_else_train() -> None:
     assert choose_split("wikiqa", None) == "test"
     assert choose_split("squad-v2", None) == "dev"
-    assert choose_split("qed", None) == "train"
+    assert choose_split("qed", None) == "dev"
 
 
 def test_counts_are_those_of_the_source_that_is_tried_first() -> None:
@@ -192,7 +192,7 @@ def test_qed_is_read_from_all_its_files(tmp_path: Path, write: Write) -> None:
         line = f'{{"example_id": {part}, {row}, "sentence_starts": [0], "answer_spans": []}}\n'
         write(f"qed-nq/nq-train-0{part}-qed.jsonlines", line)
 
-    assert [example.id for example in open_dataset("qed", folder=tmp_path)] == list("012345")
+    assert [example.id for example in open_dataset("qed", split="train", folder=tmp_path)] == list("012345")
 
 
 def test_insuranceqa_is_read_from_the_folder_of_its_files(tmp_path: Path, write: Write) -> None:

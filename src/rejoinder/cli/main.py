@@ -17,6 +17,7 @@ COMMANDS = {
     "evaluate": "Measure a scorer on a data set.",
     "compare": "Hold scorers against each other, with significance.",
     "train": "Train a model and write it as a bundle.",
+    "distil": "Teach a small ranker what a large scorer knows.",
     "reproduce": "Print a paper's table, published and measured.",
     "data": "List, check and get data sets.",
     "models": "List scorers, and look into bundles.",

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from rejoinder.records import Example
     from rejoinder.runtime.static_vectors import StaticVectors
     from rejoinder.train.fit import Plan
+    from rejoinder.train.mixing import Part
+    from rejoinder.train.models.ranker import RankerConfig
 
 PARITY_SAMPLE = 20
 """Questions of the first data set that the written bundle must score as torch does."""
@@ -84,6 +86,12 @@ def _add_options(command: Any) -> Any:
                 help="With --keep-best: stop after so many epochs without a better one.",
             ),
             click.option("--vectors", type=click.Path(path_type=Path), help=_VECTORS),
+            click.option(
+                "--from",
+                "start",
+                type=click.Path(path_type=Path),
+                help="Go on from the weights of a bundle of the same model, head and vectors.",
+            ),
             click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
             click.option("--threads", type=click.IntRange(min=1), help="[default: all cores]"),
             options.data_folder,
@@ -95,22 +103,25 @@ def _add_options(command: Any) -> Any:
 
 
 _HEAD = "Over the list: none, rnn, birnn, lstm or bilstm."
-_LOSS = "pointwise, pairwise or listwise."
+_LOSS = "pointwise, pairwise, listwise, or anchored: listwise and pointwise together."
 _VECTORS = "A bundle of vectors, or a GloVe, fastText, word2vec or Numberbatch file."
 
 
 def _make_command(model: str, what: str) -> click.Command:
     call = f"rejoinder train {model} wikiqa --to my-model --data data"
 
-    @train.command(model, help=f"{what}\n\n{_DATA}", epilog=options.example(call))
+    @train.command(model, help=f"{what}\n\n{DATA}", epilog=options.example(call))
     @_add_options
     def run(**given: Any) -> None:
-        _train_ranker(model, given)
+        from rejoinder.train.mixing import read_parts
+
+        make_room(given["to"])
+        train_ranker(model, read_parts(given["datasets"], given["folder"]), given)
 
     return run
 
 
-_DATA = (
+DATA = (
     "DATASET is NAME[:SPLIT][@WEIGHT] of `rejoinder data list` or a JSON-lines file; an epoch"
     " reads each question WEIGHT times.  A training that was killed goes on where its last"
     " checkpoint was when the same command is given again."
@@ -119,8 +130,9 @@ for _name, _what in MODELS.items():
     _make_command(_name, _what)
 
 
-def _train_ranker(model: str, given: dict[str, Any]) -> None:
-    from rejoinder.train.export import write_ranker
+def train_ranker(model: str, parts: "Sequence[Part]", given: dict[str, Any]) -> None:
+    """Train, measure on dev, write the bundle, and say so."""
+    from rejoinder.train.export import read_weights, write_ranker
     from rejoinder.train.fit import fit
     from rejoinder.train.mixing import read_parts
     from rejoinder.train.models.ranker import count_parameters
@@ -128,8 +140,6 @@ def _train_ranker(model: str, given: dict[str, Any]) -> None:
 
     use_threads(given["threads"])
     target: Path = given["to"]
-    _make_room(target)
-    parts = read_parts(given["datasets"], given["folder"])
     dev = (
         [part.examples for part in read_parts([given["dev"]], given["folder"])]
         if given["dev"]
@@ -145,6 +155,7 @@ def _train_ranker(model: str, given: dict[str, Any]) -> None:
             plan,
             parts,
             vectors,
+            start=read_weights(given["start"], plan.config) if given["start"] else None,
             dev=dev[0] if dev else (),
             checkpoint=checkpoint,
             on_step=lambda step: progress(step.number, step.of, f"loss {step.loss:.3f}"),
@@ -173,7 +184,7 @@ def _train_ranker(model: str, given: dict[str, Any]) -> None:
             click.echo(f"{given['dev']} {name} {percent(value)}")
 
 
-def _make_room(target: Path) -> None:
+def make_room(target: Path) -> None:
     """Make the folder above a bundle; better to fail before an hour of training than after."""
     from tempfile import TemporaryFile
 
@@ -187,7 +198,7 @@ def _make_room(target: Path) -> None:
         raise InputError(f"cannot write {target}: {error.strerror}") from error
 
 
-def _make_plan(model: str, width: int, given: dict[str, Any]) -> "Plan":
+def _make_plan(model: str, width: int, given: dict[str, Any]) -> "Plan[RankerConfig]":
     from rejoinder.errors import UnknownNameError
     from rejoinder.train.fit import Plan
     from rejoinder.train.loop import Recipe

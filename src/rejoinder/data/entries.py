@@ -7,13 +7,14 @@ from pathlib import Path
 from rejoinder.data import insuranceqa, insuranceqa_package, published, remote_files
 from rejoinder.data.asnq import read_asnq
 from rejoinder.data.dataset import Counts, Dataset, Source
+from rejoinder.data.held_out import with_dev
 from rejoinder.data.natural_questions import read_natural_questions
 from rejoinder.data.negatives import add_negatives
 from rejoinder.data.pairs import read_pairs
 from rejoinder.data.pool_entries import POOL_ENTRIES
 from rejoinder.data.qed import read_qed
 from rejoinder.data.selqa import read_selqa
-from rejoinder.data.squad import read_squad
+from rejoinder.data.squad import V1_ONLY, read_squad
 from rejoinder.data.trecqa import read_trecqa, read_trecqa_xml
 from rejoinder.data.wikiqa import read_wikiqa, read_wikiqa_text
 from rejoinder.data.yahooqa import read_yahooqa
@@ -145,6 +146,9 @@ ENTRIES = (
         splits={
             "train": (_squad("train-v1.1", read_squad),),
             "dev": (_squad("dev-v1.1", read_squad, Counts(10_570)),),
+            "dev-not-in-v2": (
+                _squad("dev-v1.1", partial(read_squad, titles=V1_ONLY), Counts(4557)),
+            ),
         },
         remote=remote_files.SQUAD_V1,
     ),
@@ -251,15 +255,13 @@ ENTRIES = (
         title="QED: sentences of paragraphs of Natural Questions (Lamm et al. 2020)",
         licence="CC BY-SA 3.0",
         homepage="https://github.com/google-research-datasets/QED",
-        splits={
-            "train": (
-                Source(
-                    tuple(f"qed-nq/nq-train-0{part}-qed.jsonlines" for part in range(6)),
-                    _read_qed,
-                    Counts(7167, 33_531),
-                ),
-            ),
-        },
+        splits=with_dev(
+            Source(
+                tuple(f"qed-nq/nq-train-0{part}-qed.jsonlines" for part in range(6)),
+                _read_qed,
+                Counts(7167, 33_531),
+            )
+        ),
     ),
     *POOL_ENTRIES,
 )

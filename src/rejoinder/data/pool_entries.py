@@ -1,13 +1,14 @@
 """The data sets of the training pool, each one file made from a published set."""
 
 from rejoinder.data.dataset import Counts, Dataset, Source
+from rejoinder.data.held_out import with_dev
 from rejoinder.data.pool import read_pool
 
 
 def _pool(name: str, title: str, licence: str, homepage: str, counts: Counts) -> Dataset:
     source = Source((f"pool/{name}.jsonl.gz",), read_pool, counts)
     by_hand = f"made for training from {homepage}, in the form that docs/formats.md describes"
-    return Dataset(name, title, licence, homepage, {"train": (source,)}, by_hand=by_hand)
+    return Dataset(name, title, licence, homepage, with_dev(source), by_hand=by_hand)
 
 
 POOL_ENTRIES = (

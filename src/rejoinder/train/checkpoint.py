@@ -14,12 +14,11 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
-from torch import Tensor
+from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from rejoinder.data.whole_files import writing_whole
 from rejoinder.errors import TrainingError
-from rejoinder.train.models.ranker import Ranker
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,7 +37,7 @@ def make_fingerprint(*parts: object) -> str:
 
 
 def save_checkpoint(
-    path: Path, model: Ranker, optimizer: Optimizer, *, done: int, best: Best | None, of: str
+    path: Path, model: nn.Module, optimizer: Optimizer, *, done: int, best: Best | None, of: str
 ) -> None:
     """Write the state after `done` steps of the training with fingerprint `of`.
 
@@ -61,7 +60,7 @@ def save_checkpoint(
 
 
 def load_checkpoint(
-    path: Path, model: Ranker, optimizer: Optimizer, *, of: str
+    path: Path, model: nn.Module, optimizer: Optimizer, *, of: str
 ) -> tuple[int, Best | None]:
     """Put a checkpoint's state into the model and the optimizer; return its steps and best.
 

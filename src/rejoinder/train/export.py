@@ -12,7 +12,9 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
+import torch
 from safetensors.torch import save
+from torch import Tensor
 
 from rejoinder.bundle.folder import open_bundle, write_bundle
 from rejoinder.bundle.manifest import Manifest
@@ -22,13 +24,14 @@ from rejoinder.runtime.ranker import RankerScorer
 from rejoinder.runtime.scorer import Scorer
 from rejoinder.runtime.static_vectors import StaticVectors, to_files
 from rejoinder.train.fit import Fitted, Plan
+from rejoinder.train.models.ranker import Ranker, RankerConfig
 from rejoinder.train.torch_scorer import TorchScorer
 
 
 def write_ranker(
     folder: Path,
-    plan: Plan,
-    fitted: Fitted,
+    plan: Plan[RankerConfig],
+    fitted: Fitted[Ranker],
     vectors: StaticVectors,
     *,
     data: Sequence[str],
@@ -74,6 +77,20 @@ def write_ranker(
             tolerance=manifest.tolerance,
         )
     write_bundle(folder, manifest, files)
+
+
+def read_weights(folder: Path, config: RankerConfig) -> dict[str, Tensor]:
+    """Return the weights of a ranker's bundle, to train on from them.
+
+    Raises:
+        BundleError: it is no bundle, or holds another network than the configuration's.
+    """
+    bundle = open_bundle(folder, kind=config.model)
+    for name in ("vector_width", "head"):
+        found, wanted = bundle.manifest.config[name], getattr(config, name)
+        if found != wanted:
+            raise BundleError(f"{folder}: its {name} is {found}, not {wanted}; give the same")
+    return {name: torch.from_numpy(array) for name, array in bundle.read_tensors().items()}
 
 
 def check_parity(

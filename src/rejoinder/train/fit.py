@@ -1,18 +1,21 @@
-"""Trains a ranker on examples: checkpoints on the way, the last or the best weights kept."""
+"""Trains a network on examples: checkpoints on the way, the last or the best weights kept."""
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
+from typing import Any, Generic, Protocol, TypeVar
 
+from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from rejoinder.errors import TrainingError
 from rejoinder.evaluation.evaluate import evaluate
 from rejoinder.records import Example
+from rejoinder.runtime.scorer import Scorer
 from rejoinder.train.checkpoint import Best, load_checkpoint, make_fingerprint, save_checkpoint
-from rejoinder.train.loop import Recipe, Step, make_optimizer, train
+from rejoinder.train.loop import Lists, Recipe, Step, make_optimizer, train
 from rejoinder.train.mixing import Part, order_epoch
 from rejoinder.train.models.ranker import Ranker, RankerConfig, initialise
 from rejoinder.train.pairs import Pairs, WordVectors
@@ -20,12 +23,15 @@ from rejoinder.train.torch_scorer import TorchScorer
 
 SECONDS_BETWEEN_CHECKPOINTS = 30.0
 
+Config = TypeVar("Config", covariant=True)
+Network = TypeVar("Network", bound=nn.Module)
+
 
 @dataclass(frozen=True, slots=True)
-class Plan:
-    """All that a training depends on, but its examples and vectors."""
+class Plan(Generic[Config]):
+    """All that a training depends on, but its examples and where it starts."""
 
-    config: RankerConfig
+    config: Config
     recipe: Recipe
     keeps_best: bool = False
     """Keep the epoch with the highest MAP on dev, not the last one."""
@@ -34,79 +40,141 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Fitted:
+class Fitted(Generic[Network]):
     """A trained network and what its training cost."""
 
-    model: Ranker
+    model: Network
     seconds: float
     steps: int
 
 
+class Described(Lists, Protocol):
+    """Lists that a checkpoint can tell from others."""
+
+    def describe(self) -> Any:
+        """Return what tells these lists from others, in plain JSON types."""
+        ...
+
+
 def fit(
-    plan: Plan,
+    plan: Plan[RankerConfig],
     parts: Sequence[Part],
     vectors: WordVectors,
     *,
+    start: Mapping[str, Tensor] | None = None,
     dev: Sequence[Example] = (),
     checkpoint: Path | None = None,
     on_step: Callable[[Step], None] = lambda _: None,
-) -> Fitted:
-    """Train, from the checkpoint where there is one.
+) -> Fitted[Ranker]:
+    """Train a small ranker, from the checkpoint where there is one.
 
-    Only questions with an answer are learnt from: without one, a list has no order to learn.
+    Args:
+        start: the weights to begin with, where they are not to be new ones.
 
     Raises:
         TrainingError: no question has an answer, the loss is not finite, the checkpoint is
             of another training, or the best is to be kept without dev examples.
     """
-    answered = [_keep_answered(part) for part in parts]
+    answered = keep_answered(parts)
+    begun = time.perf_counter()
+    model = initialise(plan.config, plan.recipe.seed)
+    if start is not None:
+        model.load_state_dict(dict(start))
+    run = Run(
+        plan,
+        model,
+        Pairs(
+            list(chain.from_iterable(part.examples for part in answered)),
+            vectors,
+            targets=chain.from_iterable(part.get_targets() for part in answered),
+        ),
+        answered,
+        to_scorer=lambda model: TorchScorer(model, vectors),
+        dev=dev,
+        checkpoint=checkpoint,
+        start=describe_weights(model) if start is not None else "",
+    )
+    return run.finish(on_step, since=begun)
+
+
+def keep_answered(parts: Sequence[Part]) -> list[Part]:
+    """Return the questions with an answer of each part.
+
+    Raises:
+        TrainingError: a part has none.
+    """
+    answered = [part.keep_answered() for part in parts]
     if not all(part.examples for part in answered):
         raise TrainingError("no question has an answer: there is nothing to learn from")
-    if plan.keeps_best and not dev:
-        raise TrainingError("keeping the best epoch needs dev examples to choose it on")
-    if plan.patience is not None and not plan.keeps_best:
-        raise TrainingError("stopping early means keeping the best epoch: ask for both")
-    start = time.perf_counter()
-    run = _Run(plan, answered, vectors, dev, checkpoint)
-    for step in run.go_on():
-        on_step(step)
-    return Fitted(run.finish(), time.perf_counter() - start, run.done)
+    return answered
 
 
-class _Run:
+def describe_weights(model: nn.Module) -> str:
+    """Return a text that tells these weights from others."""
+    return ",".join(f"{parameter.double().sum().item():.6g}" for parameter in model.parameters())
+
+
+class Run(Generic[Network]):
     """One training: its network, its optimizer, and what is saved between steps."""
 
     def __init__(
         self,
-        plan: Plan,
+        plan: Plan[Any],
+        model: Network,
+        lists: Described,
         parts: Sequence[Part],
-        vectors: WordVectors,
-        dev: Sequence[Example],
-        checkpoint: Path | None,
+        *,
+        to_scorer: Callable[[Network], Scorer],
+        dev: Sequence[Example] = (),
+        checkpoint: Path | None = None,
+        start: str = "",
     ) -> None:
-        self._plan, self._vectors, self._dev = plan, vectors, dev
+        """Get ready, and go back to the checkpoint where there is one.
+
+        Args:
+            lists: the examples of all parts, one part after another.
+            to_scorer: makes the network measurable on `dev`.
+            start: names the weights that the model begins with, where the plan does not.
+
+        Raises:
+            TrainingError: the plan does not fit, or the checkpoint is of another training.
+        """
+        if plan.keeps_best and not dev:
+            raise TrainingError("keeping the best epoch needs dev examples to choose it on")
+        if plan.patience is not None and not plan.keeps_best:
+            raise TrainingError("stopping early means keeping the best epoch: ask for both")
+        self._plan, self._model, self._lists = plan, model, lists
+        self._to_scorer, self._dev = to_scorer, dev
         self._counts = [len(part.examples) for part in parts]
         self._weights = [part.weight for part in parts]
-        self._pairs = Pairs(chain.from_iterable(part.examples for part in parts), vectors)
         self._checkpoint = checkpoint
         self._fingerprint = make_fingerprint(
-            asdict(plan), self._counts, self._weights, self._pairs.describe()
+            asdict(plan), self._counts, self._weights, lists.describe(), start
         )
-        self._model = initialise(plan.config, plan.recipe.seed)
-        self._optimizer: Optimizer = make_optimizer(self._model, plan.recipe)
+        self._optimizer: Optimizer = make_optimizer(model, plan.recipe)
         self._best: Best | None = None
         self.done = 0
         if checkpoint and checkpoint.exists():
             self.done, self._best = load_checkpoint(
-                checkpoint, self._model, self._optimizer, of=self._fingerprint
+                checkpoint, model, self._optimizer, of=self._fingerprint
             )
 
-    def go_on(self) -> Iterator[Step]:
+    def finish(self, on_step: Callable[[Step], None], *, since: float) -> Fitted[Network]:
+        """Train to the end; return the network that is kept, and the seconds since `since`."""
+        for step in self._go_on():
+            on_step(step)
+        if self._best:
+            self._model.load_state_dict(dict(self._best.weights))
+        if self._checkpoint:
+            self._checkpoint.unlink(missing_ok=True)
+        return Fitted(self._model.eval(), time.perf_counter() - since, self.done)
+
+    def _go_on(self) -> Iterator[Step]:
         saved = time.monotonic()
         recipe = self._plan.recipe
         steps = train(
             self._model,
-            self._pairs,
+            self._lists,
             recipe,
             self._optimizer,
             order=lambda epoch: order_epoch(self._counts, self._weights, recipe.seed, epoch),
@@ -123,13 +191,6 @@ class _Run:
             if step.ends_epoch and self._has_waited_enough(step.epoch):
                 return
 
-    def finish(self) -> Ranker:
-        if self._best:
-            self._model.load_state_dict(dict(self._best.weights))
-        if self._checkpoint:
-            self._checkpoint.unlink(missing_ok=True)
-        return self._model.eval()
-
     def _has_waited_enough(self, epoch: int) -> bool:
         patience = self._plan.patience
         return (
@@ -139,7 +200,7 @@ class _Run:
         )
 
     def _remember_best(self, epoch: int) -> None:
-        report = evaluate(TorchScorer(self._model, self._vectors), self._dev, measures=["MAP"])
+        report = evaluate(self._to_scorer(self._model), self._dev, measures=["MAP"])
         value = report.means["MAP"]
         if self._best is None or value > self._best.value:
             state = {name: tensor.clone() for name, tensor in self._model.state_dict().items()}
@@ -155,7 +216,3 @@ class _Run:
                 best=self._best,
                 of=self._fingerprint,
             )
-
-
-def _keep_answered(part: Part) -> Part:
-    return Part([example for example in part.examples if any(example.labels)], part.weight)

@@ -8,18 +8,28 @@ that goes on from a checkpoint ends where it would have ended.
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from math import ceil, isfinite
+from typing import Any, Protocol
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 from torch.optim import Adam, AdamW, Optimizer
 
 from rejoinder.errors import TrainingError
 from rejoinder.train.losses import LOSSES, pad_lists
-from rejoinder.train.models.ranker import Ranker
-from rejoinder.train.pairs import Pairs
 from rejoinder.train.schedule import slanted_triangle
 
-PEAKS = {"pointwise": 2e-3, "pairwise": 2e-4, "listwise": 2e-4}
+PEAKS = {"pointwise": 2e-3, "pairwise": 2e-4, "listwise": 2e-4, "anchored": 2e-4}
+
+
+class Lists(Protocol):
+    """Questions with their candidates, ready to be gathered into a batch.
+
+    A batch has `labels`, one per pair, and `list_lengths`, one per question.
+    """
+
+    def batch(self, questions: Tensor) -> Any:
+        """Return the pairs of these questions."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +45,10 @@ class Recipe:
     questions_per_step: int = 4
     learning_rate: float | None = None
     weight_decay: float = 0.0
+    clip: float | None = None
+    """Scale the gradient down to this length where it is longer."""
+    questions_at_once: int | None = None
+    """Accumulate the gradient over parts of a step, where a whole one needs too much memory."""
     seed: int = 0
 
     @property
@@ -54,7 +68,7 @@ class Step:
     ends_epoch: bool
 
 
-def make_optimizer(model: Ranker, recipe: Recipe) -> Optimizer:
+def make_optimizer(model: nn.Module, recipe: Recipe) -> Optimizer:
     """Return Adam, with decoupled weight decay where the recipe asks for it."""
     if recipe.weight_decay:
         return AdamW(
@@ -64,8 +78,8 @@ def make_optimizer(model: Ranker, recipe: Recipe) -> Optimizer:
 
 
 def train(
-    model: Ranker,
-    pairs: Pairs,
+    model: nn.Module,
+    lists: Lists,
     recipe: Recipe,
     optimizer: Optimizer,
     *,
@@ -78,6 +92,7 @@ def train(
     save a checkpoint, or stop by leaving the loop.
 
     Args:
+        model: gives a batch of the lists one score per pair.
         order: which questions an epoch reads, in which order; every epoch as many.
         done: how many steps a checkpoint has behind it.
 
@@ -93,7 +108,7 @@ def train(
                 continue
             for group in optimizer.param_groups:
                 group["lr"] = recipe.peak * slanted_triangle(number, steps)
-            loss = _take_step(model, pairs, questions, recipe, optimizer, number)
+            loss = _take_step(model, lists, questions, recipe, optimizer, number)
             if not isfinite(loss):
                 raise TrainingError(
                     f"the loss became {loss} at step {number + 1} of {steps};"
@@ -103,22 +118,30 @@ def train(
 
 
 def _take_step(
-    model: Ranker,
-    pairs: Pairs,
+    model: nn.Module,
+    lists: Lists,
     questions: Tensor,
     recipe: Recipe,
     optimizer: Optimizer,
     number: int,
 ) -> float:
     model.train()
-    batch = pairs.batch(questions)
+    optimizer.zero_grad()
+    total = 0.0
     with torch.random.fork_rng():
         torch.manual_seed(recipe.seed * 1_000_003 + number)
-        scores = model(batch)
-    padded, mask = pad_lists(scores, batch.list_lengths)
-    labels, _ = pad_lists(batch.labels, batch.list_lengths)
-    loss = LOSSES[recipe.loss](padded, labels, mask)
-    optimizer.zero_grad()
-    loss.backward()
+        for part in questions.split(recipe.questions_at_once or len(questions)):
+            loss = _measure_loss(model, lists.batch(part), recipe.loss)
+            loss = loss * (len(part) / len(questions))
+            loss.backward()
+            total += loss.item()
+    if recipe.clip is not None:
+        nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
     optimizer.step()
-    return loss.item()
+    return total
+
+
+def _measure_loss(model: nn.Module, batch: Any, loss: str) -> Tensor:
+    scores, mask = pad_lists(model(batch), batch.list_lengths)
+    labels, _ = pad_lists(batch.labels, batch.list_lengths)
+    return LOSSES[loss](scores, labels, mask)

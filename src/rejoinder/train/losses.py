@@ -48,7 +48,17 @@ def listwise(scores: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
     return _mean(per_question, scores)
 
 
-LOSSES: dict[str, Loss] = {"pointwise": pointwise, "pairwise": pairwise, "listwise": listwise}
+def anchored(scores: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
+    """Listwise and pointwise together: the order of a list, and what a score means across lists."""
+    return listwise(scores, labels, mask) + pointwise(scores, labels, mask)
+
+
+LOSSES: dict[str, Loss] = {
+    "pointwise": pointwise,
+    "pairwise": pairwise,
+    "listwise": listwise,
+    "anchored": anchored,
+}
 
 
 def pad_lists(values: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:

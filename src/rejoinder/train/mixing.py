@@ -18,6 +18,18 @@ class Part:
 
     examples: Sequence[Example]
     weight: float = 1.0
+    targets: Sequence[Sequence[float]] | None = None
+    """What a network should say of each candidate, where that is not its label."""
+
+    def keep_answered(self) -> "Part":
+        """Return the questions with an answer: without one, a list has no order to learn."""
+        kept = [place for place, example in enumerate(self.examples) if any(example.labels)]
+        targets = None if self.targets is None else [self.targets[place] for place in kept]
+        return Part([self.examples[place] for place in kept], self.weight, targets)
+
+    def get_targets(self) -> Sequence[Sequence[float]]:
+        """Return the targets, which are the labels where nothing else was said."""
+        return self.targets or [example.labels for example in self.examples]
 
 
 def read_parts(choices: Sequence[str], folder: Path | None = None) -> list[Part]:
@@ -28,6 +40,18 @@ def read_parts(choices: Sequence[str], folder: Path | None = None) -> list[Part]
         UnknownNameError: no data set, or split, has this name.
     """
     return [_read_part(choice, folder) for choice in choices]
+
+
+def take_share(part: Part, seed: int) -> Part:
+    """Return a part whose weight is 1: a share of its examples where it was less.
+
+    For work that is done once for each example, and not in every epoch.
+    """
+    if part.weight >= 1:
+        return Part(part.examples, 1.0, part.targets)
+    order = order_epoch([len(part.examples)], [part.weight], seed, 0).tolist()
+    targets = None if part.targets is None else [part.targets[place] for place in order]
+    return Part([part.examples[place] for place in order], 1.0, targets)
 
 
 def order_epoch(counts: Sequence[int], weights: Sequence[float], seed: int, epoch: int) -> Tensor:

@@ -64,10 +64,23 @@ class Batch:
 class Pairs:
     """All pairs of a data set, and the vectors of all of its words."""
 
-    def __init__(self, examples: Iterable[Example], vectors: WordVectors) -> None:
+    def __init__(
+        self,
+        examples: Sequence[Example],
+        vectors: WordVectors,
+        *,
+        targets: Iterable[Sequence[float]] | None = None,
+    ) -> None:
+        """Pack the examples.
+
+        Args:
+            targets: what the network should say of each candidate, from 0 to 1, where that
+                is not the example's label.
+        """
         packer = _Packer()
-        for example in examples:
-            packer.add(example)
+        wanted = targets or (example.labels for example in examples)
+        for example, target in zip(examples, wanted, strict=True):
+            packer.add(example, target)
         table = vectors.embed(list(packer.rows))
         table[0] = 0
         self.vectors = torch.from_numpy(table)  # (vocabulary, E)
@@ -154,13 +167,13 @@ class _Packer:
     def __init__(self) -> None:
         self.rows: dict[str, int] = {"": 0}
         self._lists: list[tuple[NDArray[np.int64], list[NDArray[np.int64]]]] = []
-        self.labels: list[bool] = []
+        self.labels: list[float] = []
         self.list_lengths: list[int] = []
         self.segment_lengths: list[int] = []
         self.segments_of_list: list[int] = []
         self.places: list[list[int]] = []
 
-    def add(self, example: Example) -> None:
+    def add(self, example: Example, target: Sequence[float]) -> None:
         segments = find_segments(example.candidates)
         places = [place for segment in segments for place in segment]
         self._lists.append(
@@ -169,7 +182,7 @@ class _Packer:
                 [self._look_up(example.candidates[place].text) for place in places],
             )
         )
-        self.labels += [example.labels[place] for place in places]
+        self.labels += [float(target[place]) for place in places]
         self.list_lengths.append(len(places))
         self.segment_lengths += map(len, segments)
         self.segments_of_list.append(len(segments))

@@ -190,7 +190,7 @@ def append_run(path: Path, run: Run) -> None:
 def _run(
     table: Table,
     row: Row,
-    plan: Plan,
+    plan: Plan[RankerConfig],
     parts: Sequence[Part],
     test: Sequence[Example],
     vectors: StaticVectors,
