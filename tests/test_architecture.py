@@ -83,7 +83,9 @@ def test_only_training_knows_torch(module: Path) -> None:
     assert not any(name.split(".")[0] in {"torch", "transformers"} for name in names)
 
 
-@pytest.mark.parametrize("heavy", ["torch", "ir_measures", "spacy", "scipy", "rich", "sentencex"])
+@pytest.mark.parametrize(
+    "heavy", ["torch", "ir_measures", "spacy", "scipy", "rich", "sentencex", "onnxruntime"]
+)
 def test_importing_rejoinder_imports_nothing_heavy(heavy: str) -> None:
     code = f"import sys, rejoinder; sys.exit({heavy!r} in sys.modules)"
 

@@ -72,8 +72,11 @@ def open_scorer(folder: Path) -> Scorer:
     """
     from rejoinder.bundle.folder import open_bundle
     from rejoinder.runtime.ranker import NETWORKS, RankerScorer
+    from rejoinder.runtime.selector import KIND, SelectorScorer
 
     bundle = open_bundle(folder)
+    if bundle.manifest.kind == KIND:
+        return SelectorScorer(bundle)
     if bundle.manifest.kind not in NETWORKS:
         raise BundleError(f"{folder}: a bundle of kind {bundle.manifest.kind!r} holds no scorer")
     return RankerScorer(bundle)

@@ -1,0 +1,199 @@
+"""Measures what the selector's precision and its one pair per call cost and gain.
+
+Usage: python -m benchmarks.selector --data DATA [--bundle INT8] [--fp32 FP32] > selector.json
+
+In one run, on the first pairs of a data set, on each number of threads: torch and onnxruntime in
+fp32, both in batches of 32 pairs of similar length, padded; onnxruntime in fp32 and in the
+shipped precision, one pair per call spread over threads.  All of these get token ids;
+`shipped_from_text` is the scorer itself, question by question.  Prints one JSON object: pairs
+per second (the best round of several, every contender in each), ratios to batched
+onnxruntime fp32, and for every bundle that is given the MAP on the data set's split.
+
+Without bundles the network is the default encoder with an untrained output: as fast as any
+other.  `--fp32` names the same network, exported in fp32.  Needs the extra `train`.
+"""
+
+import argparse
+import json
+import logging
+import os
+import platform
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+
+from rejoinder.bundle.folder import Bundle, open_bundle
+from rejoinder.data.catalogue import open_dataset
+from rejoinder.evaluation.evaluate import evaluate
+from rejoinder.records import Example
+from rejoinder.runtime.selector import Feed, SelectorScorer, to_feed
+from rejoinder.text.pair_tokens import PairTokens
+from rejoinder.text.pieces import Pieces
+from rejoinder.train.export_selector import write_selector
+from rejoinder.train.models.selector import SelectorConfig, load_selector
+
+BATCH = 32
+ROUNDS = 3
+Run = Callable[[Sequence[Feed]], object]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--data", type=Path, required=True)
+    parser.add_argument("--dataset", default="wikiqa")
+    parser.add_argument("--split", default="dev")
+    parser.add_argument("--bundle", type=Path, help="in the precision that is shipped")
+    parser.add_argument("--fp32", type=Path, help="the same network in fp32")
+    parser.add_argument("--pairs", type=int, default=400)
+    parser.add_argument("--threads", default="1,2")
+    arguments = parser.parse_args()
+    logging.disable(logging.WARNING)
+    examples = list(open_dataset(arguments.dataset, split=arguments.split, folder=arguments.data))
+    with tempfile.TemporaryDirectory() as folder:
+        small = open_bundle(arguments.bundle or export(Path(folder, "int8"), "int8"))
+        config = read_config(small)
+        full = open_bundle(arguments.fp32 or export(Path(folder, "fp32"), "fp32", config))
+        timings = [
+            measure_speed(examples, small, full, threads, arguments.pairs)
+            for threads in map(int, arguments.threads.split(","))
+        ]
+    given = {"shipped": arguments.bundle, "fp32": arguments.fp32}
+    quality = {name: measure_map(examples, path) for name, path in given.items() if path}
+    result = {
+        "dataset": arguments.dataset,
+        "split": arguments.split,
+        "precision": small.manifest.precision,
+        "machine": {"cores": os.cpu_count(), "kind": platform.machine()},
+        "timings": timings,
+        "map": quality,
+    }
+    print(json.dumps(result, indent=2))
+
+
+def export(folder: Path, precision: str, config: SelectorConfig | None = None) -> Path:
+    """Write the encoder with an untrained output as a bundle."""
+    model, vocabulary = load_selector(config or SelectorConfig())
+    write_selector(
+        folder, model, vocabulary, precision=precision, training={}, scores={}, sample=[]
+    )
+    return folder
+
+
+def read_config(bundle: Bundle) -> SelectorConfig:
+    config = bundle.manifest.config
+    return SelectorConfig(config["encoder"], config["layers"], config["max_tokens"])
+
+
+def measure_speed(
+    examples: Sequence[Example], small: Bundle, full: Bundle, threads: int, count: int
+) -> dict[str, Any]:
+    feeds = make_feeds(examples, small, count)
+    contenders = make_contenders(small, full, threads)
+    rates = {name: 0.0 for name in contenders}
+    for _ in range(ROUNDS):
+        for name, run in contenders.items():
+            rates[name] = max(rates[name], len(feeds) / time_of(run, feeds))
+    scorer = SelectorScorer(small, threads=threads)
+    whole = [example for example in examples if example.candidates][: max(1, count // 10)]
+    pairs = sum(len(example.candidates) for example in whole)
+    rates["shipped_from_text"] = max(
+        pairs / time_of(lambda _: [scorer.score(e.question, e.candidates) for e in whole], feeds)
+        for _ in range(ROUNDS)
+    )
+    baseline = rates["onnxruntime_fp32_batched"]
+    return {
+        "threads": threads,
+        "pairs": len(feeds),
+        "mean_tokens": round(float(np.mean([feed["ids"].size for feed in feeds])), 1),
+        "pairs_per_second": {name: round(rate, 1) for name, rate in rates.items()},
+        "ratio_to_onnxruntime_fp32_batched": {
+            name: round(rate / baseline, 2) for name, rate in rates.items()
+        },
+    }
+
+
+def make_feeds(examples: Sequence[Example], bundle: Bundle, count: int) -> list[Feed]:
+    pieces = Pieces(bundle.read_text("vocabulary.txt").split("\n")[:-1])
+    tokens = PairTokens(pieces, max_tokens=bundle.manifest.config["max_tokens"])
+    pairs = (
+        tokens.join(tokens.cut(example.question), tokens.cut(candidate.text))
+        for example in examples
+        for candidate in example.candidates
+    )
+    feeds = [to_feed(*pair) for pair in islice(pairs, count)]
+    return sorted(feeds, key=lambda feed: -feed["ids"].size)
+
+
+def make_contenders(small: Bundle, full: Bundle, threads: int) -> dict[str, Run]:
+    torch.set_num_threads(threads)
+    model = load_selector(read_config(small))[0].eval()
+    batching = open_session(full, threads)
+    alone, quick = open_session(full, 1), open_session(small, 1)
+
+    def run_torch(feed: Feed) -> object:
+        with torch.inference_mode():
+            return model(**{name: torch.from_numpy(value) for name, value in feed.items()})
+
+    return {
+        "torch_fp32_batched": lambda feeds: [run_torch(batch) for batch in pad(feeds)],
+        "onnxruntime_fp32_batched": lambda feeds: [
+            batching.run(None, batch) for batch in pad(feeds)
+        ],
+        "onnxruntime_fp32_one_by_one": lambda feeds: spread(alone, feeds, threads),
+        "shipped_one_by_one": lambda feeds: spread(quick, feeds, threads),
+    }
+
+
+def pad(feeds: Sequence[Feed]) -> list[Feed]:
+    batches = []
+    for start in range(0, len(feeds), BATCH):
+        some = feeds[start : start + BATCH]
+        longest = max(feed["ids"].size for feed in some)
+        batches.append(
+            {
+                name: np.concatenate(
+                    [np.pad(feed[name], ((0, 0), (0, longest - feed[name].size))) for feed in some]
+                )
+                for name in some[0]
+            }
+        )
+    return batches
+
+
+def spread(session: Any, feeds: Sequence[Feed], threads: int) -> list[Any]:
+    if threads == 1:
+        return [session.run(None, feed) for feed in feeds]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(lambda feed: session.run(None, feed), feeds))
+
+
+def open_session(bundle: Bundle, threads: int) -> Any:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.log_severity_level = 3
+    network = (bundle.folder / "model.onnx").read_bytes()
+    return onnxruntime.InferenceSession(network, options, providers=["CPUExecutionProvider"])
+
+
+def measure_map(examples: Sequence[Example], folder: Path) -> float:
+    report = evaluate(SelectorScorer(open_bundle(folder)), examples)
+    return round(100 * report.means["MAP"], 2)
+
+
+def time_of(run: Run, feeds: Sequence[Feed]) -> float:
+    start = time.perf_counter()
+    run(feeds)
+    return time.perf_counter() - start
+
+
+if __name__ == "__main__":
+    main()

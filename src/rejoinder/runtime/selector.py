@@ -1,0 +1,165 @@
+"""The selector as a scorer: a transformer in onnxruntime that reads question and sentence together.
+
+One pair per call, pairs spread over threads.  So there is no padding, and a score depends
+on nothing but its own pair: int8 takes its scale over all that is in a call, and in a batch
+the same pair would score otherwise beside others.
+"""
+
+import logging
+import os
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.bundle.folder import Bundle
+from rejoinder.errors import BundleError
+from rejoinder.records import Candidate, to_candidates
+from rejoinder.runtime.scorer import Given, Scores
+from rejoinder.runtime.static_vectors import SHIPPED
+from rejoinder.text.pair_tokens import PairTokens
+from rejoinder.text.pieces import Pieces
+
+KIND = "selector"
+NETWORK = "model.onnx"
+VOCABULARY = "vocabulary.txt"
+
+Feed = dict[str, NDArray[np.int64]]
+"""What the network reads: ids, mask and kinds of one pair, each of shape (1, L)."""
+
+_log = logging.getLogger(__name__)
+
+
+class SelectorScorer:
+    """Scores with the network of a bundle; deterministic, and safe from many threads.
+
+    `threads` pairs are scored at once: as many as this process may use cores, if not said.
+    """
+
+    def __init__(self, bundle: Bundle, *, threads: int | None = None) -> None:
+        self.name = Path(bundle.folder).name
+        self._threads = threads or count_cores()
+        self._pool = ThreadPoolExecutor(self._threads, "selector")
+        try:
+            text = bundle.read_text(VOCABULARY)
+            self._pieces = Pieces(text.split("\n")[:-1])
+            self._max_tokens = int(bundle.manifest.config["max_tokens"])
+            self._tokens = PairTokens(self._pieces, max_tokens=self._max_tokens)
+            network = (bundle.folder / NETWORK).read_bytes()
+        except (OSError, KeyError, ValueError) as error:
+            problem = f"file, setting or word piece is missing: {error}"
+            raise BundleError(f"{bundle.folder}: {problem}; export the bundle again") from error
+        self._reads_stored = text.startswith(_read_shipped_vocabulary())
+        self._has_said = False
+        self._session = _open_session(network, bundle.folder)
+        self._try_out(bundle.folder)
+
+    def score(self, question: str, candidates: Given) -> Scores:
+        """Return one score per candidate, in the order given."""
+        asked = self._tokens.cut(question)
+        cut = [self._cut(candidate) for candidate in to_candidates(candidates)]
+        self._say_if_too_long(asked, cut)
+        feeds = [to_feed(*self._tokens.join(asked, pieces)) for pieces in cut]
+        # Longest first, so that no thread is left alone with a long pair at the end.
+        order = sorted(range(len(feeds)), key=lambda place: -feeds[place]["ids"].size)
+        scores = np.empty(len(feeds), dtype=np.float64)
+        scores[order] = self._run_all([feeds[place] for place in order])
+        return scores
+
+    def encode(self, text: str) -> bytes | None:
+        """Return a text as `Candidate.tokens`, to store; None where it is not read back.
+
+        Stored pieces are those of the shipped vectors, for all scorers.
+        """
+        return self._pieces.encode(text) if self._reads_stored else None
+
+    def _cut(self, candidate: Candidate) -> Sequence[int]:
+        if candidate.tokens is not None and self._reads_stored:
+            stored = np.frombuffer(candidate.tokens, dtype="<i4")
+            pieces = np.where(stored < 0, -1 - stored, stored)
+            if pieces.size == 0 or pieces.max() < len(self._pieces):
+                return [int(piece) for piece in pieces[: self._max_tokens]]
+        return self._tokens.cut(candidate.text)
+
+    def _run_all(self, feeds: Sequence[Feed]) -> list[float]:
+        if self._threads == 1 or len(feeds) <= 1:
+            return [self._run(feed) for feed in feeds]
+        return list(self._pool.map(self._run, feeds))
+
+    def _run(self, feed: Feed) -> float:
+        return float(self._session.run(None, feed)[0][0])
+
+    def _say_if_too_long(self, asked: Sequence[int], cut: Sequence[Sequence[int]]) -> None:
+        if not self._has_said and self._tokens.is_too_long(asked, cut):
+            self._has_said = True
+            _log.warning(
+                "%s reads %d tokens of a question and its candidate: longer candidates are"
+                " cut at their end (said once)",
+                self.name,
+                self._max_tokens,
+            )
+
+    def _try_out(self, folder: Path) -> None:
+        """Score one pair, with the last piece in it: a network that opens may still be torn."""
+        try:
+            score = self._run(to_feed([0, len(self._pieces) - 1], [0, 1]))
+        except _network_errors() as error:
+            raise _refuse(folder, error) from error
+        if not np.isfinite(score):
+            raise BundleError(f"{folder}: {NETWORK} gives a score that is not finite")
+
+
+def to_feed(ids: Sequence[int], kinds: Sequence[int]) -> Feed:
+    """Return a pair as the network's inputs."""
+    return {
+        "ids": np.array([ids], dtype=np.int64),
+        "mask": np.ones((1, len(ids)), dtype=np.int64),
+        "kinds": np.array([kinds], dtype=np.int64),
+    }
+
+
+def count_cores() -> int:
+    """Return how many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def _open_session(network: bytes, folder: Path) -> Any:
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 4  # what fails is raised, and told in our words
+    try:
+        return onnxruntime.InferenceSession(network, options, providers=["CPUExecutionProvider"])
+    except _network_errors() as error:
+        raise _refuse(folder, error) from error
+
+
+def _network_errors() -> tuple[type[Exception], ...]:
+    """Return what onnxruntime raises about a network; its errors have no class in common."""
+    from onnxruntime.capi import onnxruntime_pybind11_state as errors
+
+    return (
+        errors.Fail,
+        errors.InvalidArgument,
+        errors.InvalidGraph,
+        errors.InvalidProtobuf,
+        errors.NotImplemented,
+        errors.RuntimeException,
+        ValueError,
+    )
+
+
+def _refuse(folder: Path, error: Exception) -> BundleError:
+    lines = str(error).splitlines()
+    reason = lines[0] if lines else type(error).__name__
+    return BundleError(f"{folder}: {NETWORK} cannot be run: {reason}; export the bundle again")
+
+
+def _read_shipped_vocabulary() -> str:
+    return (SHIPPED / VOCABULARY).read_text(encoding="utf-8")
