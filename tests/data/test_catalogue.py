@@ -192,7 +192,9 @@ def test_qed_is_read_from_all_its_files(tmp_path: Path, write: Write) -> None:
         line = f'{{"example_id": {part}, {row}, "sentence_starts": [0], "answer_spans": []}}\n'
         write(f"qed-nq/nq-train-0{part}-qed.jsonlines", line)
 
-    assert [example.id for example in open_dataset("qed", split="train", folder=tmp_path)] == list("012345")
+    assert [example.id for example in open_dataset("qed", split="train", folder=tmp_path)] == list(
+        "012345"
+    )
 
 
 def test_insuranceqa_is_read_from_the_folder_of_its_files(tmp_path: Path, write: Write) -> None:

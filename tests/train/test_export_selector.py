@@ -10,16 +10,18 @@ from rejoinder.bundle.folder import open_bundle  # noqa: E402
 from rejoinder.errors import BundleError  # noqa: E402
 from rejoinder.records import Candidate, Example  # noqa: E402
 from rejoinder.runtime.selector import SelectorScorer  # noqa: E402
-from rejoinder.runtime.static_vectors import load_vectors  # noqa: E402
+from rejoinder.runtime.static_vectors import SHIPPED, load_vectors  # noqa: E402
 from rejoinder.text.pair_tokens import PairTokens  # noqa: E402
 from rejoinder.text.pieces import Pieces  # noqa: E402
 from rejoinder.train import export_selector  # noqa: E402
 from rejoinder.train.export_selector import (  # noqa: E402
     correlate_ranks,
     order_pieces,
+    reopen_selector,
     write_selector,
 )
 from rejoinder.train.models.selector import Selector  # noqa: E402
+from rejoinder.train.selecting import SelectorTorchScorer  # noqa: E402
 from rejoinder.train.selector_graph import build_graph, quantise  # noqa: E402
 from tests.train.selectors import VOCABULARY, WORDS, make_selector  # noqa: E402
 
@@ -216,3 +218,47 @@ def test_ranks_correlate_whatever_the_scale() -> None:
     assert correlate_ranks(scores, scores**3) == pytest.approx(1.0)
     assert correlate_ranks(scores, -scores) == pytest.approx(-1.0)
     assert correlate_ranks(scores[:1], scores[:1]) == 1.0
+
+
+@pytest.mark.parametrize(("precision", "tolerance"), [("fp32", 1e-4), ("int8", 0.5)])
+def test_a_bundle_can_be_trained_on(tmp_path: Path, precision: str, tolerance: float) -> None:
+    scorer = export(tmp_path / "m", make_selector(), precision)
+    model, vocabulary = reopen_selector(tmp_path / "m")
+
+    again = SelectorTorchScorer(model, vocabulary).score(QUESTION, CANDIDATES)
+
+    assert again == pytest.approx(scorer.score(QUESTION, CANDIDATES), abs=tolerance)
+    names = {name for name, _ in make_selector().named_parameters()}
+    assert {name for name, _ in model.named_parameters()} == names
+
+
+def test_what_is_reopened_is_exported_as_it_was(tmp_path: Path) -> None:
+    export(tmp_path / "m", make_selector(), "fp32")
+    model, vocabulary = reopen_selector(tmp_path / "m")
+    write_selector(
+        tmp_path / "again",
+        model,
+        vocabulary,
+        precision="fp32",
+        training={},
+        scores={},
+        sample=SAMPLE,
+    )
+    one, other = (open_bundle(tmp_path / name).manifest for name in ("m", "again"))
+    assert other.files.items() <= one.files.items()
+    assert one.config == other.config
+
+
+def test_another_kind_of_bundle_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(BundleError, match="not a bundle"):
+        reopen_selector(tmp_path)
+    with pytest.raises(BundleError, match="not 'selector'"):
+        reopen_selector(SHIPPED)
+
+
+def test_an_incomplete_manifest_is_refused(tmp_path: Path) -> None:
+    export(tmp_path / "m", make_selector(), "fp32")
+    manifest = tmp_path / "m" / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"hidden_size": 32', '"hidden_size": 64'))
+    with pytest.raises(BundleError, match="cannot be trained on"):
+        reopen_selector(tmp_path / "m")

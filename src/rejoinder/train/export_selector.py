@@ -23,8 +23,17 @@ from rejoinder.runtime.scorer import Scores
 from rejoinder.runtime.selector import KIND, NETWORK, VOCABULARY, SelectorScorer, to_feed
 from rejoinder.text.pair_tokens import BETWEEN, FIRST, PairTokens
 from rejoinder.text.pieces import Pieces
-from rejoinder.train.models.selector import Selector
+from rejoinder.train.models.selector import Selector, SelectorConfig
 
+SIZES = (
+    "hidden_size",
+    "num_hidden_layers",
+    "num_attention_heads",
+    "intermediate_size",
+    "layer_norm_eps",
+    "type_vocab_size",
+)
+"""Of the encoder: all that is needed to build it anew."""
 PRECISIONS = ("fp32", "int8")
 LARGEST_DIFFERENCE = {"fp32": 1e-4, "int8": 1.0}
 LEAST_CORRELATION = 0.98
@@ -63,7 +72,8 @@ def write_selector(
     rows = order_pieces(vocabulary)
     pieces = "".join(f"{vocabulary[row]}\n" for row in rows)
     expected = _score_with_torch(model, vocabulary, sample)
-    config = {**asdict(model.config), "width": model.encoder.config.hidden_size}
+    encoder = model.encoder.config
+    config = {**asdict(model.config), "bert": {name: getattr(encoder, name) for name in SIZES}}
     for tried in dict.fromkeys(("fp32", precision)):  # int8 of a wrong network proves nothing
         contents = {
             NETWORK: _build(model, rows, tried),
@@ -76,6 +86,40 @@ def write_selector(
         KIND, config, precision=precision, tolerance=tolerance, training=training, scores=scores
     )
     write_bundle(folder, manifest, contents)
+
+
+def reopen_selector(folder: Path) -> tuple[Selector, list[str]]:
+    """Return the network of a selector's bundle, to train on from it, and its vocabulary.
+
+    Raises:
+        BundleError: it is no bundle of a selector, or an incomplete one.
+        MissingExtraError: onnx is not installed.
+    """
+    from transformers import BertConfig, BertModel
+
+    try:
+        from rejoinder.train.selector_graph import read_state
+    except ImportError as error:
+        raise MissingExtraError("reading a selector", extra="train") from error
+    bundle = open_bundle(folder, kind=KIND)
+    vocabulary = bundle.read_text(VOCABULARY).split("\n")[:-1]
+    try:
+        settings = dict(bundle.manifest.config)
+        sizes = settings.pop("bert")
+        config = SelectorConfig(**settings)
+        bert = BertConfig(
+            vocab_size=len(vocabulary),
+            max_position_embeddings=config.max_tokens,
+            attn_implementation="eager",
+            **sizes,
+        )
+        model = Selector(config, BertModel(bert, add_pooling_layer=False))
+        state = read_state((folder / NETWORK).read_bytes())
+        model.load_state_dict({name: torch.from_numpy(value) for name, value in state.items()})
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise BundleError(f"{folder}: cannot be trained on: {error}") from error
+    model.encoder.embeddings.requires_grad_(False)
+    return model, vocabulary
 
 
 def order_pieces(vocabulary: Sequence[str]) -> list[int]:

@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from onnx import NodeProto, TensorProto, helper, numpy_helper
+from onnx import NodeProto, TensorProto, helper, load_model_from_string, numpy_helper
 
 from rejoinder.errors import BundleError
 from rejoinder.train.models.selector import Selector
@@ -29,6 +29,8 @@ INPUTS = ("ids", "mask", "kinds")
 HIDDEN = -1e9
 """Added to attention on padding."""
 WEIGHT_LIMIT, ROW_LIMIT = 63, 127
+JOINT = "+"
+"""Between the names of weights that stand side by side in one constant."""
 SMALLEST = 1e-12
 """What torch's normalize divides by at least."""
 
@@ -73,11 +75,12 @@ class _Graph:
     def embed(self, rows: Array, max_tokens: int) -> str:
         """Return the sum of piece, position and kind, normalised, (P, L, E)."""
         place = "encoder.embeddings."
-        pieces = self._look_up(self._state[f"{place}word_embeddings.weight"][rows])
-        positions = self._keep(self._state[f"{place}position_embeddings.weight"][:max_tokens])
+        pieces = self._look_up(f"{place}word_embeddings", rows)
+        name = f"{place}position_embeddings.weight"
+        positions = self._keep(self._state[name][:max_tokens], name)
         length = self._add("Shape", "ids", start=1)
         known = self._add("Slice", positions, self._keep([0]), length)
-        kinds = self._keep(self._state[f"{place}token_type_embeddings.weight"])
+        kinds = self._keep(f"{place}token_type_embeddings.weight")
         states = self._add("Add", pieces, self._add("Gather", kinds, "kinds"))
         return self._normalise(f"{place}LayerNorm", self._add("Add", states, known))
 
@@ -117,9 +120,10 @@ class _Graph:
         given = self._add("Mul", mask, kinds)
         asked = self._add("Sub", mask, given)
         sides = self._add("Mul", self._point(states, asked), self._point(states, given))
-        alike = self._add("MatMul", sides, self._keep(self._state["alike"][:, None]))  # (P, 1)
+        alike = self._add("MatMul", sides, self._keep(self._state["alike"][:, None], "alike"))
         first = self._add("Gather", states, self._keep(0), axis=1)  # (P, E)
-        read = self._add("MatMul", first, self._keep(self._state["first.weight"].T))
+        weight = self._keep(self._state["first.weight"].T, "first.weight")
+        read = self._add("MatMul", first, weight)  # (P, 1)
         scores = self._add("Add", self._add("Add", alike, read), self._keep("first.bias"))
         self._add("Reshape", scores, self._keep([-1]), result="scores")
 
@@ -144,23 +148,29 @@ class _Graph:
         length = self._add("ReduceL2", mean, self._keep([1]))
         return self._add("Div", mean, self._add("Max", length, self._number(SMALLEST)))
 
-    def _look_up(self, matrix: Array) -> str:
+    def _look_up(self, name: str, rows: Array) -> str:
+        matrix = self._state[f"{name}.weight"][rows]
         if not self._is_small:
-            return self._add("Gather", self._keep(matrix), "ids")
+            return self._add("Gather", self._keep(matrix, f"{name}.weight"), "ids")
         whole, scales = quantise(matrix, axis=1, limit=ROW_LIMIT)
-        rows = self._to_float(self._add("Gather", self._keep(whole), "ids"))
-        return self._add("Mul", rows, self._add("Gather", self._keep(scales), "ids"))
+        found = self._to_float(self._add("Gather", self._keep(whole, f"{name}.int8"), "ids"))
+        return self._add(
+            "Mul", found, self._add("Gather", self._keep(scales, f"{name}.scale"), "ids")
+        )
 
     def _multiply(self, states: str, *names: str) -> str:
         """Return the product with weights side by side, and their biases added."""
-        weight = np.concatenate([self._state[f"{name}.weight"] for name in names]).T
-        bias = self._keep(np.concatenate([self._state[f"{name}.bias"] for name in names]))
+        name = JOINT.join(names)
+        weight = np.concatenate([self._state[f"{part}.weight"] for part in names]).T
+        biases = np.concatenate([self._state[f"{part}.bias"] for part in names])
+        bias = self._keep(biases, f"{name}.bias")
         if not self._is_small:
-            return self._add("Add", self._add("MatMul", states, self._keep(weight)), bias)
+            kept = self._keep(weight, f"{name}.weight")
+            return self._add("Add", self._add("MatMul", states, kept), bias)
         whole, scales = quantise(weight, axis=0, limit=WEIGHT_LIMIT)
         given, scale, zero = self._add_several("DynamicQuantizeLinear", states, count=3)
-        product = self._add("MatMulInteger", given, self._keep(whole), zero)
-        both = self._add("Mul", scale, self._keep(scales[0]))
+        product = self._add("MatMulInteger", given, self._keep(whole, f"{name}.int8"), zero)
+        both = self._add("Mul", scale, self._keep(scales[0], f"{name}.scale"))
         return self._add("Add", self._add("Mul", self._to_float(product), both), bias)
 
     def _normalise(self, name: str, states: str) -> str:
@@ -179,10 +189,12 @@ class _Graph:
     def _number(self, value: float) -> str:
         return self._keep(np.float32(value))
 
-    def _keep(self, value: Any) -> str:
+    def _keep(self, value: Any, name: str = "") -> str:
         """Return the name of a constant: an array, whole numbers, or a weight by its name."""
-        array = self._state[value] if isinstance(value, str) else value
-        name = f"c{len(self._constants)}"
+        if isinstance(value, str):
+            name = value
+        array = self._state[value] if isinstance(value, str) else np.asarray(value)
+        name = name or f"c{len(self._constants)}"
         self._constants.append(numpy_helper.from_array(np.asarray(array, order="C"), name))
         return name
 
@@ -195,6 +207,39 @@ class _Graph:
         names = [f"n{len(self._nodes)}.{at}" for at in range(count)]
         self._nodes.append(helper.make_node(operator, list(inputs), names, **settings))
         return names
+
+
+def read_state(content: bytes) -> dict[str, Array]:
+    """Return the weights of an ONNX file that `build_graph` wrote, by the model's own names.
+
+    Rows of the embedding stand in the order of the bundle's vocabulary; what was int8 is what
+    the runtime multiplies with.
+    """
+    graph = load_model_from_string(content).graph
+    constants = {
+        item.name: numpy_helper.to_array(item)
+        for item in graph.initializer
+        if not _is_plain(item.name)
+    }
+    for name in [name for name in constants if name.endswith(".int8")]:
+        stem = name.removesuffix(".int8")
+        whole, scales = constants.pop(name), constants.pop(f"{stem}.scale")
+        constants[f"{stem}.weight"] = whole.astype(np.float32) * scales
+    state = {}
+    for name, value in constants.items():
+        stem, _, kind = name.rpartition(".")
+        parts = stem.split(JOINT)
+        # The graph multiplies from the left, torch from the right.
+        laid = value.T if kind == "weight" and "embeddings" not in stem else value
+        for part, piece in zip(parts, np.split(laid, len(parts)), strict=True):
+            state[f"{part}.{kind}" if stem else name] = np.array(piece, order="C")
+    state["alike"] = state["alike"].ravel()
+    return state
+
+
+def _is_plain(name: str) -> bool:
+    """Return whether a constant has no name of its own: numbers and shapes."""
+    return name[0] == "c" and name[1:].isdigit()
 
 
 def quantise(matrix: Array, *, axis: int, limit: int) -> tuple[NDArray[np.int8], Array]:
