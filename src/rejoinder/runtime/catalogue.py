@@ -45,13 +45,14 @@ SCORERS: dict[str, Entry] = {
 }
 
 
-def load(name: str | Path, *, words: str = "unicode", seed: int = 0) -> Scorer:
+def load(name: str | Path, *, words: str = "unicode", seed: int = 0, threads: int = 1) -> Scorer:
     """Return the scorer with this name, or the one in this bundle.
 
     Args:
         name: a name of `rejoinder models list`, or a bundle's folder.
         words: how lexical scorers cut words: unicode, whitespace or spacy.
         seed: for scorers that draw random numbers.
+        threads: how many may work on one long list; for bundles, and scores do not depend on it.
 
     Raises:
         UnknownNameError: no scorer has this name, and no folder.
@@ -60,11 +61,11 @@ def load(name: str | Path, *, words: str = "unicode", seed: int = 0) -> Scorer:
     if str(name) in SCORERS:
         return SCORERS[str(name)].make(get_cut(words), seed)
     if Path(name).exists():
-        return open_scorer(Path(name))
+        return open_scorer(Path(name), threads=threads)
     raise UnknownNameError("scorer", str(name), SCORERS)
 
 
-def open_scorer(folder: Path) -> Scorer:
+def open_scorer(folder: Path, *, threads: int = 1) -> Scorer:
     """Return the scorer that a bundle holds.
 
     Raises:
@@ -76,4 +77,4 @@ def open_scorer(folder: Path) -> Scorer:
     bundle = open_bundle(folder)
     if bundle.manifest.kind not in NETWORKS:
         raise BundleError(f"{folder}: a bundle of kind {bundle.manifest.kind!r} holds no scorer")
-    return RankerScorer(bundle)
+    return RankerScorer(bundle, threads=threads)
