@@ -14,7 +14,7 @@ from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
 SOURCE = Path("src/rejoinder/runtime/kernel.c")
 TARGET = Path("src/rejoinder/runtime/_kernel.so")
-FLAGS = ["-O3", "-std=c11", "-fPIC", "-shared", "-fno-math-errno", "-fno-trapping-math"]
+FLAGS = ["-O3", "-std=gnu11", "-fPIC", "-shared", "-fno-math-errno", "-fno-trapping-math"]
 
 
 class KernelHook(BuildHookInterface):  # type: ignore[type-arg]

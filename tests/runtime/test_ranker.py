@@ -1,20 +1,21 @@
 import asyncio
 import json
-import resource
-import threading
 from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.soak import soak
 from click.testing import CliRunner
 
 import rejoinder
+from rejoinder.bundle.folder import open_bundle, write_bundle
 from rejoinder.cli import main
 from rejoinder.errors import BundleError, UnknownNameError
 from rejoinder.records import Candidate, Document, to_candidates
 from rejoinder.runtime.many import AsyncScorer, score_many
+from rejoinder.runtime.ranker import RankerScorer
 from rejoinder.runtime.static_vectors import SHIPPED
-from tests.runtime.conftest import make_cosinet
+from tests.runtime.conftest import WORDS, make_cosinet
 
 QUESTION = "Where is the red cat?"
 TEXTS = ["The cat is here.", "It rained.", "the dog", "", "red red red"]
@@ -69,9 +70,6 @@ def test_a_head_reads_documents_and_their_order_of_appearance_changes_nothing(
 
 @pytest.mark.parametrize("compiled", [True, False])
 def test_the_kernel_and_numpy_give_the_same_scores(bundle: Path, compiled: bool) -> None:
-    from rejoinder.bundle.folder import open_bundle
-    from rejoinder.runtime.ranker import RankerScorer
-
     scorer = RankerScorer(open_bundle(bundle), compiled=compiled)
 
     np.testing.assert_allclose(
@@ -96,30 +94,65 @@ def test_no_candidates_give_no_scores(bundle: Path) -> None:
     assert rejoinder.load(bundle).score(QUESTION, []).tolist() == []
 
 
-def test_many_threads_get_the_scores_of_one(bundle: Path) -> None:
+def make_long_list(count: int, *, in_order: bool) -> list[Candidate]:
+    """Return candidates of many lengths, in one order or in none."""
+    rng = np.random.default_rng(0)
+    return [
+        Candidate(
+            str(at),
+            " ".join(rng.choice(WORDS, rng.integers(0, 40))),
+            position=at if in_order else None,
+        )
+        for at in range(count)
+    ]
+
+
+@pytest.mark.parametrize("in_order", [True, False])
+@pytest.mark.parametrize("compiled", [True, False])
+def test_scores_do_not_depend_on_threads(bundle: Path, compiled: bool, in_order: bool) -> None:
+    candidates = make_long_list(333, in_order=in_order)
+    opened = open_bundle(bundle)
+
+    one, many = (
+        RankerScorer(opened, threads=threads, compiled=compiled).score(QUESTION, candidates)
+        for threads in (1, 3)
+    )
+
+    np.testing.assert_allclose(one, many, atol=0 if compiled else 1e-6)
+
+
+@pytest.mark.parametrize("compiled", [True, False])
+def test_scores_do_not_depend_on_the_batch(bundle: Path, compiled: bool) -> None:
+    scorer = RankerScorer(open_bundle(bundle), compiled=compiled)
+    candidates = make_long_list(100, in_order=False)
+
+    together = scorer.score(QUESTION, candidates)
+
+    parts = [scorer.score(QUESTION, candidates[at : at + 7]) for at in range(0, 100, 7)]
+    np.testing.assert_allclose(together, np.concatenate(parts), atol=0 if compiled else 1e-6)
+
+
+def test_threads_are_set_when_a_bundle_is_loaded(bundle: Path) -> None:
+    candidates = make_long_list(200, in_order=True)
+
+    np.testing.assert_array_equal(
+        rejoinder.load(bundle, threads=2).score(QUESTION, candidates),
+        rejoinder.load(bundle).score(QUESTION, candidates),
+    )
+
+
+def test_eight_threads_get_the_scores_of_one_and_memory_stays(bundle: Path) -> None:
     scorer = rejoinder.load(bundle)
     asked = [
-        (f"where is the {word}?", TEXTS[at % 3 :])
-        for at, word in enumerate(["cat", "dog", "owl"] * 20)
+        (f"where is the {word}?", make_long_list(1 + 9 * at, in_order=at % 2 == 0))
+        for at, word in enumerate(["cat", "dog", "owl"] * 4)
     ]
-    expected = score_many(scorer, asked)
-    wrong: list[int] = []
 
-    def work() -> None:
-        for at, (question, texts) in enumerate(asked * 5):
-            found = scorer.score(question, to_candidates(texts))
-            if not np.array_equal(found, expected[at % len(asked)]):
-                wrong.append(at)
+    found = soak(scorer, asked, seconds=1.5, threads=8)
 
-    threads = [threading.Thread(target=work) for _ in range(8)]
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-
-    assert wrong == []
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000  # kB
+    assert found["lists_scored"] > 0
+    assert found["wrong"] == 0
+    assert found["memory_growth_mb"] < 30
 
 
 @pytest.mark.parametrize("threads", [1, 3])
@@ -156,8 +189,6 @@ def test_what_holds_no_scorer_is_named(tmp_path: Path) -> None:
 
 def test_a_missing_weight_is_named(bundle: Path) -> None:
     from safetensors.numpy import load, save
-
-    from rejoinder.bundle.folder import open_bundle, write_bundle
 
     opened = open_bundle(bundle)
     weights = load((bundle / "weights.safetensors").read_bytes())

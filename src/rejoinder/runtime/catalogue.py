@@ -45,13 +45,21 @@ SCORERS: dict[str, Entry] = {
 }
 
 
-def load(name: str | Path, *, words: str = "unicode", seed: int = 0) -> Scorer:
+MODELS = Path(__file__).parents[1] / "models"
+"""Where the bundles are that come with the package."""
+
+
+def load(
+    name: str | Path, *, words: str = "unicode", seed: int = 0, threads: int | None = None
+) -> Scorer:
     """Return the scorer with this name, or the one in this bundle.
 
     Args:
         name: a name of `rejoinder models list`, or a bundle's folder.
         words: how lexical scorers cut words: unicode, whitespace or spacy.
         seed: for scorers that draw random numbers.
+        threads: how many may work on one list, for bundles; no score depends on it.  A small
+            ranker uses 1 if not said, a selector all cores of this process.
 
     Raises:
         UnknownNameError: no scorer has this name, and no folder.
@@ -59,12 +67,19 @@ def load(name: str | Path, *, words: str = "unicode", seed: int = 0) -> Scorer:
     """
     if str(name) in SCORERS:
         return SCORERS[str(name)].make(get_cut(words), seed)
+    if str(name) in (shipped := list_shipped()):
+        return open_scorer(shipped[str(name)], threads=threads)
     if Path(name).exists():
-        return open_scorer(Path(name))
-    raise UnknownNameError("scorer", str(name), SCORERS)
+        return open_scorer(Path(name), threads=threads)
+    raise UnknownNameError("scorer", str(name), [*SCORERS, *shipped])
 
 
-def open_scorer(folder: Path) -> Scorer:
+def list_shipped() -> dict[str, Path]:
+    """Return the scorers that come with the package as bundles: their names and folders."""
+    return {name: MODELS / name for name in ("cosinet", "selector") if (MODELS / name).is_dir()}
+
+
+def open_scorer(folder: Path, *, threads: int | None = None) -> Scorer:
     """Return the scorer that a bundle holds.
 
     Raises:
@@ -76,7 +91,7 @@ def open_scorer(folder: Path) -> Scorer:
 
     bundle = open_bundle(folder)
     if bundle.manifest.kind == KIND:
-        return SelectorScorer(bundle)
+        return SelectorScorer(bundle, threads=threads)
     if bundle.manifest.kind not in NETWORKS:
         raise BundleError(f"{folder}: a bundle of kind {bundle.manifest.kind!r} holds no scorer")
-    return RankerScorer(bundle)
+    return RankerScorer(bundle, threads=threads or 1)

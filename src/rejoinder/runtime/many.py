@@ -2,9 +2,9 @@
 
 import asyncio
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 
 from rejoinder.runtime.scorer import Given, Scorer, Scores
+from rejoinder.runtime.threads import spread
 
 Asked = tuple[str, Given]
 """A question with its candidates."""
@@ -19,10 +19,7 @@ def score_many(scorer: Scorer, asked: Sequence[Asked], *, threads: int = 1) -> l
     def score(item: Asked) -> Scores:
         return scorer.score(item[0], item[1])
 
-    if threads == 1:
-        return [score(item) for item in asked]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(score, asked))
+    return spread(score, asked, threads=threads)
 
 
 class AsyncScorer:

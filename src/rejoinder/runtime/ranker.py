@@ -1,6 +1,8 @@
 """A trained small ranker as a scorer: words to rows, pairs to vectors, the list to scores."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -16,16 +18,21 @@ from rejoinder.runtime.networks.compare_aggregate import (
 from rejoinder.runtime.networks.cosinet import CosinetNetwork
 from rejoinder.runtime.networks.heads import make_head
 from rejoinder.runtime.networks.pairs import Ids, Matrix, Network, Pairs, Weights
+from rejoinder.runtime.networks.product import Product
 from rejoinder.runtime.networks.rel_cnn import RelCnnNetwork
 from rejoinder.runtime.relatedness import take_closest
 from rejoinder.runtime.scorer import Given, Scores
 from rejoinder.runtime.segments import find_segments
 from rejoinder.runtime.static_vectors import read_vectors
+from rejoinder.runtime.threads import spread
 from rejoinder.runtime.word_table import Found, WordTables
 from rejoinder.text.pieces import split_words
 
 MAX_WORDS = 512
 """Words of a question or candidate beyond this many are not read, nor in training."""
+
+MIN_RUN = 64
+"""Candidates that are worth a thread: fewer take less time than it takes to begin."""
 
 NETWORKS: dict[str, Callable[[Weights, Kernel | None], Network]] = {
     "rel-cnn": lambda weights, _: RelCnnNetwork(weights),
@@ -38,19 +45,20 @@ NETWORKS: dict[str, Callable[[Weights, Kernel | None], Network]] = {
 class RankerScorer:
     """Scores with the weights of a bundle; deterministic, and safe from many threads.
 
+    `threads` may work on one question, where its list is long; scores do not depend on it.
     `compiled=False` leaves the compiled kernel aside, if there is one.
     """
 
-    def __init__(self, bundle: Bundle, *, compiled: bool = True) -> None:
+    def __init__(self, bundle: Bundle, *, threads: int = 1, compiled: bool = True) -> None:
         manifest = bundle.manifest
         self.name = Path(bundle.folder).name
-        kernel = load_kernel() if compiled else None
+        self._threads = threads
+        self._kernel = kernel = load_kernel() if compiled else None
         weights = {key: tensor.astype(np.float32) for key, tensor in bundle.read_tensors().items()}
         try:
             network = NETWORKS[manifest.kind](_below("encoder.", weights), kernel)
             self._head = make_head(manifest.config["head"], _below("head.", weights), kernel)
-            self._output: Matrix = weights["output.weight"][0]
-            self._bias = float(weights["output.bias"][0])
+            self._output = Product(weights["output.weight"].T, weights["output.bias"], kernel)
         except KeyError as error:
             problem = f"weight or setting {error} is missing"
             raise BundleError(f"{bundle.folder}: {problem}; export the bundle again") from error
@@ -73,10 +81,16 @@ class RankerScorer:
         places = [place for segment in segments for place in segment]
         found = self._look_up(question, [given[place] for place in places])
         lengths = np.array([len(segment) for segment in segments], dtype=np.int64)
-        pairs = self._network.encode(_relate(found))
-        read = self._head.read(pairs, lengths)
-        scores[places] = read @ self._output + self._bias
+        runs = _cut_evenly(len(given), self._threads)
+        projected = spread(partial(self._encode, found), runs, threads=len(runs))
+        read = self._head.read(np.concatenate(projected), lengths, threads=len(runs))
+        scores[places] = self._output(read)[:, 0]
         return scores
+
+    def _encode(self, found: Found, run: slice) -> Matrix:
+        """Return what the head reads of a run of candidates."""
+        pairs = self._network.encode(_relate(found, run, self._kernel))
+        return self._head.project(pairs)
 
     def encode(self, text: str) -> bytes | None:
         """Return a text as `Candidate.tokens`, to store; None where vectors are of whole words."""
@@ -93,12 +107,25 @@ class RankerScorer:
         return self._tables.look_up([asked, *texts])
 
 
-def _relate(found: Found) -> Pairs:
+def _cut_evenly(count: int, parts: int) -> list[slice]:
+    """Return runs that cover a list, as many as parts; fewer where they would be short."""
+    parts = max(1, min(parts, count // MIN_RUN))
+    bounds = [count * part // parts for part in range(parts + 1)]
+    return [slice(*pair) for pair in pairwise(bounds)]
+
+
+def _relate(found: Found, run: slice, kernel: Kernel | None) -> Pairs:
+    """Return a run of the candidates together with the question."""
     table, rows, all_lengths = found
-    question, words, lengths = rows[: all_lengths[0]], rows[all_lengths[0] :], all_lengths[1:]
-    distinct, numbers = _number(words, len(table.vectors))
-    cosines = table.vectors[question] @ table.vectors[distinct].T
-    related, related_question = take_closest(cosines, numbers, lengths)
+    lengths = all_lengths[1:][run]
+    first = int(all_lengths[: run.start + 1].sum())
+    question, words = rows[: all_lengths[0]], rows[first : first + int(lengths.sum())]
+    if kernel is not None:
+        related, related_question = kernel.relate(table.vectors, question, words, lengths)
+    else:
+        distinct, numbers = _number(words, len(table.vectors))
+        cosines = table.vectors[question] @ table.vectors[distinct].T
+        related, related_question = take_closest(cosines, numbers, lengths)
     return Pairs(table.vectors, question, words, lengths, related, related_question, table.derived)
 
 

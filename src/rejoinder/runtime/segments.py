@@ -20,9 +20,13 @@ def find_segments(candidates: Sequence[Candidate]) -> list[list[int]]:
     """
     segments: dict[object, list[int]] = {}
     for place, candidate in enumerate(candidates):
-        segments.setdefault(_key(place, candidate), []).append(place)
+        key: object = place
+        if candidate.position is not None:
+            key = ("document", candidate.document.id) if candidate.document else "list"
+        segments.setdefault(key, []).append(place)
+    positions = [candidate.position or 0 for candidate in candidates]
     for places in segments.values():
-        places.sort(key=lambda place: candidates[place].position or 0)
+        places.sort(key=positions.__getitem__)
     return list(segments.values())
 
 
@@ -32,9 +36,3 @@ def find_orders(candidates: Sequence[Candidate]) -> NDArray[np.int64]:
     for places in find_segments(candidates):
         orders[places] = np.arange(len(places))
     return orders
-
-
-def _key(place: int, candidate: Candidate) -> object:
-    if candidate.position is None:
-        return place
-    return ("document", candidate.document.id) if candidate.document else "list"

@@ -23,8 +23,8 @@ SHIPPED = Path(__file__).parent.parent / "models" / "static-vectors"
 UNKNOWN = "[UNK]"
 
 Matrix = NDArray[np.float32]
-Word = str | tuple[int, ...]
-"""A word as it is spelled, or as the pieces that it was cut into."""
+Word = str | bytes
+"""A word as it is spelled, or as the pieces that it was cut into, as they are stored."""
 
 
 class StaticVectors:
@@ -76,7 +76,9 @@ class StaticVectors:
         return self._pieces.unknown not in np.frombuffer(tokens, dtype="<i4")
 
     def _look_up(self, words: Sequence[Word]) -> list[tuple[int, ...]]:
-        return [word if isinstance(word, tuple) else self._find(word) for word in words]
+        return [
+            read_pieces(word) if isinstance(word, bytes) else self._find(word) for word in words
+        ]
 
     def _find(self, word: str) -> tuple[int, ...]:
         if self._pieces is None:
@@ -88,6 +90,12 @@ class StaticVectors:
         seed = zlib.crc32(str(word).encode("utf-8", "surrogatepass"))
         direction = np.random.default_rng(seed).standard_normal(self.width)
         return np.asarray(direction / np.linalg.norm(direction), dtype=np.float32)
+
+
+def read_pieces(word: bytes) -> tuple[int, ...]:
+    """Return the pieces of a stored word: its first is an id, the others are -1 - id."""
+    first, *rest = np.frombuffer(word, dtype="<i4").tolist()
+    return (first, *(-1 - piece for piece in rest))
 
 
 def quantise(matrix: Matrix) -> tuple[NDArray[np.int8], NDArray[np.float16]]:

@@ -13,11 +13,12 @@ from typing import NamedTuple
 import numpy as np
 
 from rejoinder.runtime.networks.pairs import Ids, Matrix
-from rejoinder.runtime.static_vectors import StaticVectors, Word
+from rejoinder.runtime.static_vectors import StaticVectors, Word, read_pieces
 
 CAPACITY = 16_384
 PADDING = 0
-NO_WORD = bytes(4)
+PIECE_BYTES = 4
+NO_WORD = bytes(PIECE_BYTES)
 
 Derive = Callable[[Matrix], Matrix]
 
@@ -27,7 +28,7 @@ class WordTable:
 
     def __init__(self, capacity: int, width: int, derived_width: int, pieces: int) -> None:
         self.vectors = np.zeros((capacity, width), dtype=np.float32)
-        self.derived = np.zeros((capacity, derived_width), dtype=np.float32)
+        self.derived = _make_aligned(capacity, derived_width)
         self.rows: dict[Word, int] = {"": 0}
         self.by_piece = np.zeros(pieces, dtype=np.int64)  # rows of words of one piece
 
@@ -76,13 +77,13 @@ class WordTables:
     def look_up_tokens(self, question: Sequence[str], texts: Sequence[bytes]) -> Found:
         """Return the rows of a question in words, and of texts that are stored as word pieces."""
         tokens = _Tokens(texts)
-        pieces = np.unique(tokens.pieces)
-        wanted: set[Word] = {*question, *tokens.several}
         table = self._table
-        if not (wanted <= table.rows.keys() and table.by_piece[pieces].all()):
-            table = self._add(wanted | {(piece,) for piece in pieces.tolist()})
+        rows = tokens.to_rows(table) if table.rows.keys() >= set(question) else None
+        if rows is None:
+            table = self._add({*question, *tokens.find_words()})
+            rows = tokens.to_rows(table)
+            assert rows is not None, "every word was added"
         asked = [table.rows[word] for word in question] or [0]
-        rows = tokens.to_rows(table)
         lengths = np.concatenate([[len(asked)], tokens.lengths])
         return Found(table, np.concatenate([np.array(asked, dtype=np.int64), rows]), lengths)
 
@@ -112,8 +113,8 @@ class WordTables:
         # Only now may others find the words: their rows are complete.
         table.rows = {**table.rows, **{word: first + at for at, word in enumerate(words)}}
         for at, word in enumerate(words):
-            if isinstance(word, tuple) and len(word) == 1:
-                table.by_piece[word[0]] = first + at
+            if isinstance(word, bytes) and len(word) == PIECE_BYTES:
+                table.by_piece[read_pieces(word)[0]] = first + at
 
 
 class _Tokens:
@@ -121,25 +122,42 @@ class _Tokens:
 
     def __init__(self, texts: Sequence[bytes]) -> None:
         # A text without words is one piece of padding, which is no word.
-        flat = np.frombuffer(b"".join(text or NO_WORD for text in texts), dtype="<i4")
-        ends = np.cumsum([max(1, len(text) // 4) for text in texts])
+        stored = b"".join(text or NO_WORD for text in texts)
+        flat = np.frombuffer(stored, dtype="<i4")
+        ends = np.cumsum([len(text) // PIECE_BYTES or 1 for text in texts])
         starts = np.flatnonzero(flat >= 0)
         sizes = np.diff(starts, append=len(flat))
-        self._is_one = sizes == 1
         self._first = flat[starts]
-        self.pieces = self._first[self._is_one]
-        self.pieces = self.pieces[self.pieces != PADDING]
-        self.several = [
-            (int(flat[start]), *(-1 - flat[start + 1 : start + size]).tolist())
-            for start, size in zip(
-                starts[~self._is_one].tolist(), sizes[~self._is_one].tolist(), strict=True
-            )
+        self._places = np.flatnonzero(sizes > 1)  # of words of several pieces
+        begins = starts[self._places] * PIECE_BYTES
+        stops = begins + sizes[self._places] * PIECE_BYTES
+        self._several = [
+            stored[begin:stop] for begin, stop in zip(begins.tolist(), stops.tolist(), strict=True)
         ]
         words_until = np.searchsorted(starts, ends, side="left")
         self.lengths = np.diff(words_until, prepend=0)  # (texts,)
 
-    def to_rows(self, table: WordTable) -> Ids:
-        rows = np.empty(len(self._first), dtype=np.int64)
-        rows[self._is_one] = table.by_piece[self._first[self._is_one]]
-        rows[~self._is_one] = [table.rows[word] for word in self.several]
-        return rows
+    def find_words(self) -> set[Word]:
+        """Return the distinct words."""
+        is_one = np.ones(len(self._first), dtype=bool)
+        is_one[self._places] = False
+        pieces = np.unique(self._first[is_one])
+        return {piece.tobytes() for piece in pieces if piece != PADDING} | set(self._several)
+
+    def to_rows(self, table: WordTable) -> Ids | None:
+        """Return the row of each word; None where the table lacks one."""
+        rows = table.by_piece[self._first]
+        several = list(map(table.rows.get, self._several))
+        if None in several:
+            return None
+        rows[self._places] = several
+        is_missing = (rows == 0) & (self._first != PADDING)
+        return None if is_missing.any() else rows
+
+
+def _make_aligned(rows: int, width: int) -> Matrix:
+    """Return zeros whose first number begins a line of the cache."""
+    line = 64 // 4
+    room = np.zeros(rows * width + line, dtype=np.float32)
+    start = -(room.ctypes.data // 4) % line
+    return room[start : start + rows * width].reshape(rows, width)

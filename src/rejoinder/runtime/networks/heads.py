@@ -15,8 +15,10 @@ from typing import Protocol
 import numpy as np
 
 from rejoinder.errors import UnknownNameError
-from rejoinder.runtime.kernel import Kernel
+from rejoinder.runtime.kernel import Kernel, pad_columns
 from rejoinder.runtime.networks.pairs import Ids, Matrix, Weights
+from rejoinder.runtime.networks.product import Product
+from rejoinder.runtime.threads import spread
 
 HEADS = ("none", "rnn", "birnn", "lstm", "bilstm")
 Advance = Callable[[Matrix, Matrix, Matrix], object]
@@ -24,15 +26,24 @@ Advance = Callable[[Matrix, Matrix, Matrix], object]
 changes, to the state (…, H), which it fills."""
 
 
+_Stacked = tuple[Matrix, Matrix, Matrix]
+"""Weights of the input (D, G, F) and of the state (D, G, H), and biases (D, G)."""
+
+
 class Head(Protocol):
     """Turns a pair's vector into one that knows its neighbours."""
 
-    def read(self, pairs: Matrix, segment_lengths: Ids) -> Matrix:
+    def project(self, rows: Matrix) -> Matrix:
+        """Return what depends on a pair alone, of any rows of pairs, shape (rows, F)."""
+        ...
+
+    def read(self, projected: Matrix, segment_lengths: Ids, *, threads: int = 1) -> Matrix:
         """Return one row per pair.
 
         Args:
-            pairs: segment after segment, shape (P, F).
+            projected: what `project` gave, segment after segment, P rows.
             segment_lengths: pairs of each segment, at least 1, shape (S,).
+            threads: how many may be used; the result does not depend on it.
         """
         ...
 
@@ -49,40 +60,52 @@ def make_head(name: str, weights: Weights, kernel: Kernel | None = None) -> Head
         return NoHead()
     directions = 2 if name.startswith("bi") else 1
     if name.endswith("lstm"):
-        return LstmHead(weights, directions)
+        return LstmHead(weights, directions, kernel)
     return RnnHead(weights, directions, kernel)
 
 
 class NoHead:
     """Every pair by itself."""
 
-    def read(self, pairs: Matrix, segment_lengths: Ids) -> Matrix:  # noqa: ARG002
+    def project(self, rows: Matrix) -> Matrix:
         """Return the pairs as they are."""
-        return pairs
+        return rows
+
+    def read(
+        self,
+        projected: Matrix,
+        segment_lengths: Ids,  # noqa: ARG002
+        *,
+        threads: int = 1,  # noqa: ARG002
+    ) -> Matrix:
+        """Return the pairs as they are."""
+        return projected
 
 
 class RecurrentHead:
     """Reads each segment forwards, or forwards and backwards."""
 
-    def __init__(
-        self, input_weights: Matrix, hidden_weights: Matrix, biases: Matrix, advance: Advance
-    ) -> None:
-        """Take weights of shapes (D, G, F) and (D, G, H), and biases of shape (D, G)."""
+    def __init__(self, weights: _Stacked, advance: Advance, kernel: Kernel | None) -> None:
+        input_weights, hidden_weights, biases = weights
         self._shape = biases.shape
-        self._input = np.ascontiguousarray(input_weights.reshape(biases.size, -1).T)  # (F, D * G)
-        self._bias = biases.ravel()
+        by_input = input_weights.reshape(biases.size, -1).T  # (F, D * G)
+        self._multiply = Product(by_input, biases.ravel(), kernel)
         self._hidden = np.ascontiguousarray(hidden_weights.transpose(0, 2, 1))  # (D, H, G)
         self._advance = advance
 
-    def read(self, pairs: Matrix, segment_lengths: Ids) -> Matrix:
-        """Read pairs of shape (P, F); return shape (P, D * H)."""
-        return self.run(self.project(pairs), np.arange(len(pairs)), segment_lengths)
-
     def project(self, rows: Matrix) -> Matrix:
         """Return what rows, of shape (rows, F), say to the gates, shape (rows, D, G)."""
-        projected = rows @ self._input
-        projected += self._bias
-        return projected.reshape(len(rows), *self._shape)
+        return self._multiply(rows).reshape(len(rows), *self._shape)
+
+    def read(
+        self,
+        projected: Matrix,
+        segment_lengths: Ids,
+        *,
+        threads: int = 1,  # noqa: ARG002
+    ) -> Matrix:
+        """Read P projected pairs; return shape (P, D * H)."""
+        return self.run(projected, np.arange(len(projected)), segment_lengths)
 
     def run(self, projected: Matrix, places: Ids, lengths: Ids) -> Matrix:
         """Read segments of rows that are projected already.
@@ -149,35 +172,40 @@ class RnnHead(RecurrentHead):
     """h = tanh(W x + U h + b)."""
 
     def __init__(self, weights: Weights, directions: int, kernel: Kernel | None = None) -> None:
-        super().__init__(*_stack(weights, directions), _advance_rnn)
-        self._kernel = kernel if kernel and self._shape[1] <= kernel.max_width else None
+        super().__init__(_stack(weights, directions), _advance_rnn, kernel)
+        fits = kernel is not None and self._shape[1] <= kernel.max_width
+        self._kernel = kernel if fits else None
+        if self._kernel is not None:
+            self._strips = pad_columns(self._hidden, self._kernel.strip)
 
-    def read(self, pairs: Matrix, segment_lengths: Ids) -> Matrix:
-        """Read pairs of shape (P, F); return shape (P, D * H)."""
-        # Many short segments are quicker side by side; few long ones one after another.
-        if self._kernel is None or len(segment_lengths) > segment_lengths.max(initial=0):
-            return super().read(pairs, segment_lengths)
-        projected = self.project(pairs)  # (P, D, H)
-        states = np.empty_like(projected)
-        ends = np.cumsum(segment_lengths)
-        for start, end in zip((ends - segment_lengths).tolist(), ends.tolist(), strict=True):
-            for direction, weight in enumerate(self._hidden):
-                way = slice(None, None, -1 if direction else 1)
-                self._kernel.run_recurrence(
-                    projected[start:end, direction][way], states[start:end, direction][way], weight
-                )
-        return states.reshape(len(pairs), -1)
+    def read(self, projected: Matrix, segment_lengths: Ids, *, threads: int = 1) -> Matrix:
+        """Read P projected pairs; return shape (P, D * H)."""
+        if self._kernel is None:
+            return super().read(projected, segment_lengths)
+        kernel, states = self._kernel, np.empty(projected.shape, dtype=np.float32)
+
+        def run(direction: int) -> None:
+            way = slice(None, None, -1 if direction else 1)
+            kernel.run_recurrence(
+                projected[way, direction],
+                states[way, direction],
+                np.ascontiguousarray(segment_lengths[way]),
+                self._strips[direction],
+            )
+
+        spread(run, range(len(self._strips)), threads=threads)
+        return states.reshape(len(projected), -1)
 
 
 class LstmHead(RecurrentHead):
     """A long short-term memory."""
 
-    def __init__(self, weights: Weights, directions: int) -> None:
+    def __init__(self, weights: Weights, directions: int, kernel: Kernel | None = None) -> None:
         inputs, hidden, biases = map(_order_gates, _stack(weights, directions))
-        super().__init__(inputs, hidden, biases, _advance_lstm)
+        super().__init__((inputs, hidden, biases), _advance_lstm, kernel)
 
 
-def _stack(weights: Weights, directions: int) -> tuple[Matrix, Matrix, Matrix]:
+def _stack(weights: Weights, directions: int) -> _Stacked:
     def get(name: str) -> Matrix:
         suffixes = ["", "_reverse"][:directions]
         return np.stack([weights[f"network.{name}_l0{suffix}"] for suffix in suffixes])

@@ -1,0 +1,85 @@
+"""Measures what a new process costs: the import, and `rejoinder rank` with a bundle.
+
+Usage: python -m benchmarks.cold_start [--repeats 15] > cold_start.json
+
+Prints one JSON object: the median time (wall clock and processor) and the largest resident
+memory of `import numpy`, of `import rejoinder`, and of ranking 100 lines of 25 words with a
+full-sized Cosinet + BiRNN, loading included, disk warm.
+"""
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from benchmarks.made_up import draw_texts, write_cosinet
+
+RANK = ["-m", "rejoinder", "rank", "How are glacier caves formed?", "--scorer"]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--repeats", type=int, default=15)
+    print(json.dumps(measure(parser.parse_args().repeats), indent=2))
+
+
+class Cost(NamedTuple):
+    """What one process took."""
+
+    wall_ms: float
+    cpu_ms: float
+    memory_mb: float
+
+
+def measure(repeats: int) -> dict[str, Any]:
+    """Return the median cost of each call, and how the import compares with numpy's."""
+    with tempfile.TemporaryDirectory() as folder:
+        bundle, lines = write_cosinet(Path(folder, "m")), Path(folder, "lines.txt")
+        lines.write_text("\n".join(draw_texts(100)), encoding="utf-8")
+        calls = {
+            "import_numpy": ["-c", "import numpy"],
+            "import_rejoinder": ["-c", "import rejoinder"],
+            "rank_100_lines": [*RANK, str(bundle), str(lines)],
+        }
+        for call in calls.values():
+            run(call)  # the disk is warm from here on
+        # In turn, so that all meet the same machine.
+        rounds = [{name: run(call) for name, call in calls.items()} for _ in range(repeats)]
+    median = {
+        name: Cost(*map(statistics.median, zip(*(costs[name] for costs in rounds), strict=True)))
+        for name in calls
+    }
+    ratio = median["import_rejoinder"].wall_ms / median["import_numpy"].wall_ms
+    return {
+        **{
+            name: {key: round(value, 1) for key, value in cost._asdict().items()}
+            for name, cost in median.items()
+        },
+        "import_to_numpy": round(ratio, 2),
+        "repeats": repeats,
+        "cores": os.cpu_count(),
+    }
+
+
+def run(arguments: Sequence[str]) -> Cost:
+    """Run Python once, to its end."""
+    start = time.perf_counter()
+    child = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL)
+    _, status, usage = os.wait4(child.pid, 0)
+    child.returncode = os.waitstatus_to_exitcode(status)
+    wall = time.perf_counter() - start
+    if child.returncode:
+        raise subprocess.CalledProcessError(child.returncode, list(arguments))
+    cpu = usage.ru_utime + usage.ru_stime
+    return Cost(1e3 * wall, 1e3 * cpu, usage.ru_maxrss * 1024 / 1e6)
+
+
+if __name__ == "__main__":
+    main()

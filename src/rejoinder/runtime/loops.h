@@ -1,0 +1,236 @@
+/* The inner loops, once per kind of processor: kernel.c includes this with its NAME and LINE.
+ *
+ * A line is the floats of one register.  Rows that are said to be in lines are padded with zeros
+ * to whole ones.
+ */
+
+typedef float NAME(vec) __attribute__((vector_size(LINE * sizeof(float))));
+typedef int32_t NAME(choice) __attribute__((vector_size(LINE * sizeof(float))));
+typedef NAME(vec) NAME(anywhere) __attribute__((aligned(4), may_alias));
+
+int64_t NAME(kernel_line)(void) { return LINE; }
+int64_t NAME(kernel_strip)(void) { return STRIP * LINE; }
+
+ALWAYS_INLINE NAME(vec) NAME(larger)(NAME(vec) a, NAME(vec) b) {
+    const NAME(choice) first = a > b;
+    return (NAME(vec))((first & (NAME(choice))a) | (~first & (NAME(choice))b));
+}
+
+static inline int64_t NAME(add_up)(const int64_t *numbers, int64_t count) {
+    int64_t sum = 0;
+    for (int64_t at = 0; at < count; at++) sum += numbers[at];
+    return sum;
+}
+
+/* Convolve and max-pool texts.  A word w adds products[w][k] and related * by_related[k] to the
+ * position that has it k - HALF words away.
+ *
+ * products (rows, KERNEL, lines), its row 0 zeros; words, related: of all texts, one after
+ * another; lengths (texts); by_related (KERNEL, lines); bias (lines); pooled (texts, lines). */
+void NAME(pool_texts)(const float *restrict products, const int64_t *restrict words,
+                      const float *restrict related, const int64_t *restrict lengths,
+                      int64_t texts, int64_t lines, const float *restrict by_related,
+                      const float *restrict bias, float *restrict pooled) {
+    const int64_t width = lines * LINE, row = KERNEL * width;
+    const int64_t *const words_end = words + NAME(add_up)(lengths, texts);
+    for (int64_t text = 0; text < texts; text++, pooled += width) {
+        const int64_t length = lengths[text];
+        for (int64_t first = 0; first < length; first += CHUNK) {
+            /* The words of a run of positions and two more on both sides, none being row 0. */
+            const int64_t count = length - first < CHUNK ? length - first : CHUNK;
+            const float *rows[CHUNK + 2 * HALF];
+            float r[CHUNK + 2 * HALF];
+            for (int64_t i = 0; i < count + 2 * HALF; i++) {
+                const int64_t at = first + i - HALF;
+                const int is_word = at >= 0 && at < length;
+                rows[i] = products + (is_word ? words[at] * row : 0);
+                r[i] = is_word ? related[at] : 0.0f;
+            }
+            const int64_t *const next = words + first + count;
+            const int64_t coming = words_end - next < count ? words_end - next : count;
+            for (int64_t line = 0; line < lines; line++) {
+                /* Rows lie anywhere in a table of many MB: ask for them one run before. */
+                for (int64_t i = coming * line / lines; i < coming * (line + 1) / lines; i++)
+                    for (int64_t at = 0; at < row; at += LINE) FETCH(products + next[i] * row + at);
+                NAME(vec) kernel[KERNEL];
+                for (int k = 0; k < KERNEL; k++)
+                    kernel[k] = LOAD(by_related + k * width + line * LINE);
+                const NAME(vec) start = LOAD(bias + line * LINE);
+                NAME(vec) best = start - INFINITY;
+                if (first) best = LOAD(pooled + line * LINE);
+                for (int64_t i = 0; i < count; i++) {
+                    NAME(vec) sum = start, other = {0};
+                    for (int k = 0; k < KERNEL; k++) {
+                        sum += LOAD(rows[i + k] + k * width + line * LINE);
+                        other += r[i + k] * kernel[k];
+                    }
+                    sum += other;
+                    best = NAME(larger)(sum, best);
+                }
+                STORE(pooled + line * LINE, best);
+            }
+        }
+        words += length;
+        related += length;
+    }
+}
+
+/* The same for one text many times, where only its relatedness differs.
+ *
+ * base (length, lines): the text's sums without relatedness; related (times, length + 2 * HALF),
+ * with zeros at both ends; pooled (times, lines). */
+void NAME(pool_related)(const float *restrict base, int64_t length, const float *restrict related,
+                        int64_t times, int64_t lines, const float *restrict by_related,
+                        float *restrict pooled) {
+    const int64_t width = lines * LINE;
+    for (; times > 0; times--, related += length + 2 * HALF, pooled += width)
+        for (int64_t line = 0; line < lines; line++) {
+            NAME(vec) kernel[KERNEL];
+            for (int k = 0; k < KERNEL; k++)
+                kernel[k] = LOAD(by_related + k * width + line * LINE);
+            NAME(vec) best = LOAD(base + line * LINE) - INFINITY;
+            for (int64_t at = 0; at < length; at++) {
+                NAME(vec) sum = LOAD(base + at * width + line * LINE);
+                for (int k = 0; k < KERNEL; k++) sum += related[at + k] * kernel[k];
+                best = NAME(larger)(sum, best);
+            }
+            STORE(pooled + line * LINE, best);
+        }
+}
+
+static inline float NAME(dot)(const float *restrict a, const float *restrict b, int64_t width) {
+    NAME(vec) sums = {0};
+    int64_t at = 0;
+    for (; at + LINE <= width; at += LINE) sums += LOAD(a + at) * LOAD(b + at);
+    float sum = 0;
+    for (int i = 0; i < LINE; i++) sum += sums[i];
+    for (; at < width; at++) sum += a[at] * b[at];
+    return sum;
+}
+
+/* The largest cosine of each word to a word of the other side.
+ *
+ * vectors (rows, width); question (asked, width); words: of all texts; lengths (texts);
+ * slots (rows), all 0: where a word's cosines stand, plus 1; cosines: room for each distinct
+ * word, (…, asked); closest (words); closest_asked (texts, asked). */
+void NAME(relate)(const float *restrict vectors, int64_t width, const float *restrict question,
+                  int64_t asked, const int64_t *restrict words, const int64_t *restrict lengths,
+                  int64_t texts, int32_t *restrict slots, float *restrict cosines,
+                  float *restrict closest, float *restrict closest_asked) {
+    int32_t met = 0;
+    const int64_t *const words_end = words + NAME(add_up)(lengths, texts);
+    for (int64_t text = 0; text < texts; text++, closest_asked += asked) {
+        for (int64_t q = 0; q < asked; q++) closest_asked[q] = -INFINITY;
+        for (int64_t at = 0; at < lengths[text]; at++) {
+            const int64_t word = *words++;
+            if (words_end - words > AHEAD && slots[words[AHEAD]] == 0)
+                for (int64_t i = 0; i < width; i += LINE) FETCH(vectors + words[AHEAD] * width + i);
+            float *restrict found = cosines + (slots[word] - 1) * asked;
+            if (slots[word] == 0) {
+                slots[word] = ++met;
+                found = cosines + (met - 1) * asked;
+                for (int64_t q = 0; q < asked; q++)
+                    found[q] = NAME(dot)(question + q * width, vectors + word * width, width);
+            }
+            float best = -INFINITY;
+            for (int64_t q = 0; q < asked; q++) {
+                best = found[q] > best ? found[q] : best;
+                closest_asked[q] = found[q] > closest_asked[q] ? found[q] : closest_asked[q];
+            }
+            *closest++ = best;
+        }
+    }
+}
+
+/* Some rows, at most TILE, times one line of columns. */
+ALWAYS_INLINE void NAME(multiply_tile)(const int rows, const float *restrict left, int64_t depth,
+                                       const float *restrict panel, const float *restrict bias,
+                                       float *restrict out, int64_t stride) {
+    NAME(vec) sums[TILE];
+    for (int r = 0; r < rows; r++) sums[r] = LOAD(bias);
+    for (int64_t k = 0; k < depth; k++) {
+        const NAME(vec) column = LOAD(panel + k * LINE);
+        for (int r = 0; r < rows; r++) sums[r] += left[r * depth + k] * column;
+    }
+    for (int r = 0; r < rows; r++) STORE(out + r * stride, sums[r]);
+}
+
+/* out = left · right + bias.  Each row's numbers are the same whatever rows stand around it.
+ *
+ * left (rows, depth); right in panels of one line of columns, (lines, depth, LINE);
+ * bias (lines); out (rows, lines). */
+void NAME(multiply)(const float *restrict left, int64_t rows, int64_t depth,
+                    const float *restrict right, int64_t lines, const float *restrict bias,
+                    float *restrict out) {
+    const int64_t stride = lines * LINE;
+    for (int64_t first = 0; first < rows; first += GROUP * TILE) {
+        const int64_t end = rows < first + GROUP * TILE ? rows : first + GROUP * TILE;
+        for (int64_t line = 0; line < lines; line++) {
+            const float *const panel = right + line * depth * LINE;
+            int64_t r = first;
+            for (; r + TILE <= end; r += TILE)
+                NAME(multiply_tile)(TILE, left + r * depth, depth, panel, bias + line * LINE,
+                                    out + r * stride + line * LINE, stride);
+            for (; r + 4 <= end; r += 4)
+                NAME(multiply_tile)(4, left + r * depth, depth, panel, bias + line * LINE,
+                                    out + r * stride + line * LINE, stride);
+            for (; r < end; r++)
+                NAME(multiply_tile)(1, left + r * depth, depth, panel, bias + line * LINE,
+                                    out + r * stride + line * LINE, stride);
+        }
+    }
+}
+
+/* tanh(x) = 1 - 2 / (exp(2x) + 1), with exp by halving the range and a polynomial: within
+ * 1e-6 of the library's, and without a call, so that a loop over it becomes vectors. */
+static inline float NAME(tangent)(float x) {
+    float y = 2.0f * x;
+    y = y > 30.0f ? 30.0f : y;
+    y = y < -30.0f ? -30.0f : y;
+    const float halvings = rintf(y * 1.44269504f);
+    const float f = (y - halvings * 0.693359375f) + halvings * 2.12194440e-4f;
+    float e = 1.0f / 720.0f;
+    e = e * f + 1.0f / 120.0f;
+    e = e * f + 1.0f / 24.0f;
+    e = e * f + 1.0f / 6.0f;
+    e = e * f + 0.5f;
+    e = e * f + 1.0f;
+    e = e * f + 1.0f;
+    const int32_t bits = ((int32_t)halvings + 127) << 23;
+    float power;
+    memcpy(&power, &bits, sizeof power);
+    return 1.0f - 2.0f / (e * power + 1.0f);
+}
+
+/* h_t = tanh(x_t + U h_{t-1}), from h_0 = tanh(x_0), for one segment after another.
+ *
+ * inputs and states: rows of `width` floats, one every so many floats, which may be negative to
+ * read backwards; lengths (segments): rows of each; transposed is U with rows and columns
+ * exchanged, padded with zeros to whole strips, (width, strips, STRIP, LINE). */
+void NAME(run_recurrence)(const float *restrict inputs, float *states,
+                          const int64_t *restrict lengths, int64_t segments, int64_t width,
+                          int64_t input_stride, int64_t state_stride,
+                          const float *restrict transposed, int64_t strips) {
+    float sums[MAX_WIDTH + STRIP * LINE];
+    const int64_t row = strips * STRIP * LINE;
+    memset(sums, 0, sizeof sums);
+    for (int64_t segment = 0; segment < segments; segment++) {
+        for (int64_t step = 0; step < lengths[segment]; step++) {
+            memcpy(sums, inputs, (size_t)width * sizeof(float));
+            const float *const before = states - state_stride;
+            for (int64_t strip = 0; step && strip < strips; strip++) {
+                float *const part = sums + strip * STRIP * LINE;
+                NAME(vec) sum[STRIP];
+                for (int i = 0; i < STRIP; i++) sum[i] = LOAD(part + i * LINE);
+                for (int64_t j = 0; j < width; j++) {
+                    const float *const weights = transposed + j * row + strip * STRIP * LINE;
+                    for (int i = 0; i < STRIP; i++) sum[i] += before[j] * LOAD(weights + i * LINE);
+                }
+                for (int i = 0; i < STRIP; i++) STORE(part + i * LINE, sum[i]);
+            }
+            for (int64_t i = 0; i < width; i++) states[i] = NAME(tangent)(sums[i]);
+            inputs += input_stride;
+            states += state_stride;
+        }
+    }
+}
