@@ -5,9 +5,11 @@ Usage: python -m benchmarks.train_speed --data DATA [--seeds 5] [--threads 2] > 
 The plain way is the paper's network as one would write it first: lists padded, a batch of
 pairs through `nn.Conv1d`, max-pooling over a mask, `nn.RNN`.  It runs twice: `padded`, all
 pairs of a step padded to the longest; and `by_length`, pairs of similar length padded
-together, the best that we found for it.  Relatedness is computed once for both.  All take the
-same steps on the same questions from the same weights, so they end at the same network up to
-rounding.  Prints one JSON object; times are wall-clock seconds of three epochs in this run
+together, the best that we found for it.  `by_length_bfloat16` is the latter with its
+convolution under `torch.autocast`, for ours makes its large product in bfloat16 where the
+processor can.  Relatedness is computed once for all.  All take the same steps on the same
+questions from the same weights, so they end at the same network up to rounding.
+Prints one JSON object; times are wall-clock seconds of three epochs in this run
 on this machine, to be read as a ratio.
 """
 
@@ -37,16 +39,18 @@ from rejoinder.train.models.ranker import Ranker, RankerConfig, initialise
 from rejoinder.train.pairs import Batch, Pairs, Side
 from rejoinder.train.torch_scorer import TorchScorer
 
-CHUNKS = {"padded": 1_000_000, "by_length": 20}
+CHUNKS = {"padded": 1_000_000, "by_length": 20, "by_length_bfloat16": 20}
 """Pairs that are padded together; of 10, 20 and 40 of similar length, 20 was fastest."""
 
 
 class PlainRanker(nn.Module):
     """The same parameters as a Ranker, used the way one would write it first."""
 
-    def __init__(self, ranker: Ranker, chunk: int = CHUNKS["by_length"]) -> None:
+    def __init__(
+        self, ranker: Ranker, chunk: int = CHUNKS["by_length"], *, in_bfloat16: bool = False
+    ) -> None:
         super().__init__()
-        self.chunk = chunk
+        self.chunk, self.in_bfloat16 = chunk, in_bfloat16
         self.config = ranker.config
         self.ranker = ranker
         encoder: Any = ranker.encoder
@@ -83,19 +87,26 @@ class PlainRanker(nn.Module):
     def _pool(self, convolution: nn.Conv1d, texts: list[Tensor]) -> Tensor:
         lengths = torch.tensor([len(text) for text in texts])
         padded = pad_sequence(texts, batch_first=True)  # (P, L, E + 1)
-        positions = convolution(padded.transpose(1, 2))  # (P, C, L)
+        with torch.autocast("cpu", torch.bfloat16, enabled=self.in_bfloat16):
+            positions = convolution(padded.transpose(1, 2)).float()  # (P, C, L)
         exists = torch.arange(padded.shape[1]) < lengths[:, None]
         hidden = positions.masked_fill(~exists[:, None], float("-inf"))
         return functional.max_pool1d(hidden, hidden.shape[2]).squeeze(2)
 
 
 def train_plain(
-    examples: list[Example], vectors: Any, config: RankerConfig, recipe: Recipe, chunk: int
+    examples: list[Example],
+    vectors: Any,
+    config: RankerConfig,
+    recipe: Recipe,
+    chunk: int,
+    *,
+    in_bfloat16: bool,
 ) -> tuple[Ranker, float]:
     start = time.perf_counter()
     pairs = Pairs([example for example in examples if any(example.labels)], vectors)
     ranker = initialise(config, recipe.seed)
-    plain: Any = PlainRanker(ranker, chunk)
+    plain: Any = PlainRanker(ranker, chunk, in_bfloat16=in_bfloat16)
     steps = train(
         plain,
         pairs,
@@ -126,7 +137,9 @@ def main() -> None:
         fitted = fit(Plan(config, recipe), [Part(examples)], vectors)
         trained = {"ours": (fitted.model, fitted.seconds)}
         for name, chunk in CHUNKS.items():
-            trained[name] = train_plain(examples, vectors, config, recipe, chunk)
+            trained[name] = train_plain(
+                examples, vectors, config, recipe, chunk, in_bfloat16=name.endswith("bfloat16")
+            )
         for name, (model, taken) in trained.items():
             report = evaluate(TorchScorer(model, vectors), dev, measures=["MAP"])
             quality[name].append(100 * report.means["MAP"])

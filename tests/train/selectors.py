@@ -1,6 +1,7 @@
 """A tiny selector with random weights over a few real word pieces."""
 
 import string
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -56,3 +57,14 @@ def make_selector(
         if name.endswith("bias"):  # none may be forgotten in the export
             torch.nn.init.normal_(parameter, std=0.1)
     return model.eval()
+
+
+def write_encoder(folder: Path) -> Path:
+    """Write a pretrained encoder as `transformers` does: tiny, and with random weights."""
+    from transformers import BertTokenizerFast
+
+    folder.mkdir()
+    (folder / "vocab.txt").write_text("\n".join(VOCABULARY), encoding="utf-8")
+    BertTokenizerFast(str(folder / "vocab.txt")).save_pretrained(folder)
+    make_selector().encoder.save_pretrained(folder)
+    return folder

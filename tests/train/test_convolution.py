@@ -27,7 +27,7 @@ def plain(
 @pytest.mark.parametrize("lengths", [[4, 1, 9], [1], [2, 2, 2], [30]])
 def test_agrees_with_the_plain_convolution(lengths: list[int]) -> None:
     torch.manual_seed(0)
-    module = PooledConvolution(WIDTH, features=FEATURES, channels=CHANNELS)
+    module = PooledConvolution(WIDTH, features=FEATURES, channels=CHANNELS).eval()
     vectors = torch.randn(8, WIDTH)
     vectors[0] = 0
     total = sum(lengths)
@@ -48,7 +48,7 @@ def test_agrees_with_the_plain_convolution(lengths: list[int]) -> None:
 
 def test_a_text_does_not_see_its_neighbours() -> None:
     torch.manual_seed(0)
-    module = PooledConvolution(WIDTH, features=1, channels=CHANNELS)
+    module = PooledConvolution(WIDTH, features=1, channels=CHANNELS).eval()
     vectors = torch.randn(8, WIDTH)
     vectors[0] = 0
     words, features = torch.randint(1, 8, (7,)), torch.randn(7, 1)
@@ -57,3 +57,21 @@ def test_a_text_does_not_see_its_neighbours() -> None:
     alone = module(vectors, words[:3], features[:3], torch.tensor([3]))
 
     torch.testing.assert_close(together[:1], alone)
+
+
+def test_training_may_round_its_product_but_not_its_gradient() -> None:
+    torch.manual_seed(0)
+    module = PooledConvolution(WIDTH, features=1, channels=CHANNELS)
+    vectors = torch.nn.functional.normalize(torch.randn(8, WIDTH), dim=1)
+    words, features = torch.randint(1, 8, (7,)), torch.rand(7, 1)
+    lengths = torch.tensor([3, 4])
+
+    trained = module.train()(vectors, words, features, lengths)
+    trained.sum().backward()
+    gradient = torch.clone(module.convolution.weight.grad)
+    module.zero_grad()
+    exact = module.eval()(vectors, words, features, lengths)
+    exact.sum().backward()
+
+    torch.testing.assert_close(trained, exact, atol=1e-2, rtol=1e-2)
+    torch.testing.assert_close(gradient, module.convolution.weight.grad)

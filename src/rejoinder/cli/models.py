@@ -17,22 +17,20 @@ def models() -> None:
 @options.as_json
 def list_models(as_json: bool) -> None:
     """List the scorers: name, what they read, what they do."""
-    from rejoinder.runtime.catalogue import SCORERS
+    from rejoinder.runtime.catalogue import describe_all
 
+    scorers = describe_all()
     if as_json:
         print_json(
             [
-                {"name": name, "what": entry.what, "reads_order": entry.reads_order}
-                for name, entry in SCORERS.items()
+                {"name": item.name, "what": item.what, "reads_order": item.reads_order}
+                for item in scorers
             ]
         )
         return
     print_table(
         ["scorer", "reads order", "what"],
-        [
-            [name, "yes" if entry.reads_order else "no", entry.what]
-            for name, entry in SCORERS.items()
-        ],
+        [[item.name, "yes" if item.reads_order else "no", item.what] for item in scorers],
     )
 
 

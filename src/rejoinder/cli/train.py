@@ -7,9 +7,12 @@ import click
 
 from rejoinder.cli import options
 from rejoinder.cli.output import count, percent, print_json, say, show_progress
+from rejoinder.cli.train_selector import selector
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+
+    from torch import Tensor
 
     from rejoinder.records import Example
     from rejoinder.runtime.static_vectors import StaticVectors
@@ -89,8 +92,7 @@ def _add_options(command: Any) -> Any:
             click.option(
                 "--from",
                 "start",
-                type=click.Path(path_type=Path),
-                help="Go on from the weights of a bundle of the same model, head and vectors.",
+                help="Go on from a bundle of the same model, head and vectors, or from `cosinet`.",
             ),
             click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
             click.option("--threads", type=click.IntRange(min=1), help="[default: all cores]"),
@@ -128,11 +130,12 @@ DATA = (
 )
 for _name, _what in MODELS.items():
     _make_command(_name, _what)
+train.add_command(selector)
 
 
 def train_ranker(model: str, parts: "Sequence[Part]", given: dict[str, Any]) -> None:
     """Train, measure on dev, write the bundle, and say so."""
-    from rejoinder.train.export import read_weights, write_ranker
+    from rejoinder.train.export import write_ranker
     from rejoinder.train.fit import fit
     from rejoinder.train.mixing import read_parts
     from rejoinder.train.models.ranker import count_parameters
@@ -155,7 +158,7 @@ def train_ranker(model: str, parts: "Sequence[Part]", given: dict[str, Any]) -> 
             plan,
             parts,
             vectors,
-            start=read_weights(given["start"], plan.config) if given["start"] else None,
+            start=_read_start(given["start"], plan.config),
             dev=dev[0] if dev else (),
             checkpoint=checkpoint,
             on_step=lambda step: progress(step.number, step.of, f"loss {step.loss:.3f}"),
@@ -214,6 +217,13 @@ def _make_plan(model: str, width: int, given: dict[str, Any]) -> "Plan[RankerCon
         keeps_best=given["keep_best"],
         patience=given["patience"],
     )
+
+
+def _read_start(name: str | None, config: "RankerConfig") -> "dict[str, Tensor] | None":
+    from rejoinder.runtime.catalogue import list_shipped
+    from rejoinder.train.export import read_weights
+
+    return read_weights(list_shipped().get(name, Path(name)), config) if name else None
 
 
 def _load_vectors(path: Path | None, sets: "list[Sequence[Example]]") -> "StaticVectors":

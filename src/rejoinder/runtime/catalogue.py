@@ -45,6 +45,10 @@ SCORERS: dict[str, Entry] = {
 }
 
 
+SHIPPED = {
+    "cosinet": "a small network over word vectors that reads a document's order",
+    "selector": "a transformer that reads question and candidate together; the best and slowest",
+}
 MODELS = Path(__file__).parents[1] / "models"
 """Where the bundles are that come with the package."""
 
@@ -72,6 +76,23 @@ def load(
     if Path(name).exists():
         return open_scorer(Path(name), threads=threads)
     raise UnknownNameError("scorer", str(name), [*SCORERS, *shipped])
+
+
+@dataclass(frozen=True, slots=True)
+class Described:
+    """A scorer as `rejoinder models list` shows it."""
+
+    name: str
+    what: str
+    reads_order: bool
+
+
+def describe_all() -> list[Described]:
+    """Return every scorer that has a name."""
+    lexical = [Described(name, entry.what, entry.reads_order) for name, entry in SCORERS.items()]
+    return lexical + [
+        Described(name, SHIPPED[name], reads_order=name == "cosinet") for name in list_shipped()
+    ]
 
 
 def list_shipped() -> dict[str, Path]:

@@ -23,12 +23,10 @@ from rejoinder.metrics.significance import (
 )
 from rejoinder.records import Example
 from rejoinder.runtime.static_vectors import StaticVectors
-from rejoinder.train.fit import Plan, fit
-from rejoinder.train.loop import Recipe, Step
+from rejoinder.train.loop import Step
 from rejoinder.train.mixing import Part, read_parts
-from rejoinder.train.models.ranker import RankerConfig, count_parameters
 from rejoinder.train.published import Row, Table
-from rejoinder.train.torch_scorer import TorchScorer
+from rejoinder.train.rows import train_row
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,10 +117,7 @@ def run_table(
                 continue
             parts = parts or read_parts(table.train, folder)
             test = test or list(open_dataset(table.test, split=table.split, folder=folder))
-            plan = Plan(
-                RankerConfig(row.model, vectors.width, row.head), Recipe(row.loss, seed=seed)
-            )
-            yield _run(table, row, plan, parts, test, vectors, on_step)
+            yield _run(table, row, seed, parts, test, vectors, on_step)
 
 
 def summarise(row: Row, runs: Sequence[Run]) -> Summary:
@@ -190,26 +185,22 @@ def append_run(path: Path, run: Run) -> None:
 def _run(
     table: Table,
     row: Row,
-    plan: Plan[RankerConfig],
+    seed: int,
     parts: Sequence[Part],
     test: Sequence[Example],
     vectors: StaticVectors,
     on_step: Callable[[Row, int, Step], None],
 ) -> Run:
-    seed = plan.recipe.seed
-    fitted = fit(plan, parts, vectors, on_step=lambda step: on_step(row, seed, step))
+    trained = train_row(row, seed, parts, vectors, lambda step: on_step(row, seed, step))
     report = evaluate(
-        TorchScorer(fitted.model, vectors),
-        test,
-        protocol=Protocol(table.questions),
-        measures=table.measures,
+        trained.scorer, test, protocol=Protocol(table.questions), measures=table.measures
     )
     return Run(
         table.name,
         row.name,
         seed,
-        count_parameters(fitted.model),
-        round(fitted.seconds, 2),
+        trained.parameters,
+        round(trained.seconds, 2),
         {name: [round(value, 6) for value in values] for name, values in report.values.items()},
     )
 

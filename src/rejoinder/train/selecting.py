@@ -1,34 +1,65 @@
 """Trains a selector, and scores with it in torch."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from rejoinder.errors import InputError, UnknownNameError
 from rejoinder.records import Example, to_candidates
+from rejoinder.runtime.catalogue import list_shipped
 from rejoinder.runtime.scorer import Given, Scores
 from rejoinder.text.pair_tokens import PairTokens
 from rejoinder.text.pieces import Pieces
+from rejoinder.train.encoders import DEFAULT
+from rejoinder.train.export_selector import reopen_selector
 from rejoinder.train.fit import Fitted, Plan, Run, describe_weights, keep_answered
 from rejoinder.train.lists import Lists, TokenBatch, make_chunks
 from rejoinder.train.loop import Recipe, Step
+from rejoinder.train.losses import LOSSES
 from rejoinder.train.mixing import Part
-from rejoinder.train.models.selector import Selector, SelectorConfig
+from rejoinder.train.models.selector import Selector, SelectorConfig, load_selector
 
-RECIPE = Recipe(
-    loss="anchored",
-    epochs=1,
-    questions_per_step=16,
-    learning_rate=5e-5,
-    clip=1.0,
-    weight_decay=0.01,
-)
+DEFAULTS: dict[str, Any] = {"clip": 1.0, "weight_decay": 0.01, "questions_at_once": 16}
+"""What of a selector's recipe nobody has to choose."""
+ADAPTING = Recipe("anchored", epochs=2, questions_per_step=8, learning_rate=3e-5, **DEFAULTS)
+"""The recipe for a set of a few thousand questions."""
 CHUNK = 32
 """Pairs that the network reads at once when it scores."""
+
+
+def make_plan(config: SelectorConfig, given: Mapping[str, Any]) -> Plan[SelectorConfig]:
+    """Return the plan for options of the command line.
+
+    Raises:
+        UnknownNameError: no loss has this name.
+    """
+    if given["loss"] not in LOSSES:
+        raise UnknownNameError("loss", given["loss"], LOSSES)
+    names = ("loss", "epochs", "questions_per_step", "learning_rate", "seed")
+    recipe = Recipe(**{name: given[name] for name in names}, **DEFAULTS)
+    return Plan(config, recipe, keeps_best=given["keep_best"])
+
+
+def open_start(
+    start: str | None, encoder: str = DEFAULT, layers: int | None = None
+) -> tuple[Selector, list[str]]:
+    """Return what training begins with: a selector's bundle, else a pretrained encoder.
+
+    Raises:
+        BundleError: the bundle is torn, or holds something else.
+        InputError: the encoder cannot be loaded, or a bundle was to lose layers.
+    """
+    if start is None:
+        return load_selector(SelectorConfig(encoder, layers))
+    if layers is not None:
+        raise InputError("--layers cuts an encoder; a selector's bundle keeps its layers")
+    return reopen_selector(list_shipped().get(start, Path(start)))
 
 
 def fit_selector(

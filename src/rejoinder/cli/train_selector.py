@@ -1,0 +1,131 @@
+"""`rejoinder train selector`: a transformer that reads question and sentence together."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rejoinder.cli import options
+from rejoinder.cli.output import percent, print_json, say, show_progress
+
+if TYPE_CHECKING:
+    from rejoinder.train.fit import Fitted, Plan
+    from rejoinder.train.models.selector import Selector, SelectorConfig
+
+PARITY_SAMPLE = 60
+"""Questions of the first data set that the written bundle must score as torch does."""
+
+
+@click.command(
+    "selector",
+    epilog=options.example(
+        "rejoinder train selector qed --to general --data data",
+        "rejoinder train selector wikiqa --from general --epochs 2 --to adapted --data data",
+    ),
+)
+@click.argument("datasets", nargs=-1, required=True, metavar="DATASET...")
+@click.option("--to", type=click.Path(path_type=Path), required=True, help="The bundle.")
+@click.option(
+    "--encoder",
+    default="all-MiniLM-L6-v2",
+    show_default=True,
+    help="A folder or a hub's name of a BERT-like encoder.",
+)
+@click.option("--layers", type=click.IntRange(min=1), help="Keep the encoder's first so many.")
+@click.option(
+    "--from",
+    "start",
+    help="Go on from a selector: a bundle, or `selector` for the one that comes with us.",
+)
+@click.option("--loss", default="anchored", show_default=True, help="Or pointwise, listwise, ….")
+@click.option("--epochs", type=click.IntRange(min=1), default=1, show_default=True)
+@click.option("--questions-per-step", type=click.IntRange(min=1), default=16, show_default=True)
+@click.option("--learning-rate", type=float, default=5e-5, show_default=True)
+@click.option("--precision", default="int8", show_default=True, help="Of the bundle: int8 or fp32.")
+@click.option("--dev", help="A data set to measure on after training: NAME[:SPLIT].")
+@click.option("--keep-best", is_flag=True, help="Keep the epoch that is best on --dev.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--threads", type=click.IntRange(min=1), help="[default: all cores]")
+@options.data_folder
+@options.as_json
+def selector(**given: Any) -> None:
+    """A transformer that reads question and sentence together (Garg et al. 2019).
+
+    DATASET is NAME[:SPLIT][@WEIGHT] of `rejoinder data list` or a JSON-lines file; an epoch
+    reads each question WEIGHT times.  To transfer, then adapt (TANDA): train on general
+    data first, then on your own with --from.  A training that was killed goes on where its
+    last checkpoint was when the same command is given again.
+    """
+    from rejoinder.cli.train import make_room
+    from rejoinder.train.mixing import read_parts
+    from rejoinder.train.selecting import fit_selector, make_plan, open_start
+    from rejoinder.train.threads import use_threads
+
+    use_threads(given["threads"])
+    target: Path = given["to"]
+    make_room(target)
+    parts = read_parts(given["datasets"], given["folder"])
+    dev = read_parts([given["dev"]], given["folder"])[0].examples if given["dev"] else []
+    model, vocabulary = open_start(given["start"], given["encoder"], given["layers"])
+    plan = make_plan(model.config, given)
+    checkpoint = target.with_name(f"{target.name}.checkpoint")
+    if checkpoint.exists():
+        say(f"going on from {checkpoint}")
+    with show_progress("training selector") as progress:
+        fitted = fit_selector(
+            plan,
+            parts,
+            model,
+            vocabulary,
+            dev=dev,
+            checkpoint=checkpoint,
+            on_step=lambda step: progress(step.number, step.of, f"loss {step.loss:.3f}"),
+        )
+    _write(plan, fitted, vocabulary, parts[0].examples[:PARITY_SAMPLE], given)
+    _report(target, dev, given)
+
+
+def _write(
+    plan: "Plan[SelectorConfig]",
+    fitted: "Fitted[Selector]",
+    vocabulary: list[str],
+    sample: Any,
+    given: dict[str, Any],
+) -> None:
+    from dataclasses import asdict
+
+    from rejoinder.train.export_selector import write_selector
+
+    write_selector(
+        given["to"],
+        fitted.model,
+        vocabulary,
+        precision=given["precision"],
+        training={
+            "data": list(given["datasets"]),
+            "from": given["start"] or given["encoder"],
+            **asdict(plan.recipe),
+            "kept": "best epoch on dev" if plan.keeps_best else "last epoch",
+            "steps": fitted.steps,
+            "seconds": round(fitted.seconds, 1),
+            "command": shlex.join(["rejoinder", *sys.argv[1:]]),
+        },
+        scores={},
+        sample=sample,
+    )
+
+
+def _report(target: Path, dev: Any, given: dict[str, Any]) -> None:
+    """Say what was written, and what it is worth: measured on the bundle, as it is used."""
+    from rejoinder.evaluation.evaluate import evaluate
+    from rejoinder.runtime.catalogue import open_scorer
+
+    means = evaluate(open_scorer(target), dev).means if dev else {}
+    if given["as_json"]:
+        print_json({"bundle": str(target), "dev": given["dev"], "means": means})
+        return
+    click.echo(f"wrote {target}")
+    for name, value in means.items():
+        click.echo(f"{given['dev']} {name} {percent(value)}")
