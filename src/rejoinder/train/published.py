@@ -7,7 +7,6 @@ al. 2020, Table 2 (TREC-QA).  Percentages; seconds are theirs, on a GTX 1080 ti.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-
 UNSEEN = "unseen"
 
 
