@@ -20,6 +20,14 @@ words = click.option(
     help="How words are cut: unicode, whitespace or spacy.",
 )
 
+budget_ms = click.option(
+    "--budget-ms",
+    type=click.FloatRange(min=0),
+    help="Stop after so many milliseconds with the best that is known by then.",
+)
+
+SCORER = "A name of `models list`, a bundle, or a cascade's TOML file."
+
 
 def example(*calls: str) -> str:
     """Return the end of a help page: calls that work, which click must not rewrap."""
