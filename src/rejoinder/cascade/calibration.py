@@ -37,7 +37,11 @@ class Calibration:
             scores: those of the last stage, one at least.
             candidates: how many candidates the first stage was given.
         """
-        value = self.intercept + self.weights @ describe(scores, candidates)
+        return self.rate_described(describe(scores, candidates))
+
+    def rate_described(self, described: Scores) -> float:
+        """Return the confidence for what `describe` returned."""
+        value = self.intercept + self.weights @ described
         if not self.knots:
             return to_probability(float(value))
         values, confidences = zip(*self.knots, strict=True)

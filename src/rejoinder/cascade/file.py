@@ -17,7 +17,7 @@ import json
 import os
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -164,6 +164,15 @@ def name_scorer(scorer: str | Path, folder: Path) -> str:
     if str(scorer) in SCORERS:
         return str(scorer)
     return Path(os.path.relpath(Path(scorer).resolve(), folder.resolve())).as_posix()
+
+
+def move_cascade_file(cascade: CascadeFile, old: Path, new: Path) -> CascadeFile:
+    """Return the cascade as a file in another folder says it: paths lead to the same bundles."""
+    stages = [
+        replace(stage, scorer=name_scorer(find_scorer(stage.scorer, old), new))
+        for stage in cascade.stages
+    ]
+    return replace(cascade, stages=tuple(stages))
 
 
 class _Table:
