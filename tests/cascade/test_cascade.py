@@ -218,6 +218,15 @@ def test_a_middle_stage_shrinks_with_the_last(clock: Clock) -> None:
     assert (middle.scored, last.scored) == (50, 10)
 
 
+def test_stages_of_unknown_cost_are_not_planned_for(clock: Clock) -> None:
+    readers = [Slow(name, len, clock, 1, is_pointwise=False) for name in ("one", "two", "three")]
+    cascade = Cascade("three", [Stage(s, k) for s, k in zip(readers, [3, 2, None], strict=True)])
+
+    ranking = rank("q", ["x"] * 5, scorer=cascade, deadline=Deadline.after(7, clock=clock))
+
+    assert [(stage.scored, stage.kept) for stage in ranking.trace] == [(5, 3), (3, 0)]
+
+
 def test_a_plain_scorer_keeps_to_a_budget_too(clock: Clock) -> None:
     slow = Slow("slow", len, clock, candidate_ms=10)
 

@@ -167,11 +167,13 @@ def measure_recall(
     return {k: fmean(first < k for first in firsts) for k in ks}
 
 
-def measure_latency(scorer: Scorer, examples: Sequence[Example]) -> float:
+def measure_latency(
+    scorer: Scorer, examples: Sequence[Example], *, most: int = TIMED_QUESTIONS
+) -> float:
     """Return the mean milliseconds of a question, measured, after one to warm up."""
     asked = [
         (example.question, _make_new(example.candidates, f"latency {number}"))
-        for number, example in enumerate(examples[:TIMED_QUESTIONS])
+        for number, example in enumerate(examples[:most])
     ]
     scorer.score(*asked[0])
     start = time.perf_counter()
