@@ -12,9 +12,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rejoinder.cascade.loading import load
     from rejoinder.errors import RejoinderError
     from rejoinder.records import Answer, Candidate, Document, Example, Ranking
-    from rejoinder.runtime.catalogue import load
     from rejoinder.runtime.ranking import rank
 
 __version__ = "0.1.0"
@@ -30,7 +30,7 @@ __all__ = [
     "rank",
 ]
 
-_HOMES = {"RejoinderError": "errors", "load": "runtime.catalogue", "rank": "runtime.ranking"}
+_HOMES = {"RejoinderError": "errors", "load": "cascade.loading", "rank": "runtime.ranking"}
 
 
 def __getattr__(name: str) -> Any:

@@ -54,7 +54,24 @@ class ScoredCandidate:
 
     candidate: Candidate
     score: float
+    """As its stage gave it: scores of two stages say nothing to each other."""
     rank: int
+    stage: int = 0
+    """The stage that gave the score, its place in the trace; -1 where the clock left no time."""
+
+
+@dataclass(frozen=True, slots=True)
+class StageTrace:
+    """What one stage did with the candidates that reached it."""
+
+    scorer: str
+    given: int
+    scored: int
+    kept: int
+    """How many went on to the next stage; of the last one, how many it scored."""
+    milliseconds: float
+    is_cut: bool = False
+    """Whether the clock made it score or keep fewer than it would have."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +81,12 @@ class Ranking:
     question: str
     scorer: str
     items: tuple[ScoredCandidate, ...]
+    trace: tuple[StageTrace, ...] = ()
+    confidence: float | None = None
+    """How likely the first candidate is an answer; None where the scorer is not calibrated, or
+    the clock did not let its last stage begin."""
+    abstains: bool = False
+    """Whether the confidence is below the threshold: no candidate here answers."""
 
 
 @dataclass(frozen=True, slots=True)

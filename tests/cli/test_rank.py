@@ -100,3 +100,79 @@ def test_a_mistake_is_one_line(arguments: list[str], given: str | bytes, message
     assert result.exit_code == 1
     assert message in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+CASCADE = """\
+[[stage]]
+scorer = "jaccard"
+keep = 2
+
+[[stage]]
+scorer = "word-overlap"
+
+[calibration]
+intercept = -1.0
+best = 1.0
+margin = 0.0
+count = 0.0
+threshold = 0.6
+"""
+
+
+@pytest.fixture
+def cascade(tmp_path: Path) -> Path:
+    path = tmp_path / "two.toml"
+    path.write_text(CASCADE, encoding="utf-8")
+    return path
+
+
+def test_a_cascade_explains_itself(cascade: Path) -> None:
+    given = "a dog\na red cat\na cat\n"
+
+    result = run("red cat", "--scorer", cascade, "--explain", given=given)
+
+    ranked, trace = (part.splitlines() for part in result.stdout.split("\n\n"))
+    assert [line.split(maxsplit=3)[2:] for line in ranked[1:]] == [
+        ["word-overlap", "a red cat"],
+        ["word-overlap", "a cat"],
+        ["jaccard", "a dog"],
+    ]
+    assert [line.split()[:4] + line.split()[5:] for line in trace[1:]] == [
+        ["jaccard", "3", "3", "2", "no"],
+        ["word-overlap", "2", "2", "2", "no"],
+    ]
+    # 1 / (1 + exp(-(2 - 1)))
+    assert result.stderr == "the first candidate answers (confidence 0.73)\n"
+
+
+def test_a_cascade_says_that_there_is_no_answer(cascade: Path) -> None:
+    result = run("red cat", "--scorer", cascade, given="a cat\na dog\n")
+
+    assert result.stderr == "no candidate answers (confidence 0.50)\n"
+
+
+def test_json_holds_confidence_and_trace(cascade: Path) -> None:
+    options = ("--scorer", cascade, "--json", "--explain", "--budget-ms", "1000")
+
+    found = json.loads(run("red cat", *options, given="a cat\na dog\n").stdout)
+
+    assert found["confidence"] == 0.5
+    assert found["abstains"] is True
+    assert found["candidates"][0]["stage"] == 1
+    assert found["trace"][0]["scorer"] == "jaccard"
+    assert found["trace"][0]["is_cut"] is False
+
+
+@pytest.mark.parametrize("budget", ["0", "1"])
+def test_a_tiny_budget_ranks_all_the_same(budget: str, cascade: Path) -> None:
+    given = "".join(f"candidate {number}\n" for number in range(2000))
+
+    options = ("--scorer", cascade, "--budget-ms", budget, "--explain")
+    result = run("q", *options, given=given)
+    found = json.loads(run("q", *options, "--json", given=given).stdout)
+
+    assert result.exit_code == 0
+    assert "–" in result.stdout
+    assert len(found["candidates"]) == 2000
+    assert found["candidates"][-1]["score"] is None
+    assert found["trace"][0]["is_cut"] is True

@@ -19,7 +19,7 @@ def bench(scorers: tuple[str, ...], as_json: bool) -> None:
     Milliseconds per question for 10, 100 and 1000 candidates of 25 words, from text; compare
     only what one run prints.
     """
-    from rejoinder.runtime.catalogue import load
+    from rejoinder.cascade.loading import load
     from rejoinder.runtime.timing import time_scorer
 
     timings = [

@@ -16,6 +16,8 @@ COMMANDS = {
     "rank": "Rank candidates for a question.",
     "evaluate": "Measure a scorer on a data set.",
     "compare": "Hold scorers against each other, with significance.",
+    "tune": "Find the cascade that fits a latency.",
+    "calibrate": 'Fit a scorer\'s confidence, and when it says "no answer".',
     "train": "Train a model and write it as a bundle.",
     "distil": "Teach a small ranker what a large scorer knows.",
     "reproduce": "Print a paper's table, published and measured.",

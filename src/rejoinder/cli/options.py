@@ -1,8 +1,12 @@
 """Options that several commands share, so that they mean the same everywhere."""
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from rejoinder.metrics.significance import Interval
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
@@ -19,6 +23,20 @@ words = click.option(
     show_default=True,
     help="How words are cut: unicode, whitespace or spacy.",
 )
+
+budget_ms = click.option(
+    "--budget-ms",
+    type=click.FloatRange(min=0),
+    help="Stop after so many milliseconds with the best that is known by then.",
+)
+
+SIZE = "Lengthen lists to so many: the whole document, then sentences of other questions."
+SCORER = "A name of `models list`, a bundle, or a cascade's TOML file."
+
+
+def show_interval(interval: "Interval") -> str:
+    """Return an interval of fractions in points: -1.20 to +0.40."""
+    return f"{100 * interval.low:+.2f} to {100 * interval.high:+.2f}"
 
 
 def example(*calls: str) -> str:

@@ -4,9 +4,12 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
+
+if TYPE_CHECKING:
+    from rejoinder.records import StageTrace
 
 
 def print_json(value: Any) -> None:
@@ -27,6 +30,24 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
             for cell, width, right in zip(row, widths, numeric, strict=True)
         )
         click.echo("  ".join(aligned).rstrip())
+
+
+def print_trace(trace: "Sequence[StageTrace]") -> None:
+    """Print what each stage of a ranking did."""
+    print_table(
+        ["stage", "given", "scored", "kept", "ms", "cut by the clock"],
+        [
+            [
+                stage.scorer,
+                str(stage.given),
+                str(stage.scored),
+                str(stage.kept),
+                f"{stage.milliseconds:.1f}",
+                "yes" if stage.is_cut else "no",
+            ]
+            for stage in trace
+        ],
+    )
 
 
 def say(text: str) -> None:

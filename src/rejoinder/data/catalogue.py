@@ -47,6 +47,18 @@ def open_dataset(
     return locate(DATASETS[str(name)], split, find_data_folders(folder)).read()
 
 
+def open_for_choosing(choice: str, folder: Path | None = None) -> Iterator[Example]:
+    """Yield the examples of NAME[:SPLIT] or of a file; without a split dev, else train.
+
+    For what chooses something, a model or a threshold: never a test split unasked.
+    """
+    name, _, split = choice.partition(":")
+    if name not in DATASETS:
+        return open_dataset(choice, folder=folder)
+    usual = next((part for part in ("dev", "train") if part in DATASETS[name].splits), None)
+    return open_dataset(name, split=split or usual, folder=folder)
+
+
 def get_dataset(name: str) -> Dataset:
     """Return the data set with this name.
 

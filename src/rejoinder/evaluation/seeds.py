@@ -5,12 +5,13 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import Any
 
+from rejoinder.cascade.loading import load
 from rejoinder.errors import InputError
 from rejoinder.evaluation.evaluate import Report, evaluate
 from rejoinder.evaluation.protocol import Protocol
 from rejoinder.metrics.measures import DEFAULT_MEASURES
 from rejoinder.records import Example
-from rejoinder.runtime.catalogue import SCORERS, load
+from rejoinder.runtime.catalogue import SCORERS
 
 
 @dataclass(frozen=True, slots=True)

@@ -62,6 +62,7 @@ class Bm25:
     ) -> None:
         self._cut = cut
         self._corpus = corpus
+        self.is_pointwise = corpus is not None
         self._k1 = k1
         self._b = b
 

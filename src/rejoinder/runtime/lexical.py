@@ -29,6 +29,7 @@ class WordOverlap:
     """WO: how many distinct words of the question a candidate contains."""
 
     name = "word-overlap"
+    is_pointwise = True
 
     def __init__(self, cut: Cut = cut_words) -> None:
         self._cut = cut
@@ -62,6 +63,7 @@ class Jaccard:
     """Shared distinct words over all distinct words of question and candidate."""
 
     name = "jaccard"
+    is_pointwise = True
 
     def __init__(self, cut: Cut = cut_words) -> None:
         self._cut = cut

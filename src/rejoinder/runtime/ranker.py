@@ -62,6 +62,7 @@ class RankerScorer:
         except KeyError as error:
             problem = f"weight or setting {error} is missing"
             raise BundleError(f"{bundle.folder}: {problem}; export the bundle again") from error
+        self.is_pointwise = manifest.config["head"] == "none"
         self._network = network
         self._vectors = read_vectors(bundle)
         if isinstance(network, CosinetNetwork):

@@ -1,20 +1,42 @@
 """Orders candidates by score: the one place where ties are broken."""
 
-import numpy as np
-
 from rejoinder.records import Ranking, ScoredCandidate, to_candidates
+from rejoinder.runtime.deadline import Deadline
 from rejoinder.runtime.scorer import Given, Scorer
+from rejoinder.runtime.staged import StagedScorer, score_alone
 
 
-def rank(question: str, candidates: Given, *, scorer: Scorer) -> Ranking:
-    """Order candidates from best to worst; equal scores keep their input order."""
+def rank(
+    question: str,
+    candidates: Given,
+    *,
+    scorer: Scorer,
+    budget_ms: float | None = None,
+    deadline: Deadline | None = None,
+) -> Ranking:
+    """Order candidates from best to worst; equal scores keep their input order.
+
+    Args:
+        budget_ms: how long it may take.  What is known by then is the ranking, and its trace
+            says what was cut; at least one batch of the first stage is always scored.
+        deadline: the same as a moment, where the time began to count earlier.
+
+    Raises:
+        InputError: the budget is negative.
+    """
+    if budget_ms is not None:
+        if deadline is not None:
+            raise ValueError("give a budget or a deadline, not both")
+        deadline = Deadline.after(budget_ms)
     given = to_candidates(candidates)
     if not given:
         return Ranking(question, scorer.name, ())
-    scores = scorer.score(question, given)
-    order = np.argsort(-scores, kind="stable")
+    if isinstance(scorer, StagedScorer):
+        staged = scorer.score_in_stages(question, given, deadline=deadline)
+    else:
+        staged = score_alone(scorer, question, given, deadline)
     items = tuple(
-        ScoredCandidate(given[place], float(scores[place]), rank_)
-        for rank_, place in enumerate(order.tolist(), start=1)
+        ScoredCandidate(given[place], float(staged.scores[place]), rank_, int(staged.stages[place]))
+        for rank_, place in enumerate(staged.order.tolist(), start=1)
     )
-    return Ranking(question, scorer.name, items)
+    return Ranking(question, scorer.name, items, staged.trace, staged.confidence, staged.abstains)

@@ -24,3 +24,12 @@ class Scorer(Protocol):
     def score(self, question: str, candidates: Given) -> Scores:
         """Return one score per candidate, in the order given."""
         ...
+
+
+def is_pointwise(scorer: Scorer) -> bool:
+    """Whether a candidate's score depends on nothing but the question and the candidate.
+
+    Only then may a list be scored in parts, and only scorers that say so
+    (`is_pointwise = True`) are believed.
+    """
+    return bool(getattr(scorer, "is_pointwise", False))

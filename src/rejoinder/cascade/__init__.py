@@ -1,0 +1,1 @@
+"""Scorers in sequence, inside a latency budget, with a calibrated "no answer"."""

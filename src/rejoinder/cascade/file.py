@@ -1,0 +1,263 @@
+"""A cascade as a small TOML file that people read, write and share.
+
+    name = "two-stages"
+
+    [[stage]]
+    scorer = "jaccard"          # a name of `rejoinder models list`
+    keep = 100
+    cost = { fixed_ms = 0.1, candidate_ms = 0.01, word_ms = 0.0002 }    # optional
+
+    [[stage]]
+    scorer = "models/selector"  # or a bundle's folder, from where this file is
+
+`[calibration]` (from `rejoinder calibrate`) and `[tuned]` (from `rejoinder tune`) may follow.
+"""
+
+import json
+import os
+import tomllib
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from rejoinder.cascade.calibration import Calibration, Facts
+from rejoinder.cascade.cascade import Cascade, Stage, check_keeps
+from rejoinder.cascade.cost import Cost
+from rejoinder.data.whole_files import writing_whole
+from rejoinder.errors import DataError, InputError, RejoinderError
+from rejoinder.runtime.catalogue import SCORERS
+from rejoinder.runtime.scorer import Scorer
+
+WEIGHTS = ("intercept", "best", "margin", "count", "threshold")
+
+
+@dataclass(frozen=True, slots=True)
+class StageLine:
+    """A stage as the file has it: the scorer by its name, or by its bundle's path."""
+
+    scorer: str
+    keep: int | None = None
+    cost: Cost | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CascadeFile:
+    """What the file says; paths of bundles are as in the file, from its folder."""
+
+    name: str
+    stages: tuple[StageLine, ...]
+    calibration: Calibration | None = None
+    tuned: Facts = field(default_factory=dict)
+    """What the stages were chosen on."""
+
+
+def read_cascade_file(path: Path) -> CascadeFile:
+    """Read a cascade without opening its bundles.
+
+    Raises:
+        DataError: the file is missing, or something in it cannot be.
+    """
+    try:
+        fields = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(error.strerror or str(error), path=path) from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"not UTF-8: {error}", path=path) from error
+    except tomllib.TOMLDecodeError as error:
+        raise DataError(f"not TOML: {error}", path=path) from error
+    table = _Table(fields, "the cascade", path)
+    stages = tuple(_read_stage(row) for row in table.take_tables("stage"))
+    calibration = table.take_table("calibration")
+    tuned = table.take_table("tuned")
+    name = table.take("name", str, path.stem)
+    table.refuse_rest()
+    try:
+        check_keeps([stage.keep for stage in stages])
+    except InputError as error:
+        raise DataError(str(error), path=path) from error
+    return CascadeFile(
+        name,
+        stages,
+        None if calibration is None else _read_calibration(calibration),
+        tuned.fields if tuned else {},
+    )
+
+
+def write_cascade_file(path: Path, cascade: CascadeFile) -> None:
+    """Write the file, whole or not at all.
+
+    Raises:
+        InputError: the file cannot be written.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with writing_whole(path) as file:
+            file.write(to_toml(cascade).encode())
+    except OSError as error:
+        raise InputError(f"cannot write {path}: {error.strerror or error}") from error
+
+
+def to_toml(cascade: CascadeFile) -> str:
+    """Return the file's text, which `read_cascade_file` reads back equal."""
+    lines = [f"name = {_show(cascade.name)}"]
+    for stage in cascade.stages:
+        lines += ["", "[[stage]]", f"scorer = {_show(stage.scorer)}"]
+        if stage.keep is not None:
+            lines.append(f"keep = {stage.keep}")
+        if stage.cost is not None:
+            lines.append(f"cost = {_show(stage.cost.to_dict())}")
+    if calibration := cascade.calibration:
+        lines += ["", "[calibration]"]
+        lines += [f"{name} = {_show(getattr(calibration, name))}" for name in WEIGHTS]
+        if calibration.knots:
+            lines.append(f"knots = {_show(calibration.knots)}")
+        lines.append(f"facts = {_show(calibration.facts)}")
+    if cascade.tuned:
+        lines += [
+            "",
+            "[tuned]",
+            *(f"{_quote_key(key)} = {_show(item)}" for key, item in cascade.tuned.items()),
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def open_cascade(path: Path, *, load: Callable[[str | Path], Scorer]) -> Cascade:
+    """Read a cascade and load its scorers.
+
+    Args:
+        load: turns a name, or a bundle's folder, into a scorer.
+
+    Raises:
+        DataError: the file cannot be read, or names what is not there.
+    """
+    found = read_cascade_file(path)
+    stages = []
+    for number, stage in enumerate(found.stages, start=1):
+        try:
+            scorer = load(find_scorer(stage.scorer, path.parent))
+        except RejoinderError as error:
+            raise DataError(f"stage {number}: {error}", path=path) from error
+        stages.append(Stage(scorer, stage.keep, stage.cost))
+    return Cascade(found.name, stages, calibration=found.calibration)
+
+
+def find_scorer(name: str, folder: Path) -> str | Path:
+    """Return what a stage means by a scorer: one that has a name, or a bundle from the folder.
+
+    Raises:
+        InputError: there is neither.
+    """
+    if name in SCORERS:
+        return name
+    place = folder / name
+    if not place.exists():
+        raise InputError(
+            f"no scorer is called {name!r}, and there is no bundle {place};"
+            f" named scorers: {', '.join(SCORERS)}"
+        )
+    return place
+
+
+def name_scorer(scorer: str | Path, folder: Path) -> str:
+    """Return how a file in the folder names a scorer: the inverse of `find_scorer`."""
+    if str(scorer) in SCORERS:
+        return str(scorer)
+    return Path(os.path.relpath(Path(scorer).resolve(), folder.resolve())).as_posix()
+
+
+def move_cascade_file(cascade: CascadeFile, old: Path, new: Path) -> CascadeFile:
+    """Return the cascade as a file in another folder says it: paths lead to the same bundles."""
+    stages = [
+        replace(stage, scorer=name_scorer(find_scorer(stage.scorer, old), new))
+        for stage in cascade.stages
+    ]
+    return replace(cascade, stages=tuple(stages))
+
+
+class _Table:
+    """A table of the file; every complaint says which."""
+
+    def __init__(self, fields: Mapping[str, Any], what: str, path: Path) -> None:
+        self.fields = dict(fields)
+        self._what = what
+        self._path = path
+
+    def take(self, name: str, kind: type | tuple[type, ...], default: Any = ...) -> Any:
+        value = self.fields.pop(name, default)
+        if value is ...:
+            raise self.error(f"{name} is missing")
+        if value is not default and (not isinstance(value, kind) or isinstance(value, bool)):
+            raise self.error(f"{name} cannot be {value!r}")
+        return value
+
+    def take_number(self, name: str, default: Any = ...) -> float:
+        return float(self.take(name, (int, float), default))
+
+    def take_table(self, name: str) -> "_Table | None":
+        found = self.take(name, dict, None)
+        return None if found is None else _Table(found, f"{name} of {self._what}", self._path)
+
+    def take_tables(self, name: str) -> "list[_Table]":
+        rows = self.take(name, list, [])
+        if not all(isinstance(row, dict) for row in rows):
+            raise self.error(f"{name} must be written as [[{name}]]")
+        return [
+            _Table(row, f"{name} {number}", self._path) for number, row in enumerate(rows, start=1)
+        ]
+
+    def refuse_rest(self) -> None:
+        for name in self.fields:
+            raise self.error(f"{name!r} is not known")
+
+    def error(self, problem: str) -> DataError:
+        return DataError(f"{self._what}: {problem}", path=self._path)
+
+
+def _read_stage(table: _Table) -> StageLine:
+    scorer = table.take("scorer", str)
+    keep = table.take("keep", int, None)
+    cost = table.take_table("cost")
+    table.refuse_rest()
+    return StageLine(scorer, keep, None if cost is None else _read_cost(cost))
+
+
+def _read_cost(table: _Table) -> Cost:
+    cost = Cost(*(table.take_number(name, 0.0) for name in Cost.__slots__))
+    table.refuse_rest()
+    if min(cost.fixed_ms, cost.candidate_ms, cost.word_ms) < 0:
+        raise table.error("no part of a cost can be negative")
+    return cost
+
+
+def _read_calibration(table: _Table) -> Calibration:
+    weights = {name: table.take_number(name) for name in WEIGHTS}
+    knots = table.take("knots", list, [])
+    facts = table.take_table("facts")
+    table.refuse_rest()
+    try:
+        points = tuple((float(value), float(confidence)) for value, confidence in knots)
+    except (TypeError, ValueError) as error:
+        raise table.error("knots must be pairs of numbers") from error
+    return Calibration(**weights, knots=points, facts=facts.fields if facts else {})
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, str):
+        return _quote(value)
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{_quote_key(key)} = {_show(item)}" for key, item in value.items())
+        return f"{{ {inner} }}" if inner else "{}"
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(_show, value))}]"
+    return repr(value)
+
+
+def _quote_key(key: str) -> str:
+    is_bare = key.isascii() and key.replace("_", "").replace("-", "").isalnum()
+    return key if is_bare else _quote(key)
+
+
+def _quote(text: str) -> str:
+    # JSON's escapes are TOML's, but for the one control character that JSON leaves as it is.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,31 @@
+"""Anything that can be given as SCORER: a name, a bundle, or a cascade's file."""
+
+from pathlib import Path
+
+from rejoinder.cascade.file import open_cascade
+from rejoinder.runtime.catalogue import load as load_one
+from rejoinder.runtime.scorer import Scorer
+
+DEFAULT = "default"
+SHIPPED = Path(__file__).parent.parent / "models" / "default.toml"
+"""The cascade that is called default, where it is shipped."""
+
+
+def load(name: str | Path, *, words: str = "unicode", seed: int = 0) -> Scorer:
+    """Return the scorer with this name, in this bundle, or of this cascade.
+
+    Args:
+        name: a name of `rejoinder models list`, a bundle's folder, or a cascade's TOML file.
+        words: how lexical scorers cut words: unicode, whitespace or spacy.
+        seed: for scorers that draw random numbers.
+
+    Raises:
+        UnknownNameError: no scorer has this name, and no file or folder.
+        BundleError: the bundle is missing, torn, too new, or holds no scorer.
+        DataError: the cascade's file cannot be used.
+    """
+    path = SHIPPED if str(name) == DEFAULT and SHIPPED.exists() else Path(name)
+    if path.suffix == ".toml":
+        # Stages are no cascades themselves, so that no file can lead back to itself.
+        return open_cascade(path, load=lambda part: load_one(part, words=words, seed=seed))
+    return load_one(name, words=words, seed=seed)

@@ -1,0 +1,174 @@
+"""`rejoinder calibrate`: fit a scorer's confidence, and when it says "no answer"."""
+
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rejoinder.cli import options
+from rejoinder.cli.output import percent, print_json, print_table, say, show_progress
+
+if TYPE_CHECKING:
+    from rejoinder.evaluation.calibrate import Calibrated, Observed
+    from rejoinder.runtime.scorer import Scorer
+
+
+@click.command(
+    epilog=options.example(
+        "rejoinder calibrate cascade.toml qed --take-out 0.5 --precision 0.8 --data data"
+    )
+)
+@click.argument("scorer")
+@click.argument("dataset")
+@click.option(
+    "--to", type=click.Path(path_type=Path), help="The cascade's file.  [default: SCORER itself]"
+)
+@click.option(
+    "--take-out",
+    type=click.FloatRange(0, 1),
+    default=0.0,
+    show_default=True,
+    help="Of this share of the questions take the answers out, so that they have none.",
+)
+@click.option("--questions", type=click.IntRange(min=1), help="Read only so many.")
+@click.option(
+    "--precision", type=click.FloatRange(0, 1), help="Answer as often as this precision allows."
+)
+@click.option(
+    "--answer-rate", type=click.FloatRange(0, 1), help="Answer this share of the questions."
+)
+@click.option(
+    "--test",
+    "tests",
+    multiple=True,
+    help="Also measure on NAME[:SPLIT], which nothing is fitted to.",
+)
+@click.option("--picture", type=click.Path(path_type=Path), help="Draw precision against rate.")
+@options.data_folder
+@options.as_json
+def calibrate(**given: Any) -> None:
+    """Fit how likely SCORER's first candidate is an answer, on DATASET.
+
+    DATASET is NAME[:SPLIT] or a JSON-lines file, with questions that have an answer and
+    questions that have none; dev unless you say otherwise.  Without --precision or --answer-rate
+    the threshold is 0.5.  Its figures are of five folds, each rated by a fit to the other four.
+    """
+    from rejoinder.cascade.loading import load
+    from rejoinder.errors import InputError
+    from rejoinder.evaluation.calibrate import calibrate as fit
+    from rejoinder.evaluation.calibrate import check
+
+    if given["precision"] is not None and given["answer_rate"] is not None:
+        raise InputError("give --precision or --answer-rate, not both")
+    target = _choose_target(given)
+    scorer = load(given["scorer"])
+    observed = _observe(scorer, given["dataset"], given, take_out=given["take_out"])
+    fitted = fit(observed, precision=given["precision"], answer_rate=given["answer_rate"])
+    found = {f"{given['dataset']} (held-out folds)": fitted}
+    for test in given["tests"]:
+        found[test] = check(fitted.calibration, _observe(scorer, test, given, take_out=0.0))
+    _write(target, given, fitted)
+    if given["picture"]:
+        from rejoinder.evaluation.picture import draw_curves
+
+        draw_curves(given["picture"], found)
+        say(f"drew {given['picture']}")
+    if given["as_json"]:
+        print_json({name: item.to_dict() for name, item in found.items()})
+    else:
+        _print(found)
+    say(f"wrote {target}: {fitted.method}, threshold {fitted.calibration.threshold:.3f}")
+
+
+def _choose_target(given: dict[str, Any]) -> Path:
+    from rejoinder.errors import InputError
+
+    if given["to"]:
+        return Path(given["to"])
+    if Path(given["scorer"]).suffix != ".toml":
+        raise InputError(
+            f"{given['scorer']} is no cascade's file; say where to write one with --to"
+        )
+    return Path(given["scorer"])
+
+
+def _observe(
+    scorer: "Scorer", dataset: str, given: dict[str, Any], *, take_out: float
+) -> "Observed":
+    from rejoinder.data.catalogue import open_for_choosing
+    from rejoinder.data.unanswerable import take_answers_out
+    from rejoinder.evaluation.calibrate import observe
+
+    read = islice(open_for_choosing(dataset, given["folder"]), given["questions"])
+    examples = list(take_answers_out(read, share=take_out))
+    with show_progress(dataset) as progress:
+        return observe(scorer, examples, on_question=lambda done: progress(done, len(examples), ""))
+
+
+def _write(target: Path, given: dict[str, Any], fitted: "Calibrated") -> None:
+    from dataclasses import replace
+
+    from rejoinder.cascade.file import (
+        CascadeFile,
+        StageLine,
+        move_cascade_file,
+        name_scorer,
+        read_cascade_file,
+        write_cascade_file,
+    )
+
+    source = Path(given["scorer"])
+    if source.suffix == ".toml":
+        cascade = move_cascade_file(read_cascade_file(source), source.parent, target.parent)
+    else:
+        stage = StageLine(name_scorer(given["scorer"], target.parent))
+        cascade = CascadeFile(target.stem, (stage,))
+    facts = {
+        "dataset": given["dataset"],
+        "take_out": given["take_out"],
+        "questions": fitted.questions,
+        "answerable": fitted.answerable,
+        "method": fitted.method,
+        "precision": round(fitted.precision, 4),
+        "answer_rate": round(fitted.answer_rate, 4),
+        "area_share": round(fitted.area_share, 4),
+        "calibration_error": round(fitted.calibration_error, 4),
+    }
+    calibration = replace(fitted.calibration, facts=facts)
+    write_cascade_file(target, replace(cascade, calibration=calibration))
+
+
+def _print(found: "dict[str, Calibrated]") -> None:
+    print_table(
+        [
+            "questions of",
+            "questions",
+            "with answer",
+            "precision",
+            "answer rate",
+            "of oracle",
+            "ECE",
+        ],
+        [
+            [
+                name,
+                str(item.questions),
+                str(item.answerable),
+                percent(item.precision),
+                percent(item.answer_rate),
+                percent(item.area_share),
+                f"{item.calibration_error:.4f}",
+            ]
+            for name, item in found.items()
+        ],
+    )
+    click.echo()
+    first = next(iter(found.values()))
+    print_table(
+        ["answer rate", "precision", "threshold"],
+        [
+            [percent(row["answer_rate"]), percent(row["precision"]), f"{row['threshold']:.3f}"]
+            for row in first.to_dict()["curve"][1::2]
+        ],
+    )

@@ -1,0 +1,281 @@
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rejoinder.cascade.calibration import Calibration
+from rejoinder.cascade.cascade import Cascade, Stage
+from rejoinder.cascade.cost import Cost
+from rejoinder.errors import InputError
+from rejoinder.records import Ranking
+from rejoinder.runtime.deadline import Deadline
+from rejoinder.runtime.lexical import WordOverlap
+from rejoinder.runtime.ranking import rank
+from tests.cascade.conftest import Clock, Slow, count_a
+
+
+def length() -> Slow:
+    return Slow("length", len)
+
+
+def letters() -> Slow:
+    return Slow("letters", count_a)
+
+
+def texts(ranking: Ranking) -> list[str]:
+    return [item.candidate.text for item in ranking.items]
+
+
+def test_the_dropped_keep_the_order_of_the_stage_that_dropped_them() -> None:
+    cascade = Cascade("two", [Stage(length(), 2), Stage(WordOverlap())])
+
+    scores = cascade.score("cat", ["cat", "a long dog", "a longer cat", "dog"])
+
+    #                      dropped by length: 0 and 3; ranked again by overlap: 1 and 2
+    assert scores.tolist() == [-1.0, 0.0, 1.0, -1.0]
+
+
+def test_three_stages_stand_one_below_the_other() -> None:
+    cascade = Cascade("three", [Stage(length(), 3), Stage(letters(), 1), Stage(length())])
+
+    ranking = rank("q", ["b", "bb", "abab", "ababa", "bbbbb", ""], scorer=cascade)
+
+    assert texts(ranking) == ["ababa", "abab", "bbbbb", "bb", "b", ""]
+    assert [item.stage for item in ranking.items] == [2, 1, 1, 0, 0, 0]
+    assert [item.score for item in ranking.items] == [5.0, 2.0, 0.0, 2.0, 1.0, 0.0]
+    assert [(s.scorer, s.given, s.scored, s.kept, s.is_cut) for s in ranking.trace] == [
+        ("length", 6, 6, 3, False),
+        ("letters", 3, 3, 1, False),
+        ("length", 1, 1, 1, False),
+    ]
+    assert all(stage.milliseconds >= 0 for stage in ranking.trace)
+
+
+@given(st.lists(st.text("ab", max_size=5), min_size=1, max_size=12))
+def test_a_single_stage_is_its_scorer(words: list[str]) -> None:
+    alone = rank("q", words, scorer=length())
+    staged = rank("q", words, scorer=Cascade("one", [Stage(length())]))
+
+    assert staged.items == alone.items
+
+
+@given(
+    st.lists(st.text("ab", max_size=5), max_size=12),
+    st.lists(st.integers(1, 14), min_size=1, max_size=3),
+)
+def test_scores_and_ranking_tell_the_same_order(words: list[str], keeps: list[int]) -> None:
+    scorers = [length(), letters(), length(), letters()]
+    ks = [*sorted(keeps, reverse=True), None]
+    cascade = Cascade("law", [Stage(s, k) for s, k in zip(scorers, ks, strict=False)])
+
+    order = np.argsort(-cascade.score("q", words), kind="stable")
+
+    assert [words[place] for place in order] == texts(rank("q", words, scorer=cascade))
+
+
+def test_candidates_reach_a_list_reading_stage_in_list_order() -> None:
+    reader = Slow("reader", len, is_pointwise=False)
+    cascade = Cascade("two", [Stage(letters(), 3), Stage(reader)])
+
+    cascade.score("q", ["a", "b", "aa", "aaa"])
+
+    assert reader.calls == [["a", "aa", "aaa"]]
+
+
+def test_a_cascade_can_be_a_stage() -> None:
+    inner = Cascade("inner", [Stage(length(), 2), Stage(letters())])
+
+    ranking = rank("q", ["a", "bbb", "bab"], scorer=Cascade("outer", [Stage(inner)]))
+
+    assert texts(ranking) == ["bab", "bbb", "a"]
+
+
+def test_nothing_and_one() -> None:
+    cascade = Cascade("two", [Stage(length(), 9), Stage(letters())])
+
+    assert cascade.score("q", []).tolist() == []
+    assert rank("q", [], scorer=cascade).items == ()
+    assert texts(rank("q", ["a"], scorer=cascade, budget_ms=0)) == ["a"]
+
+
+@pytest.mark.parametrize(
+    ("keeps", "message"),
+    [
+        ([], "a cascade needs a stage at least"),
+        ([10, 20, None], "stage 2 keeps 20, but is given only 10; keep must not grow"),
+        ([0, None], "stage 1 must say how many it keeps, 1 or more"),
+        ([None, None], "stage 1 must say how many it keeps, 1 or more"),
+        ([10, 5], "stage 2 is the last and keeps all; leave out its keep"),
+    ],
+)
+def test_stages_that_cannot_follow_each_other(keeps: list[int | None], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Cascade("bad", [Stage(length(), keep) for keep in keeps])
+
+
+class TestBudget:
+    """Stages that take 1 ms and 10 ms a candidate; 20 candidates, of which 10 would go on."""
+
+    WORDS = tuple("b" * place + "a" * (20 - place) for place in range(20))
+
+    def run(
+        self, budget_ms: float, *, costs: bool = True, pointwise: bool = True
+    ) -> tuple[Ranking, Slow, Slow, Clock]:
+        clock = Clock()
+        cheap = Slow("cheap", count_a, clock, candidate_ms=1)
+        dear = Slow("dear", len, clock, candidate_ms=10, is_pointwise=pointwise)
+        cascade = Cascade(
+            "timed",
+            [
+                Stage(cheap, 10, Cost(candidate_ms=1) if costs else None),
+                Stage(dear, None, Cost(candidate_ms=10) if costs else None),
+            ],
+        )
+        deadline = Deadline.after(budget_ms, clock=clock)
+        return rank("q", self.WORDS, scorer=cascade, deadline=deadline), cheap, dear, clock
+
+    @pytest.mark.parametrize("costs", [True, False])
+    def test_time_enough_changes_nothing(self, costs: bool) -> None:
+        ranking, _, dear, _ = self.run(1000, costs=costs)
+
+        assert dear.scored == 10
+        assert not any(stage.is_cut for stage in ranking.trace)
+
+    def test_the_last_stage_gets_what_time_is_left_for(self) -> None:
+        ranking, _, dear, clock = self.run(75)
+
+        # 20 ms for the first stage; 55 ms are enough for five of 10 ms.
+        assert dear.scored == 5
+        assert clock.now <= 0.075
+        assert [(s.given, s.scored, s.kept, s.is_cut) for s in ranking.trace] == [
+            (20, 20, 10, False),
+            (10, 5, 5, True),
+        ]
+        assert [item.stage for item in ranking.items] == [1] * 5 + [0] * 15
+
+    def test_the_best_of_the_first_stage_are_scored_first(self) -> None:
+        _, _, dear, _ = self.run(75)
+
+        assert [text for call in dear.calls for text in call] == list(self.WORDS[:5])
+
+    def test_without_costs_the_clock_alone_decides(self) -> None:
+        ranking, _, dear, clock = self.run(120.5, costs=False)
+
+        # A first batch of eight to learn the speed, then what fits.
+        assert dear.scored == 10
+        assert clock.now <= 0.121
+        assert not ranking.trace[1].is_cut
+
+    def test_a_list_reading_stage_gets_fewer(self) -> None:
+        ranking, _, dear, clock = self.run(75, pointwise=False)
+
+        assert [len(call) for call in dear.calls] == [5]
+        assert clock.now == pytest.approx(0.070)
+        assert ranking.trace[0].kept == 5
+        assert ranking.trace[0].is_cut
+
+    @pytest.mark.parametrize("pointwise", [True, False])
+    def test_a_stage_without_time_for_one_candidate_is_left_out(self, pointwise: bool) -> None:
+        ranking, _, dear, _ = self.run(25, pointwise=pointwise)
+
+        assert dear.scored == 0
+        assert [(s.kept, s.is_cut) for s in ranking.trace] == [(0, True)]
+        assert texts(ranking) == list(self.WORDS)
+
+    @pytest.mark.parametrize("costs", [True, False])
+    @pytest.mark.parametrize("budget_ms", [0, 1])
+    def test_a_tiny_budget_still_gives_a_ranking(self, budget_ms: float, costs: bool) -> None:
+        ranking, cheap, dear, _ = self.run(budget_ms, costs=costs)
+
+        assert texts(ranking) == list(self.WORDS)
+        assert 1 <= cheap.scored <= 8
+        assert dear.scored == 0
+        assert ranking.items[0].stage == 0
+        assert ranking.items[-1].stage == -1
+        assert ranking.items[-1].score == -np.inf
+        assert ranking.trace[0].is_cut
+
+    def test_a_real_clock_works_too(self) -> None:
+        cascade = Cascade("two", [Stage(length(), 2), Stage(letters())])
+
+        assert len(rank("q", ["a", "b", "c"], scorer=cascade, budget_ms=1000).trace) == 2
+
+
+def test_a_middle_stage_shrinks_with_the_last(clock: Clock) -> None:
+    first = Slow("first", len, clock)
+    middle = Slow("middle", len, clock, candidate_ms=1, is_pointwise=False)
+    last = Slow("last", len, clock, candidate_ms=10)
+    costs = [Cost(), Cost(candidate_ms=1), Cost(candidate_ms=10)]
+    cascade = Cascade(
+        "three",
+        [Stage(first, 100, costs[0]), Stage(middle, 20, costs[1]), Stage(last, None, costs[2])],
+    )
+    words = ["x" * n for n in range(200)]
+
+    rank("q", words, scorer=cascade, deadline=Deadline.after(150.5, clock=clock))
+
+    # 50 and a fifth of it: 50 * 1 ms + 10 * 10 ms = 150 ms
+    assert (middle.scored, last.scored) == (50, 10)
+
+
+def test_stages_of_unknown_cost_are_not_planned_for(clock: Clock) -> None:
+    readers = [Slow(name, len, clock, 1, is_pointwise=False) for name in ("one", "two", "three")]
+    cascade = Cascade("three", [Stage(s, k) for s, k in zip(readers, [3, 2, None], strict=True)])
+
+    ranking = rank("q", ["x"] * 5, scorer=cascade, deadline=Deadline.after(7, clock=clock))
+
+    assert [(stage.scored, stage.kept) for stage in ranking.trace] == [(5, 3), (3, 0)]
+
+
+def test_a_plain_scorer_keeps_to_a_budget_too(clock: Clock) -> None:
+    slow = Slow("slow", len, clock, candidate_ms=10)
+
+    ranking = rank("q", ["x"] * 50, scorer=slow, deadline=Deadline.after(200, clock=clock))
+
+    assert slow.scored == 20
+    assert (ranking.trace[0].scored, ranking.trace[0].is_cut) == (20, True)
+
+
+def test_a_list_reading_scorer_cannot_be_cut(clock: Clock) -> None:
+    slow = Slow("slow", len, clock, candidate_ms=10, is_pointwise=False)
+
+    ranking = rank("q", ["x"] * 50, scorer=slow, deadline=Deadline.after(1, clock=clock))
+
+    assert (ranking.trace[0].scored, ranking.trace[0].is_cut) == (50, False)
+
+
+@pytest.mark.parametrize("budget", [-1.0, float("nan")])
+def test_a_negative_budget_is_refused(budget: float) -> None:
+    with pytest.raises(InputError, match="a budget must be 0 or more milliseconds"):
+        rank("q", ["a"], scorer=length(), budget_ms=budget)
+
+
+def test_a_budget_and_a_deadline_are_one_too_many() -> None:
+    with pytest.raises(ValueError, match="not both"):
+        rank("q", ["a"], scorer=length(), budget_ms=1, deadline=Deadline.after(1))
+
+
+class TestConfidence:
+    # log-odds = best - 3
+    CALIBRATION = Calibration(intercept=-3, best=1)
+
+    def test_is_of_the_last_stage(self) -> None:
+        cascade = Cascade(
+            "two", [Stage(length(), 2), Stage(letters())], calibration=self.CALIBRATION
+        )
+
+        ranking = rank("q", ["aaaa", "bbbbb", "c"], scorer=cascade)
+
+        assert ranking.confidence == pytest.approx(1 / (1 + np.exp(-(4 - 3))))
+        assert not ranking.abstains
+        assert rank("q", ["a", "bbbbb", "c"], scorer=cascade).abstains
+
+    def test_is_unknown_where_the_last_stage_did_not_begin(self, clock: Clock) -> None:
+        cheap = Slow("cheap", len, clock, candidate_ms=1)
+        cascade = Cascade("two", [Stage(cheap, 2), Stage(letters())], calibration=self.CALIBRATION)
+
+        deadline = Deadline.after(2, clock=clock)
+        ranking = rank("q", ["a", "b", "c"], scorer=cascade, deadline=deadline)
+
+        assert ranking.confidence is None
+        assert not ranking.abstains

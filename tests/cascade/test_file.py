@@ -1,0 +1,142 @@
+from pathlib import Path
+
+import pytest
+
+import rejoinder
+from rejoinder.cascade import loading
+from rejoinder.cascade.calibration import Calibration
+from rejoinder.cascade.cascade import Cascade
+from rejoinder.cascade.cost import Cost
+from rejoinder.cascade.file import (
+    CascadeFile,
+    StageLine,
+    name_scorer,
+    read_cascade_file,
+    write_cascade_file,
+)
+from rejoinder.errors import DataError, InputError, UnknownNameError
+from tests.runtime.conftest import make_cosinet
+
+TWO_STAGES = """\
+name = "two"
+
+[[stage]]
+scorer = "jaccard"
+keep = 2
+
+[[stage]]
+scorer = "models/small"
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    make_cosinet(tmp_path / "models" / "small", "none")
+    (tmp_path / "two.toml").write_text(TWO_STAGES, encoding="utf-8")
+    return tmp_path
+
+
+def test_what_is_written_is_read_back_equal(tmp_path: Path) -> None:
+    whole = CascadeFile(
+        'a "name"\x7f with 🐈',
+        (
+            StageLine("jaccard", 100, Cost(0.25, 0.5, 0.125)),
+            StageLine("models/ü b", 10),
+            StageLine("bm25"),
+        ),
+        Calibration(
+            -1.5,
+            2.25,
+            0.5,
+            -0.125,
+            threshold=0.75,
+            knots=((-1.0, 0.1), (2.0, 0.9)),
+            facts={"dataset": "my.jsonl", "questions": 3},
+        ),
+        tuned={"dataset": "d", "P@1": 61.5},
+    )
+
+    write_cascade_file(tmp_path / "new" / "c.toml", whole)
+
+    assert read_cascade_file(tmp_path / "new" / "c.toml") == whole
+
+
+def test_a_small_file_is_enough(folder: Path) -> None:
+    assert read_cascade_file(folder / "two.toml") == CascadeFile(
+        "two", (StageLine("jaccard", 2), StageLine("models/small"))
+    )
+
+
+def test_bundles_are_found_from_where_the_file_is(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir("/")
+
+    cascade = rejoinder.load(folder / "two.toml")
+
+    assert isinstance(cascade, Cascade)
+    assert [stage.scorer.name for stage in cascade.stages] == ["jaccard", "small"]
+    assert len(rejoinder.rank("red cat", ["a", "red", "cat"], scorer=cascade).trace) == 2
+
+
+def test_a_scorer_is_named_as_it_will_be_found(folder: Path) -> None:
+    assert name_scorer("bm25", folder) == "bm25"
+    assert name_scorer(folder / "models" / "small", folder / "elsewhere") == "../models/small"
+
+
+def test_the_default_is_the_shipped_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loading, "SHIPPED", folder / "two.toml")
+    assert rejoinder.load("default").name == "two"
+
+    monkeypatch.setattr(loading, "SHIPPED", folder / "none.toml")
+    with pytest.raises(UnknownNameError, match="unknown scorer 'default'"):
+        rejoinder.load("default")
+
+
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [
+        ("name = ", "not TOML: Invalid value"),
+        ("", "a cascade needs a stage at least"),
+        ("stage = 3", "the cascade: stage cannot be 3"),
+        ("stage = [3]", r"the cascade: stage must be written as \[\[stage\]\]"),
+        ("stages = []", "the cascade: 'stages' is not known"),
+        ("[[stage]]\nkeep = 3", "stage 1: scorer is missing"),
+        ('[[stage]]\nscorer = "bm25"\nkeep = true', "stage 1: keep cannot be True"),
+        ('[[stage]]\nscorer = "bm25"\nkep = 1', "stage 1: 'kep' is not known"),
+        ('[[stage]]\nscorer = "bm25"\ncost = { word_ms = -1 }', "no part of a cost can be neg"),
+        ('[[stage]]\nscorer = "bm25"\n[calibration]\nbest = 1', "intercept is missing"),
+        (
+            '[[stage]]\nscorer = "bm25"\n[calibration]\nintercept = 0\nbest = 1\nmargin = 0\n'
+            "count = 0\nthreshold = 0.5\nknots = [1]",
+            "calibration of the cascade: knots must be pairs of numbers",
+        ),
+        (
+            TWO_STAGES.replace("models/small", 'bm25"\nkeep = 3\n[[stage]]\nscorer = "bm25'),
+            "stage 2 keeps 3, but is given only 2; keep must not grow",
+        ),
+        (TWO_STAGES.replace("jaccard", "jacard"), "stage 1: no scorer is called 'jacard'"),
+        (TWO_STAGES.replace("models/small", "models/gone"), "there is no bundle .*models/gone"),
+        (TWO_STAGES.replace("models/small", "models"), "stage 2: .*models: not a bundle"),
+        (TWO_STAGES.replace("models/small", "two.toml"), "stage 2: .*two.toml: not a bundle"),
+    ],
+)
+def test_a_file_that_cannot_be_is_one_clear_line(folder: Path, text: str, problem: str) -> None:
+    path = folder / "two.toml"
+    path.write_text(text, encoding="utf-8")
+
+    with pytest.raises(DataError, match=rf"two\.toml: .*{problem}") as raised:
+        rejoinder.load(path)
+
+    assert "\n" not in str(raised.value)
+
+
+def test_files_that_cannot_be_read_or_written(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r"gone\.toml: No such file"):
+        rejoinder.load(tmp_path / "gone.toml")
+    (tmp_path / "latin.toml").write_bytes(b'name = "\xff"')
+    with pytest.raises(DataError, match=r"latin\.toml: not UTF-8"):
+        rejoinder.load(tmp_path / "latin.toml")
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot write"):
+        write_cascade_file(tmp_path / "file" / "c.toml", CascadeFile("c", (StageLine("bm25"),)))

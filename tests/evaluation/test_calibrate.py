@@ -1,0 +1,110 @@
+import numpy as np
+import pytest
+
+from rejoinder.cascade.calibration import Calibration
+from rejoinder.cascade.cascade import Cascade, Stage
+from rejoinder.errors import InputError
+from rejoinder.evaluation.calibrate import METHODS, Observed, calibrate, check, observe
+from rejoinder.evaluation.logistic import fit_logistic, fit_rising, sigmoid
+from rejoinder.records import Candidate, Example
+from rejoinder.runtime.lexical import Jaccard, WordOverlap
+
+
+def draw(count: int, seed: int = 0) -> Observed:
+    """Return questions whose log-odds of being right are best + 2 margin - 1."""
+    rng = np.random.default_rng(seed)
+    features = np.column_stack(
+        [rng.normal(0, 2, count), rng.exponential(1, count), np.full(count, 2.0)]
+    )
+    odds = features[:, 0] + 2 * features[:, 1] - 1
+    return Observed(features, rng.random(count) < sigmoid(odds), count)
+
+
+def test_the_logistic_function_is_found() -> None:
+    observed = draw(20_000)
+
+    weights = fit_logistic(observed.features, observed.rights)
+
+    assert weights.tolist() == pytest.approx([-1, 1, 2, 0], abs=0.1)
+
+
+def test_what_can_be_told_apart_perfectly_stays_finite() -> None:
+    weights = fit_logistic(np.array([[0.0], [1.0]] * 5), np.array([False, True] * 5))
+
+    assert np.isfinite(weights).all()
+
+
+def test_the_rising_line_pools_what_falls() -> None:
+    knots = fit_rising(np.array([3.0, 1.0, 2.0, 4.0]), np.array([False, False, True, True]))
+
+    # Wrong at 1, right at 2, wrong at 3, right at 4: 2 and 3 are pooled.
+    least = 1 / 6
+    assert knots == [(1.0, least), (2.5, 0.5), (4.0, 1 - least)]
+
+
+def test_confidence_fits_questions_that_it_has_not_seen() -> None:
+    found = calibrate(draw(4000))
+
+    assert found.method == "logistic of best score, margin and count"
+    assert found.calibration_error < 0.03
+    assert check(found.calibration, draw(4000, seed=1)).calibration_error < 0.03
+    assert found.area_share > 0.9
+    assert found.precision > 0.7
+    assert len(found.to_dict()["curve"]) == 20
+
+
+def test_the_threshold_is_what_was_asked_for() -> None:
+    observed = draw(2000)
+
+    assert calibrate(observed).calibration.threshold == 0.5
+    assert calibrate(observed, precision=0.95).precision >= 0.95
+    assert calibrate(observed, answer_rate=0.3).answer_rate == pytest.approx(0.3, abs=0.001)
+
+
+def test_a_bent_confidence_is_read_between_its_knots() -> None:
+    calibration = METHODS["isotonic over the logistic"](draw(500).features, draw(500).rights)
+
+    values = [calibration.rate_described(row) for row in draw(50, seed=2).features]
+
+    assert 0 < min(values) < max(values) < 1
+    bent = Calibration(0, 1, knots=((0.0, 0.2), (1.0, 0.6)))
+    assert bent.rate(np.array([0.5]), 1) == pytest.approx(0.4)
+    assert bent.rate(np.array([9.0, 0.5]), 1) == 0.6
+
+
+def test_too_few_of_either_kind() -> None:
+    observed = draw(50)
+
+    with pytest.raises(InputError, match="50 first answers are right and 0 wrong"):
+        calibrate(Observed(observed.features, np.ones(50, dtype=bool), 50))
+
+
+def test_a_precision_out_of_reach() -> None:
+    rights = np.arange(100) % 2 == 0
+    features = np.zeros((100, 3))
+
+    with pytest.raises(InputError, match=r"no threshold reaches a precision of 0\.9"):
+        calibrate(Observed(features, rights, 100), precision=0.9)
+
+
+def test_nothing_is_answered_above_a_high_threshold() -> None:
+    found = check(Calibration(0, 0, threshold=0.9), draw(20))
+
+    assert (found.answer_rate, found.precision) == (0, 1)
+
+
+def test_observing_reads_the_last_stage_only() -> None:
+    texts = ("red", "a red cat here", "dog")
+    candidates = tuple(Candidate(str(place), text) for place, text in enumerate(texts))
+    example = Example("1", "red cat", candidates, (False, True, False))
+    cascade = Cascade("two", [Stage(Jaccard(), 2), Stage(WordOverlap())])
+
+    observed = observe(cascade, [example, Example("2", "q", (), ())])
+    alone = observe(WordOverlap(), [example])
+
+    # Overlaps 1 and 2 of the two that were kept; three candidates in all.
+    assert observed.features.tolist() == [[2, 1, np.log(3)]]
+    assert observed.rights.tolist() == [True]
+    assert alone.features.tolist() == observed.features.tolist()
+    with pytest.raises(InputError, match="no question has candidates"):
+        observe(cascade, [Example("2", "q", (), ())])

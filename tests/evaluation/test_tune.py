@@ -1,0 +1,140 @@
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+from tests.cascade.conftest import Slow, count_a
+
+from rejoinder.cascade.cascade import Cascade, Stage
+from rejoinder.cascade.cost import Cost
+from rejoinder.errors import InputError
+from rejoinder.evaluation.tune import (
+    Contender,
+    Outcome,
+    choose,
+    find_frontier,
+    measure_latency,
+    measure_recall,
+    replay,
+    time_contender,
+)
+from rejoinder.records import Candidate, Example
+from rejoinder.runtime.bm25 import Bm25
+from rejoinder.runtime.lexical import Jaccard, WordOverlap
+from rejoinder.runtime.ranking import rank
+from rejoinder.runtime.scorer import Scorer
+
+WORDS = ["red", "cat", "dog", "the", "a", "is", "here", "sees", "old", "blue"]
+
+
+def make_examples(count: int = 8, size: int = 12) -> list[Example]:
+    rng = np.random.default_rng(0)
+    return [
+        Example(
+            str(number),
+            " ".join(rng.choice(WORDS, 4)),
+            tuple(
+                Candidate(str(place), " ".join(rng.choice(WORDS, rng.integers(1, 9))))
+                for place in range(size)
+            ),
+            tuple(place == number % size for place in range(size)),
+        )
+        for number in range(count)
+    ]
+
+
+def make_contenders(scorers: Sequence[Scorer]) -> list[Contender]:
+    return [
+        Contender(scorer.name, scorer, Cost(place + 1, 0.5, 0.25))
+        for place, scorer in enumerate(scorers)
+    ]
+
+
+def test_every_replay_is_what_the_cascade_would_do() -> None:
+    examples = make_examples()
+    scorers: list[Scorer] = [Jaccard(), Bm25(), WordOverlap()]  # BM25 reads the list
+    by_name = {scorer.name: scorer for scorer in scorers}
+
+    outcomes = replay(make_contenders(scorers), examples, keeps=(1, 3, 8, 20))
+
+    # three alone, three pairs with 4 keeps, one triple with 4 + 3 + 2 + 1
+    assert len(outcomes) == 3 + 3 * 4 + 10
+    for outcome in outcomes:
+        stages = [
+            Stage(by_name[name], keep)
+            for name, keep in zip(outcome.names, [*outcome.keeps, None], strict=True)
+        ]
+        cascade = Cascade("live", stages)
+        rankings = [rank(item.question, item.candidates, scorer=cascade) for item in examples]
+        firsts = [int(ranking.items[0].candidate.id) for ranking in rankings]
+        live = [item.labels[first] for item, first in zip(examples, firsts, strict=True)]
+        assert outcome.rights.tolist() == live, outcome.label
+
+
+def test_each_pair_is_scored_once() -> None:
+    cheap, dear = Slow("cheap", len), Slow("dear", count_a)
+
+    replay(make_contenders([cheap, dear]), make_examples(count=3, size=12), keeps=(1, 2, 5))
+
+    assert (cheap.scored, dear.scored) == (3 * 12, 3 * 12)
+
+
+def test_latency_is_the_sum_of_the_costs() -> None:
+    candidates = (Candidate("0", "a b c"), Candidate("1", "a"))
+    example = Example("1", "a b c", candidates, (True, False))
+
+    outcomes = replay(make_contenders([Jaccard(), WordOverlap()]), [example], keeps=(1,))
+
+    assert {outcome.label: outcome.latency_ms for outcome in outcomes} == {
+        "jaccard": 1 + 2 * 0.5 + 4 * 0.25,
+        "word-overlap": 2 + 2 * 0.5 + 4 * 0.25,
+        "jaccard 1 > word-overlap": (1 + 2 * 0.5 + 4 * 0.25) + (2 + 0.5 + 3 * 0.25),
+    }
+
+
+def make_outcome(latency_ms: float, right: int) -> Outcome:
+    rights = np.arange(100) < right
+    return Outcome((f"{right} in {latency_ms}",), (), rights, np.full(100, latency_ms))
+
+
+FRONTIER = [make_outcome(1, 50), make_outcome(5, 60), make_outcome(50, 61)]
+
+
+def test_the_frontier_is_what_nothing_beats() -> None:
+    beaten = [make_outcome(2, 50), make_outcome(6, 40), make_outcome(60, 61), make_outcome(1, 49)]
+
+    assert find_frontier([*beaten, *reversed(FRONTIER)]) == FRONTIER
+
+
+def test_the_choice_is_by_budget_or_by_loss() -> None:
+    assert choose(FRONTIER) is FRONTIER[2]
+    assert choose(FRONTIER, loss=0.01) is FRONTIER[1]
+    assert choose(FRONTIER, budget_ms=49) is FRONTIER[1]
+    with pytest.raises(InputError, match=r"no cascade takes 0.5 ms or less; the fastest takes 1.0"):
+        choose(FRONTIER, budget_ms=0.5)
+
+
+def test_differences_are_paired() -> None:
+    interval = FRONTIER[1].hold_against(FRONTIER[0])
+
+    assert 0 < interval.low < 0.1 < interval.high
+
+
+def test_recall_counts_questions_with_an_answer_among_the_first() -> None:
+    examples = make_examples(count=4, size=4)  # the answer of question n stands at place n
+    order = Contender("order", Slow("order", lambda text: 0.0), Cost())
+
+    assert measure_recall(order, examples, (1, 2, 4)) == {1: 0.25, 2: 0.5, 4: 1.0}
+
+
+def test_timing_reads_texts_that_no_cache_knows() -> None:
+    slow = Slow("slow", len)
+
+    contender = time_contender("slow", slow, make_examples())
+    measure_latency(slow, make_examples())
+
+    texts = [text for call in slow.calls for text in call]
+    own = {item.text for example in make_examples() for item in example.candidates}
+    assert not own & set(texts)
+    assert min(contender.cost.to_dict().values()) >= 0
+    with pytest.raises(InputError, match="nothing can be timed"):
+        time_contender("slow", slow, [])
