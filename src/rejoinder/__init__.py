@@ -12,8 +12,9 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from rejoinder.engine.engine import open
     from rejoinder.errors import RejoinderError
-    from rejoinder.records import Answer, Candidate, Document, Example, Ranking
+    from rejoinder.records import Answer, Answers, Candidate, Document, Example, Ranking
     from rejoinder.runtime.catalogue import load
     from rejoinder.runtime.ranking import rank
 
@@ -21,16 +22,23 @@ __version__ = "0.1.0"
 
 __all__ = [
     "Answer",
+    "Answers",
     "Candidate",
     "Document",
     "Example",
     "Ranking",
     "RejoinderError",
     "load",
+    "open",
     "rank",
 ]
 
-_HOMES = {"RejoinderError": "errors", "load": "runtime.catalogue", "rank": "runtime.ranking"}
+_HOMES = {
+    "RejoinderError": "errors",
+    "load": "runtime.catalogue",
+    "open": "engine.engine",
+    "rank": "runtime.ranking",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -3,8 +3,8 @@ from pathlib import Path
 
 import pytest
 
-from rejoinder.documents import read
 from rejoinder.documents.child import Child
+from rejoinder.documents.files import show_path
 from rejoinder.documents.read import read_file
 from rejoinder.errors import InputError
 
@@ -102,7 +102,7 @@ def test_strange_names_can_be_printed_and_stored(tmp_path: Path, child: Child) -
     (document,) = read_file(path, child=child)
 
     assert document.name == f"{tmp_path}/\\xff\\x1b[31m\\nred.txt"
-    assert read.show_path(path).isprintable()
+    assert show_path(path).isprintable()
 
 
 def test_rows_are_documents_with_metadata(tmp_path: Path, child: Child) -> None:

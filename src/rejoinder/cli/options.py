@@ -1,8 +1,11 @@
 """Options that several commands share, so that they mean the same everywhere."""
 
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
+
+from rejoinder.errors import InputError
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
@@ -19,6 +22,21 @@ words = click.option(
     show_default=True,
     help="How words are cut: unicode, whitespace or spacy.",
 )
+
+
+def parse_pairs(pairs: Iterable[str]) -> dict[str, str]:
+    """Return what KEY=VALUE options say.
+
+    Raises:
+        InputError: one has no '='.
+    """
+    found = {}
+    for pair in pairs:
+        key, mark, value = pair.partition("=")
+        if not mark or not key:
+            raise InputError(f"{pair!r} is not KEY=VALUE")
+        found[key] = value
+    return found
 
 
 def example(*calls: str) -> str:

@@ -22,6 +22,19 @@ def find_files(paths: Iterable[Path]) -> list[Path]:
         InputError: a path does not exist, or there is nothing to read.
     """
     named = list(paths)
+    files = list_files(named)
+    if not files:
+        raise InputError(say_empty(named))
+    return files
+
+
+def list_files(paths: Iterable[Path]) -> list[Path]:
+    """Return the same files, where none is no error.
+
+    Raises:
+        InputError: a path does not exist.
+    """
+    named = list(paths)
     files: list[Path] = []
     for path in named:
         if path.is_dir():
@@ -29,11 +42,23 @@ def find_files(paths: Iterable[Path]) -> list[Path]:
         elif path.exists():
             files.append(path)
         else:
-            raise InputError(f"{path}: no such file or folder")
-    if not files:
-        places = ", ".join(map(str, named))
-        raise InputError(f"nothing to read in {places}; files end in {', '.join(sorted(SUFFIXES))}")
+            raise InputError(f"{show_path(path)}: no such file or folder")
     return list(dict.fromkeys(files))
+
+
+def say_empty(paths: Iterable[Path]) -> str:
+    """Return the line that says that there is nothing to read."""
+    places = ", ".join(map(show_path, paths))
+    return f"nothing to read in {places}; files end in {', '.join(sorted(SUFFIXES))}"
+
+
+def show_path(path: Path) -> str:
+    """Return a path as text that can be printed and stored, whatever bytes its name has."""
+    readable = os.fsencode(path).decode("utf-8", "backslashreplace")
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+        for letter in readable
+    )
 
 
 def _walk(folder: Path) -> Iterator[Path]:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from rejoinder.documents.child import READERS, Child
 from rejoinder.documents.encoding import decode
 from rejoinder.documents.extract import Extract, clean, count_lines
+from rejoinder.documents.files import show_path
 from rejoinder.documents.rows import read_csv, read_jsonl
 from rejoinder.errors import InputError
 from rejoinder.text.sentences import split_sentences
@@ -51,7 +52,7 @@ def read_file(path: Path, *, child: Child) -> list[ReadDocument]:
     """
     shown = show_path(path)
     try:
-        _check_size(path)
+        check_file(path)
         if path.suffix.lower() in READERS:
             extracts: Iterable[Extract] = [child.read(path)]
         else:
@@ -63,22 +64,19 @@ def read_file(path: Path, *, child: Child) -> list[ReadDocument]:
         raise InputError(f"{shown}: {error.strerror}") from error
 
 
-def show_path(path: Path) -> str:
-    """Return a path as text that can be printed and stored, whatever bytes its name has."""
-    readable = os.fsencode(path).decode("utf-8", "backslashreplace")
-    return "".join(
-        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
-        for letter in readable
-    )
+def check_file(path: Path) -> os.stat_result:
+    """Return what the system knows about a file that may be read.
 
-
-def _check_size(path: Path) -> None:
+    Raises:
+        InputError: it is no file (a pipe would be waited for), or too large.
+    """
     found = path.stat()
     if not stat.S_ISREG(found.st_mode):
         raise InputError("not a file")
     if found.st_size > MAX_FILE_BYTES:
         size, most = found.st_size // 1_000_000, MAX_FILE_BYTES // 1_000_000
         raise InputError(f"{size} MB, more than {most} MB; split it")
+    return found
 
 
 def _read_here(path: Path) -> Iterable[Extract]:
