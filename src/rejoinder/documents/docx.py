@@ -56,7 +56,7 @@ class _Limited(io.RawIOBase):
 def _read_blocks(file: IO[bytes] | io.RawIOBase) -> Iterator[str]:
     """Yield paragraphs and table rows, each with its mark, as they are complete."""
     body = _Body()
-    for event, element in ElementTree.iterparse(file, ("start", "end")):  # type: ignore[arg-type]
+    for event, element in ElementTree.iterparse(file, ("start", "end")):
         tag = element.tag.removeprefix(_WORD)
         if event == "start":
             body.depth += tag == "tr"
