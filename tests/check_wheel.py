@@ -31,6 +31,7 @@ CALLS = [
     ["ask", "How are glacier caves formed?", str(ROOT / "examples" / "docs")],
     ["rank", "How hot is tea?", str(ROOT / "examples" / "candidates.txt")],
     ["models", "list"],
+    ["ask", "How hot is tea?", str(ROOT / "README.md")],
     ["data", "list"],
 ]
 

@@ -11,6 +11,12 @@ settings.register_profile("rejoinder", deadline=None, max_examples=100)
 settings.load_profile("rejoinder")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _cache(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Keep what tests cache out of the user's own cache."""
+    os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
+
+
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
     """Return the folder of published data sets, or skip the test and say why."""

@@ -18,7 +18,7 @@ LAYERS = [
     {"errors"},
     {"records"},
     {"text"},
-    {"data", "bundle"},
+    {"data", "bundle", "documents"},
     {"metrics", "runtime"},
     {"index"},
     {"cascade"},

@@ -2,7 +2,18 @@ import pytest
 
 import rejoinder
 
-PUBLIC = ["Answer", "Candidate", "Document", "Example", "Ranking", "RejoinderError", "load", "rank"]
+PUBLIC = [
+    "Answer",
+    "Answers",
+    "Candidate",
+    "Document",
+    "Example",
+    "Ranking",
+    "RejoinderError",
+    "load",
+    "open",
+    "rank",
+]
 
 
 def test_the_public_names_are_these() -> None:

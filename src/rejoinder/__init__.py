@@ -13,24 +13,32 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rejoinder.cascade.loading import load
+    from rejoinder.engine.engine import open
     from rejoinder.errors import RejoinderError
-    from rejoinder.records import Answer, Candidate, Document, Example, Ranking
+    from rejoinder.records import Answer, Answers, Candidate, Document, Example, Ranking
     from rejoinder.runtime.ranking import rank
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Answer",
+    "Answers",
     "Candidate",
     "Document",
     "Example",
     "Ranking",
     "RejoinderError",
     "load",
+    "open",
     "rank",
 ]
 
-_HOMES = {"RejoinderError": "errors", "load": "cascade.loading", "rank": "runtime.ranking"}
+_HOMES = {
+    "RejoinderError": "errors",
+    "load": "cascade.loading",
+    "open": "engine.engine",
+    "rank": "runtime.ranking",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -6,6 +6,7 @@
     ├── MissingDataError    a data set's files are not where they were looked for
     ├── DownloadError       a data set could not be fetched
     ├── BundleError         a model folder is missing, torn or too new
+    ├── StoreError          an index is missing, torn, in use or too new
     ├── TrainingError       a model could not be trained
     ├── UnknownNameError    no scorer, data set, measure, … has this name
     └── MissingExtraError   an optional dependency is not installed
@@ -48,6 +49,10 @@ class DownloadError(RejoinderError):
 
 class BundleError(RejoinderError):
     """A model folder is missing, torn or too new."""
+
+
+class StoreError(RejoinderError):
+    """An index is missing, torn, in use or too new."""
 
 
 class TrainingError(RejoinderError):

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -10,7 +11,7 @@ class Document:
 
     id: str
     title: str = ""
-    sentences: tuple[str, ...] = field(default=(), repr=False)
+    sentences: Sequence[str] = field(default=(), repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,23 +92,47 @@ class Ranking:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where an answer stands: `text[start:end]` of the document, in code points, and its line."""
+    """Where an answer stands: `text[start:end]` of the document, in code points.
+
+    `line` counts in the file, where it has lines, and `page` in a PDF; both from 1.
+    """
 
     document: str
     title: str
-    line: int
+    line: int | None
     start: int
     end: int
+    page: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A sentence that answers, and where it was found."""
+    """A sentence that answers, where it was found, and what stands before and after it."""
 
     sentence: str
     source: Source
     score: float
     rank: int
+    confidence: float | None = None
+    """How likely it answers; known of the first answer of a calibrated scorer."""
+    before: str = ""
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Answers:
+    """What comes back for a question: answers, best first, or the abstention."""
+
+    question: str
+    answers: tuple[Answer, ...]
+    closest: Answer | None = None
+    """What came closest, where nothing found is good enough to be an answer."""
+    confidence: float | None = None
+    scorer: str = ""
+    retrieved: int = 0
+    """How many sentences were found by their words, and ranked."""
+    trace: tuple[Any, ...] = ()
+    """What each stage of the scorer did."""
 
 
 def to_candidates(

@@ -1,24 +1,65 @@
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+import numpy as np
 import pytest
 
-from rejoinder.engine.documents import read_document
+import rejoinder
 from rejoinder.engine.engine import Engine
-from rejoinder.errors import InputError
+from rejoinder.engine.explain import match_words
+from rejoinder.errors import InputError, StoreError
+from rejoinder.index.index import Index
+from rejoinder.index.update import add_files
+from rejoinder.records import Candidate, ScoredCandidate
+from rejoinder.runtime.scorer import Given, Scores
+from rejoinder.runtime.static_vectors import load_vectors
+from rejoinder.text.pieces import Pieces
+
+PIECES = Pieces(["[UNK]", "tea"])
+
+
+class Shortest:
+    """Ranks short sentences first, and keeps what it was given."""
+
+    name = "shortest"
+
+    def __init__(self, tokenizer: str | None = None) -> None:
+        self.tokenizer = tokenizer
+        self.given: list[Candidate] = []
+
+    def score(self, question: str, candidates: Given) -> Scores:
+        self.given = [item for item in candidates if isinstance(item, Candidate)]
+        return np.array([-float(len(item.text)) for item in self.given])
+
+
+class Elsewhere:
+    """Finds what no index holds."""
+
+    def search(
+        self, question: str, k: int, *, where: Mapping[str, str | Sequence[str]] | None = None
+    ) -> Sequence[ScoredCandidate]:
+        return [ScoredCandidate(Candidate("1", "It rains."), 1.0, 1)][:k]
 
 
 @pytest.fixture
-def engine(tmp_path: Path) -> Engine:
-    (tmp_path / "tea.md").write_text(
-        "# How hot is tea?\n\nGreen tea is brewed\nat 75 °C. Black tea is boiled.\n",
+def index(tmp_path: Path) -> Iterator[Index]:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "tea.md").write_text(
+        "# How hot is tea?\n\nGreen tea is brewed\nat 75 °C. Black tea is boiled. Milk spoils it.",
         encoding="utf-8",
     )
-    (tmp_path / "bees.txt").write_text("Bees dance. A colony has one queen.", encoding="utf-8")
-    return Engine([read_document(tmp_path / name) for name in ("tea.md", "bees.txt")])
+    (docs / "bees.txt").write_text("Bees dance. A colony has one queen.", encoding="utf-8")
+    (docs / "copy.txt").write_text("So: black tea is boiled.", encoding="utf-8")
+    with Index(tmp_path / "index", create=True) as index:
+        list(add_files(index, [docs], PIECES))
+        yield index
 
 
-def test_the_answer_says_where_it_stands(engine: Engine) -> None:
-    (answer,) = engine.answer("when is green tea brewed?")
+def test_the_answer_says_where_it_stands(index: Index) -> None:
+    found = Engine(index).answer("when is green tea brewed?")
+    (answer,) = found.answers
 
     assert answer.sentence == "Green tea is brewed at 75 °C."
     assert answer.rank == 1
@@ -26,25 +67,103 @@ def test_the_answer_says_where_it_stands(engine: Engine) -> None:
     assert answer.source.line == 3
     text = Path(answer.source.document).read_text(encoding="utf-8")
     assert text[answer.source.start : answer.source.end] == "Green tea is brewed\nat 75 °C."
+    assert (answer.before, answer.after) == ("How hot is tea?", "Black tea is boiled.")
+    assert found.scorer == "bm25"
 
 
-def test_a_heading_is_never_an_answer(engine: Engine) -> None:
-    assert engine.sentence_count == 4
-    assert all("hot" not in answer.sentence for answer in engine.answer("How hot is tea?", top=9))
+def test_the_ends_of_a_document_have_one_neighbour(index: Index) -> None:
+    engine = Engine(index)
+
+    assert engine.answer("do bees dance").answers[0].before == ""
+    assert engine.answer("queen").answers[0].after == ""
 
 
-def test_top_limits_and_sorts(engine: Engine) -> None:
-    answers = engine.answer("black tea", top=2)
+def test_near_duplicates_count_once(index: Index) -> None:
+    sentences = [answer.sentence for answer in Engine(index).answer("black tea", top=9).answers]
+
+    assert len([sentence for sentence in sentences if "lack tea is boiled" in sentence]) == 1
+
+
+def test_top_limits_and_sorts(index: Index) -> None:
+    answers = Engine(index).answer("green tea is brewed", top=2).answers
 
     assert [answer.rank for answer in answers] == [1, 2]
-    assert answers[0].sentence == "Black tea is boiled."
     assert answers[0].score > answers[1].score
 
 
-def test_no_shared_word_gives_no_answer(engine: Engine) -> None:
-    assert engine.answer("xylophones?") == []
+def test_no_shared_word_gives_no_answer(index: Index) -> None:
+    assert Engine(index).answer("xylophones?").answers == ()
 
 
-def test_an_empty_question_is_an_error(engine: Engine) -> None:
+def test_bad_questions_are_errors(index: Index) -> None:
     with pytest.raises(InputError, match="the question is empty"):
-        engine.answer("  ")
+        Engine(index).answer("  ")
+    with pytest.raises(InputError, match="the budget is -1 ms"):
+        Engine(index).answer("tea", budget_ms=-1)
+
+
+def test_a_scorer_gets_documents_in_their_order(index: Index) -> None:
+    scorer = Shortest()
+
+    found = Engine(index, scorer).answer("milk in boiled green tea, say bees", top=9)
+
+    tea = [item for item in scorer.given if item.document and "tea.md" in item.document.id]
+    assert [item.position for item in tea] == sorted(item.position or 0 for item in tea)
+    assert len(tea) > 1
+    names = [item.document.id for item in scorer.given if item.document]
+    assert len(set(names)) == len(
+        [n for n, m in zip(names, [None, *names], strict=False) if n != m]
+    )
+    assert found.answers[0].sentence == min((item.text for item in scorer.given), key=len)
+    assert found.scorer == "shortest"
+
+
+def test_tokens_go_only_to_a_scorer_of_their_tokenizer(index: Index) -> None:
+    same, other = Shortest(PIECES.hash), Shortest("another")
+    Engine(index, same).answer("tea")
+    Engine(index, other).answer("tea")
+
+    assert all(item.tokens is not None for item in same.given)
+    assert all(item.tokens is None for item in other.given)
+
+
+def test_no_time_left_means_the_order_of_retrieval(index: Index) -> None:
+    assert Engine(index, Shortest()).answer("tea", budget_ms=0).scorer == "bm25"
+    assert Engine(index, Shortest()).answer("tea", budget_ms=60_000).scorer == "shortest"
+
+
+def test_where_restricts(index: Index) -> None:
+    (answer,) = Engine(index).answer("tea", where={"suffix": ".txt"}).answers
+
+    assert answer.sentence == "So: black tea is boiled."
+
+
+def test_another_retriever_may_find_what_the_index_does_not_hold(index: Index) -> None:
+    (answer,) = Engine(index, retriever=Elsewhere()).answer("does it rain?").answers
+
+    assert answer.sentence == "It rains."
+    assert (answer.source.document, answer.source.line) == ("", None)
+
+
+def test_an_engine_is_opened_by_its_folder(index: Index) -> None:
+    engine = rejoinder.open(index.folder, scorer="word-overlap")
+
+    found = asyncio.run(engine.aanswer("is black tea boiled"))
+
+    assert found.scorer == "word-overlap"
+    assert "lack tea is boiled" in found.answers[0].sentence
+    engine.close()
+    with pytest.raises(StoreError, match="no index there"):
+        rejoinder.open(index.folder / "nowhere")
+
+
+def test_matches_pair_each_word_with_its_closest() -> None:
+    vectors = load_vectors()
+
+    matches = match_words("how hot?", "It is warm, how nice.", vectors)
+
+    assert [match.asked for match in matches] == ["how", "hot"]
+    assert matches[0].found == "how"
+    assert matches[0].relatedness == pytest.approx(1, abs=1e-3)
+    assert matches[1].found == "warm"
+    assert match_words("?", "It is warm.", vectors) == []

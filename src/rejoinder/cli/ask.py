@@ -1,55 +1,183 @@
 """`rejoinder ask`: answer a question with a sentence of the user's documents."""
 
+import os
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rejoinder.cli import options
-from rejoinder.cli.output import count, print_json, say
-from rejoinder.records import Answer
+from rejoinder.cli.output import count, print_json, say, show_progress
+from rejoinder.records import Answer, Answers, Source
+
+if TYPE_CHECKING:
+    from rejoinder.index.index import Index
 
 
 @click.command(
-    epilog=options.example('rejoinder ask "how are glacier caves formed?" examples/docs')
+    epilog=options.example(
+        'rejoinder ask "how are glacier caves formed?" examples/docs',
+        'rejoinder ask "how are glacier caves formed?" --index my-index --explain',
+    )
 )
-@click.argument("question")
+@click.argument("question", required=False)
 @click.argument("paths", nargs=-1, type=click.Path(path_type=Path))
+@click.option(
+    "--index",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Ask this index instead of files.",
+)
+@click.option("--scorer", help="A name of `models list`, or a bundle.  [default: as found]")
 @click.option(
     "--top", type=click.IntRange(min=1), default=1, help="How many answers.  [default: 1]"
 )
+@click.option("--budget-ms", type=click.FloatRange(min=0), help="How long it may take.")
+@click.option(
+    "--where",
+    "pairs",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Only documents of which this is so.",
+)
+@click.option("--explain", is_flag=True, help="Show the words that match, and each stage.")
 @options.as_json
-def ask(question: str, paths: tuple[Path, ...], top: int, as_json: bool) -> None:
-    """Answer QUESTION with a sentence of the text and Markdown files in PATHS.
+def ask(
+    question: str | None,
+    paths: tuple[Path, ...],
+    folder: Path | None,
+    scorer: str | None,
+    top: int,
+    budget_ms: float | None,
+    pairs: tuple[str, ...],
+    explain: bool,
+    as_json: bool,
+) -> None:
+    """Answer QUESTION with a sentence of the documents in PATHS, or of an index.
 
-    PATHS are files and folders; without any, the current folder is read.
+    PATHS are files and folders; without any, the current folder is read.  What was read is
+    kept in the user's cache, so that asking again is fast.  Without a QUESTION, questions are
+    read line by line.
     """
-    from rejoinder.engine.documents import find_files, read_document
     from rejoinder.engine.engine import Engine
     from rejoinder.errors import InputError
+    from rejoinder.runtime.catalogue import load
 
-    documents = []
-    for path in find_files(paths or (Path(),)):
+    if folder and paths:
+        raise InputError("give paths or --index, not both; 'rejoinder index add' adds paths")
+    where = options.parse_pairs(pairs)
+    with _opening(folder, paths or (Path(),)) as index:
+        engine = Engine(index, load(scorer) if scorer else None)
+        for asked in [question] if question is not None else _read_questions():
+            found = engine.answer(asked, top=top, budget_ms=budget_ms, where=where)
+            if as_json:
+                print_json(_to_json(found, explain))
+            else:
+                _print(found, explain)
+        documents, _, answers = index.store.count()
+    say(f"{count(answers, 'sentence')} in {count(documents, 'document')}")
+
+
+@contextmanager
+def _opening(folder: Path | None, paths: tuple[Path, ...]) -> Iterator["Index"]:
+    from rejoinder.errors import StoreError
+    from rejoinder.index.cache import get_cached_index
+    from rejoinder.index.index import Index
+
+    if folder:
+        with Index(folder) as index:
+            yield index
+        return
+    with tempfile.TemporaryDirectory() as spare:
         try:
-            documents.append(read_document(path))
-        except InputError as error:
-            if path in paths:
-                raise
-            say(f"skipped {error}")
-    engine = Engine(documents)
-    answers = engine.answer(question, top=top)
-    if as_json:
-        print_json({"question": question, "answers": [asdict(answer) for answer in answers]})
-    else:
-        _print_answers(answers)
-    say(f"{count(engine.sentence_count, 'sentence')} in {count(len(documents), 'document')}")
+            index = Index(get_cached_index(paths), create=True)
+            _update(index, paths)
+        except StoreError:  # in use, or nowhere to write: read everything, this once
+            index = Index(Path(spare), create=True)
+            _update(index, paths)
+        with index:
+            yield index
 
 
-def _print_answers(answers: list[Answer]) -> None:
-    if not answers:
+def _update(index: "Index", paths: tuple[Path, ...]) -> None:
+    from rejoinder.documents.files import show_path
+    from rejoinder.errors import InputError
+    from rejoinder.index.update import add_files
+    from rejoinder.runtime.static_vectors import load_vectors
+
+    pieces = load_vectors().pieces
+    assert pieces is not None
+    named = {show_path(path.resolve()) for path in paths}
+    with show_progress("reading") as progress:
+        for event in add_files(index, paths, pieces):
+            progress(event.done, event.total, "")
+            if event.what == "skipped":
+                if event.path in named:
+                    raise InputError(f"{_shorten(event.path)}: {event.reason}")
+                say(f"skipped {_shorten(event.path)}: {event.reason}")
+
+
+def _read_questions() -> Iterator[str]:
+    """Yield the lines that are typed, or that come through a pipe."""
+    is_typed = sys.stdin.isatty()
+    while True:
+        if is_typed:
+            click.echo("? ", nl=False, err=True)
+        line = sys.stdin.readline()
+        if not line:
+            return
+        if line.strip():
+            yield line.strip()
+
+
+def _print(found: Answers, explain: bool) -> None:
+    if found.closest:
+        click.echo("No sentence here answers that. The closest:")
+    elif not found.answers:
         click.echo("No sentence here shares a word with the question.")
-    for answer in answers:
-        source = answer.source
-        title = "" if source.title in source.document else f" ({source.title})"
+    for answer in found.answers or filter(None, [found.closest]):
+        sure = "" if answer.confidence is None else f"  {100 * answer.confidence:.0f} %"
         click.secho(answer.sentence, bold=True)
-        click.echo(f"    {source.document}:{source.line}{title}")
+        click.echo(f"    {_show_source(answer.source)}{sure}")
+        if explain:
+            words = [
+                f"{match.asked} ~ {match.found} {match.relatedness:.2f}"
+                for match in _match(found.question, answer)
+            ]
+            click.secho(f"    {', '.join(words)}", dim=True)
+    if explain:
+        say(f"{count(found.retrieved, 'sentence')} found, ranked by {found.scorer}")
+        for stage in found.trace:
+            say(f"    {stage}")
+
+
+def _to_json(found: Answers, explain: bool) -> dict[str, Any]:
+    value = asdict(found)
+    if explain:
+        for shown, answer in zip(value["answers"], found.answers, strict=True):
+            shown["matches"] = [match._asdict() for match in _match(found.question, answer)]
+    return value
+
+
+def _match(question: str, answer: Answer) -> list[Any]:
+    from rejoinder.engine.explain import match_words
+    from rejoinder.runtime.static_vectors import load_vectors
+
+    return match_words(question, answer.sentence, load_vectors())
+
+
+def _show_source(source: Source) -> str:
+    place = f":{source.line}" if source.line else f", page {source.page}" if source.page else ""
+    title = "" if source.title in source.document else f" ({source.title})"
+    return f"{_shorten(source.document)}{place}{title}"
+
+
+def _shorten(path: str) -> str:
+    """Return a path as one would type it here."""
+    here = str(Path.cwd()) + os.sep
+    return path.removeprefix(here)

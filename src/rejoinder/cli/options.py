@@ -1,9 +1,12 @@
 """Options that several commands share, so that they mean the same everywhere."""
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
+
+from rejoinder.errors import InputError
 
 if TYPE_CHECKING:
     from rejoinder.metrics.significance import Interval
@@ -37,6 +40,21 @@ SCORER = "A name of `models list`, a bundle, or a cascade's TOML file."
 def show_interval(interval: "Interval") -> str:
     """Return an interval of fractions in points: -1.20 to +0.40."""
     return f"{100 * interval.low:+.2f} to {100 * interval.high:+.2f}"
+
+
+def parse_pairs(pairs: Iterable[str]) -> dict[str, str]:
+    """Return what KEY=VALUE options say.
+
+    Raises:
+        InputError: one has no '='.
+    """
+    found = {}
+    for pair in pairs:
+        key, mark, value = pair.partition("=")
+        if not mark or not key:
+            raise InputError(f"{pair!r} is not KEY=VALUE")
+        found[key] = value
+    return found
 
 
 def example(*calls: str) -> str:

@@ -110,7 +110,8 @@ def _to_line(example: Example) -> bytes:
     described = [item for item in documents.values() if item.title or item.sentences]
     if described:
         row["documents"] = [
-            {"id": item.id, "title": item.title, "sentences": item.sentences} for item in described
+            {"id": item.id, "title": item.title, "sentences": list(item.sentences)}
+            for item in described
         ]
     return _encode(row)
 

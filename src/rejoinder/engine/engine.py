@@ -1,57 +1,174 @@
-"""Answers questions over documents that are held in memory."""
+"""Answers questions: finds sentences by their words, ranks them, and says where they stand."""
 
-from collections.abc import Iterable
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 
-from rejoinder.engine.documents import ReadDocument
+import numpy as np
+
+from rejoinder.engine.duplicates import drop_duplicates
+from rejoinder.engine.retriever import Retriever
 from rejoinder.errors import InputError
-from rejoinder.records import Answer, Candidate, ScoredCandidate, Source
-from rejoinder.runtime.bm25 import Bm25, CorpusStatistics
+from rejoinder.index.index import Index
+from rejoinder.index.search import Where
+from rejoinder.records import Answer, Answers, Candidate, Ranking, ScoredCandidate, Source
+from rejoinder.runtime.catalogue import load
 from rejoinder.runtime.ranking import rank
+from rejoinder.runtime.scorer import Given, Scorer, Scores
+
+RETRIEVED = 100
+"""How many sentences are ranked."""
 
 
 class Engine:
-    """Ranks all sentences of its documents; headings are context, never answers."""
+    """Answers out of an index; several threads may ask at once.
 
-    def __init__(self, documents: Iterable[ReadDocument]) -> None:
-        self._documents = {read.document.id: read for read in documents}
-        self._candidates = [
-            Candidate(f"{read.document.id}#{position}", text, read.document, position)
-            for read in self._documents.values()
-            for position, (text, sentence) in enumerate(
-                zip(read.document.sentences, read.sentences, strict=True)
-            )
-            if not sentence.is_heading
-        ]
-        statistics = CorpusStatistics.from_texts(item.text for item in self._candidates)
-        self._scorer = Bm25(corpus=statistics)
+    Without a scorer, the order of retrieval is the ranking.
+    """
 
-    @property
-    def sentence_count(self) -> int:
-        """How many sentences may be an answer."""
-        return len(self._candidates)
+    def __init__(
+        self,
+        index: Index,
+        scorer: Scorer | None = None,
+        *,
+        retriever: Retriever | None = None,
+        retrieved: int = RETRIEVED,
+    ) -> None:
+        self.index = index
+        self._scorer = scorer
+        self._retriever = retriever or index
+        self._retrieved = retrieved
 
-    def answer(self, question: str, *, top: int = 1) -> list[Answer]:
-        """Return the best sentences, best first; none when no sentence shares a word.
+    def answer(
+        self,
+        question: str,
+        *,
+        top: int = 1,
+        budget_ms: float | None = None,
+        where: Where | None = None,
+    ) -> Answers:
+        """Return the best sentences, best first, or the abstention with what came closest.
+
+        Args:
+            budget_ms: how long it may take.  When finding sentences has used it up, they are
+                given in the order in which they were found.
+            where: what a document's metadata must say, a value or one of several.
 
         Raises:
-            InputError: the question is empty.
+            InputError: the question is empty, or the budget is negative.
         """
         if not question.strip():
             raise InputError("the question is empty")
-        ranking = rank(question, self._candidates, scorer=self._scorer)
-        return [self._to_answer(item) for item in ranking.items[:top] if item.score > 0]
+        if budget_ms is not None and budget_ms < 0:
+            raise InputError(f"the budget is {budget_ms:g} ms; give 0 or more")
+        start = time.perf_counter()
+        found = self._retriever.search(question, self._retrieved, where=where)
+        used_ms = 1000 * (time.perf_counter() - start)
+        is_late = budget_ms is not None and used_ms >= budget_ms
+        scorer = self._scorer if self._scorer and not is_late else _AsFound(found)
+        candidates = self._prepare(found, scorer)
+        return self._to_answers(rank(question, candidates, scorer=scorer), top, len(found))
 
-    def _to_answer(self, item: ScoredCandidate) -> Answer:
-        candidate = item.candidate
-        assert candidate.document is not None
-        assert candidate.position is not None
-        read = self._documents[candidate.document.id]
-        sentence = read.sentences[candidate.position]
-        source = Source(
-            document=candidate.document.id,
-            title=candidate.document.title,
-            line=read.find_line(sentence.start),
-            start=sentence.start,
-            end=sentence.end,
+    async def aanswer(
+        self,
+        question: str,
+        *,
+        top: int = 1,
+        budget_ms: float | None = None,
+        where: Where | None = None,
+    ) -> Answers:
+        """Do the same without blocking an event loop."""
+        return await asyncio.to_thread(
+            self.answer, question, top=top, budget_ms=budget_ms, where=where
         )
-        return Answer(candidate.text, source, item.score, item.rank)
+
+    def close(self) -> None:
+        """Close the index."""
+        self.index.close()
+
+    def _prepare(self, found: Sequence[ScoredCandidate], scorer: Scorer) -> list[Candidate]:
+        """Return the candidates by document, in document order, with tokens it can read."""
+        reads_tokens = getattr(scorer, "tokenizer", None) == self.index.tokenizer
+        groups: dict[str | None, list[Candidate]] = {}
+        for item in found:
+            candidate = item.candidate if reads_tokens else replace(item.candidate, tokens=None)
+            name = candidate.document.id if candidate.document else None
+            groups.setdefault(name, []).append(candidate)
+        return [
+            candidate
+            for group in groups.values()
+            for candidate in sorted(group, key=lambda item: item.position or 0)
+        ]
+
+    def _to_answers(self, ranking: Ranking, top: int, retrieved: int) -> Answers:
+        confidence: float | None = getattr(ranking, "confidence", None)
+        abstains: bool = getattr(ranking, "abstains", False)
+        best: list[Answer] = []
+        for item in drop_duplicates(ranking.items):
+            if len(best) == (1 if abstains else top):
+                break
+            best.append(self._to_answer(item, len(best) + 1))
+        if best:
+            best[0] = replace(best[0], confidence=confidence)
+        return Answers(
+            question=ranking.question,
+            answers=() if abstains else tuple(best),
+            closest=best[0] if abstains and best else None,
+            confidence=confidence,
+            scorer=ranking.scorer,
+            retrieved=retrieved,
+            trace=getattr(ranking, "trace", ()),
+        )
+
+    def _to_answer(self, item: ScoredCandidate, rank_: int) -> Answer:
+        candidate = item.candidate
+        before, after = _look_around(candidate)
+        source = self.index.locate(candidate) or _describe(candidate)
+        return Answer(candidate.text, source, item.score, rank_, before=before, after=after)
+
+
+class _AsFound:
+    """The order of retrieval as a scorer."""
+
+    name = "bm25"
+
+    def __init__(self, found: Sequence[ScoredCandidate]) -> None:
+        self._scores = {item.candidate.id: item.score for item in found}
+
+    def score(self, question: str, candidates: Given) -> Scores:  # noqa: ARG002
+        return np.array(
+            [self._scores[item.id] for item in candidates if isinstance(item, Candidate)]
+        )
+
+
+def open(folder: Path | str, *, scorer: Scorer | str | Path | None = None) -> Engine:
+    """Open an index and answer questions out of it.
+
+    Args:
+        folder: what `rejoinder index add --index` has made.
+        scorer: ranks what is found: a scorer, a name of `rejoinder models list`, or a bundle's
+            folder.
+
+    Raises:
+        StoreError: there is no index, or it cannot be read.
+    """
+    chosen = load(scorer) if isinstance(scorer, str | Path) else scorer
+    return Engine(Index(Path(folder)), chosen)
+
+
+def _look_around(candidate: Candidate) -> tuple[str, str]:
+    if candidate.document is None or candidate.position is None:
+        return "", ""
+    sentences, place = candidate.document.sentences, candidate.position
+    before = sentences[place - 1] if place > 0 else ""
+    after = sentences[place + 1] if place + 1 < len(sentences) else ""
+    return before, after
+
+
+def _describe(candidate: Candidate) -> Source:
+    """Return what a candidate from elsewhere says of itself."""
+    document = candidate.document
+    name, title = (document.id, document.title) if document else ("", "")
+    return Source(name, title, None, 0, len(candidate.text))

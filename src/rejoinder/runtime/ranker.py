@@ -97,6 +97,11 @@ class RankerScorer:
         """Return a text as `Candidate.tokens`, to store; None where vectors are of whole words."""
         return self._vectors.encode(text)
 
+    @property
+    def tokenizer(self) -> str | None:
+        """The hash of the tokenizer whose stored tokens it reads."""
+        return self._vectors.pieces.hash if self._vectors.pieces else None
+
     def _look_up(self, question: str, candidates: Sequence[Candidate]) -> Found:
         asked = split_words(question)[:MAX_WORDS]
         tokens = [candidate.tokens for candidate in candidates if candidate.tokens is not None]

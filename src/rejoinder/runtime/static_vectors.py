@@ -65,6 +65,11 @@ class StaticVectors:
             sums[place], lengths[place] = self._spell(words[place]), 1
         return np.asarray(sums / lengths[:, None], dtype=np.float32)
 
+    @property
+    def pieces(self) -> Pieces | None:
+        """How words are cut; None where the table is of whole words."""
+        return self._pieces
+
     def encode(self, text: str) -> bytes | None:
         """Return a text in the form in which it is stored; None where words are not cut."""
         return None if self._pieces is None else self._pieces.encode(text)

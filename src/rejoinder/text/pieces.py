@@ -12,6 +12,8 @@ import sys
 import unicodedata
 from array import array
 from collections.abc import Iterable, Sequence
+from functools import cached_property
+from hashlib import sha256
 
 MAX_WORD_LENGTH = 100
 MAX_REMEMBERED = 500_000
@@ -28,6 +30,11 @@ class Pieces:
 
     def __len__(self) -> int:
         return len(self.vocabulary)
+
+    @cached_property
+    def hash(self) -> str:
+        """What tells this vocabulary from every other: stored pieces are keyed by it."""
+        return sha256("\n".join(self.vocabulary).encode()).hexdigest()[:16]
 
     def cut_text(self, text: str) -> list[tuple[int, ...]]:
         """Return the pieces of each word of a text."""

@@ -1,0 +1,196 @@
+"""Measures answers out of documents: the articles of a data set as files, its questions asked.
+
+Usage: python -m benchmarks.end_to_end [--dataset squad-v2] [--split dev] [--data DATA]
+           [--scorer SCORER ...] [--questions N] [--bi-encoder] > end_to_end.json
+
+Every paragraph of an article is indexed, and every question is asked of all articles at once.
+For each scorer (`as-found` is the order of retrieval): the share of answerable questions whose
+first answer is the right sentence, with the recall of retrieval at 100 beside it, milliseconds
+per question, and over all questions, the unanswerable too, the precision for each answer rate
+when the least sure are not answered (by confidence, else by score).
+
+`--bi-encoder` adds the way people do it today: all sentences and the question as vectors of
+all-MiniLM-L6-v2, and the closest sentence.  It needs the extra `train` and the package that
+`rejoinder train static-vectors` names.  Prints one JSON object.
+"""
+
+import argparse
+import json
+import os
+import platform
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rejoinder.data.catalogue import open_dataset
+from rejoinder.engine.engine import Engine
+from rejoinder.index.index import Index
+from rejoinder.index.update import add_files
+from rejoinder.records import Example
+from rejoinder.runtime.catalogue import load
+from rejoinder.runtime.static_vectors import load_vectors
+
+RATES = (0.2, 0.4, 0.6, 0.8, 1.0)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What came back for one question."""
+
+    is_right: bool
+    is_answerable: bool
+    sureness: float
+    milliseconds: float
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--dataset", default="squad-v2")
+    parser.add_argument("--split", default="dev")
+    parser.add_argument("--data", type=Path)
+    parser.add_argument("--scorer", action="append", default=[])
+    parser.add_argument("--questions", type=int, help="ask so many, evenly spread")
+    parser.add_argument("--bi-encoder", action="store_true")
+    given = parser.parse_args()
+    examples = list(open_dataset(given.dataset, split=given.split, folder=given.data))
+    step = max(1, len(examples) // given.questions) if given.questions else 1
+    asked = examples[::step]
+    with tempfile.TemporaryDirectory() as folder, make_index(examples, Path(folder)) as index:
+        result: dict[str, Any] = {
+            "dataset": given.dataset,
+            "split": given.split,
+            "documents": index.store.count()[0],
+            "sentences": index.store.count()[1],
+            "questions": len(asked),
+            "answerable": sum(any(example.labels) for example in asked),
+            "recall_at_100": measure_recall(index, asked),
+            "scorers": {},
+            "machine": {"python": platform.python_version(), "cores": os.cpu_count()},
+        }
+        for name in ["as-found", *given.scorer]:
+            engine = Engine(index, None if name == "as-found" else load(name))
+            result["scorers"][name] = summarise([ask(engine, item) for item in asked])
+        if given.bi_encoder:
+            search = make_bi_encoder(index)
+            result["scorers"]["bi-encoder"] = summarise([ask_with(search, item) for item in asked])
+    print(json.dumps(result))
+
+
+def make_index(examples: Iterable[Example], folder: Path) -> Index:
+    """Index one document per title, each distinct list of candidates a paragraph of it."""
+    articles: dict[str, dict[str, None]] = {}
+    for example in examples:
+        document = example.candidates[0].document
+        assert document is not None
+        paragraph = " ".join(item.text for item in example.candidates)
+        articles.setdefault(document.title, {})[paragraph] = None
+    rows = (
+        {"id": title, "title": title.replace("_", " "), "text": "\n\n".join(paragraphs)}
+        for title, paragraphs in articles.items()
+    )
+    path = folder / "articles.jsonl"
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    pieces = load_vectors().pieces
+    assert pieces is not None
+    index = Index(folder / "index", create=True)
+    for event in add_files(index, [path], pieces):
+        assert event.what == "added", event
+    return index
+
+
+def measure_recall(index: Index, examples: Sequence[Example], k: int = 100) -> float:
+    """Return the share of answerable questions with a right sentence among those found."""
+    found = [
+        bool(
+            list_right(example)
+            & {item.candidate.text for item in index.search(example.question, k)}
+        )
+        for example in examples
+        if any(example.labels)
+    ]
+    return round(statistics.mean(found), 4)
+
+
+def list_right(example: Example) -> set[str]:
+    pairs = zip(example.candidates, example.labels, strict=True)
+    return {candidate.text for candidate, is_right in pairs if is_right}
+
+
+def ask(engine: Engine, example: Example) -> Asked:
+    start = time.perf_counter()
+    found = engine.answer(example.question)
+    milliseconds = 1000 * (time.perf_counter() - start)
+    best = found.answers[0] if found.answers else found.closest
+    sureness = -np.inf
+    if best is not None:
+        sureness = best.score if found.confidence is None else found.confidence
+    is_right = best is not None and best.sentence in list_right(example)
+    return Asked(is_right, any(example.labels), sureness, milliseconds)
+
+
+def ask_with(search: Callable[[str], tuple[str, float]], example: Example) -> Asked:
+    start = time.perf_counter()
+    sentence, score = search(example.question)
+    milliseconds = 1000 * (time.perf_counter() - start)
+    return Asked(sentence in list_right(example), any(example.labels), score, milliseconds)
+
+
+def summarise(asked: Sequence[Asked]) -> dict[str, Any]:
+    times = sorted(item.milliseconds for item in asked)
+    by_sureness = sorted(asked, key=lambda item: -item.sureness)
+    curve = {}
+    for rate in RATES:
+        answered = by_sureness[: max(1, round(rate * len(asked)))]
+        curve[str(rate)] = round(statistics.mean(item.is_right for item in answered), 4)
+    return {
+        "first_is_right": round(
+            statistics.mean(item.is_right for item in asked if item.is_answerable), 4
+        ),
+        "precision_at_answer_rate": curve,
+        "p50_ms": round(times[len(times) // 2], 2),
+        "p99_ms": round(times[int(0.99 * (len(times) - 1))], 2),
+    }
+
+
+def make_bi_encoder(index: Index) -> Callable[[str], tuple[str, float]]:
+    import torch
+    from transformers import AutoModel, AutoTokenizer
+
+    from rejoinder.train.encoders import find_encoder
+
+    place = find_encoder()
+    tokenizer: Any = AutoTokenizer.from_pretrained(place)
+    encoder: Any = AutoModel.from_pretrained(place).eval()
+
+    def encode(texts: list[str]) -> Any:
+        batch = tokenizer(texts, padding=True, truncation=True, max_length=256, return_tensors="pt")
+        with torch.no_grad():
+            states = encoder(**batch).last_hidden_state
+        mask = batch["attention_mask"][:, :, None]
+        means = (states * mask).sum(1) / mask.sum(1)
+        return torch.nn.functional.normalize(means, dim=1).numpy()
+
+    texts = [
+        row.text
+        for document in index.store.get_documents()
+        for row in index.store.get_sentences(document.id)
+        if not row.is_heading
+    ]
+    vectors = np.concatenate([encode(texts[at : at + 64]) for at in range(0, len(texts), 64)])
+
+    def search(question: str) -> tuple[str, float]:
+        scores = vectors @ encode([question])[0]
+        best = int(scores.argmax())
+        return texts[best], float(scores[best])
+
+    return search
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,121 @@
+"""Measures an index over real files: making it, opening it, asking it, adding one document.
+
+Usage: python -m benchmarks.index_speed FOLDER... [--sentences 100000] [--questions 200]
+           [--scorer SCORER] > index_speed.json
+
+Reads files below the folders (a system's documentation, say) until there are so many sentences.
+Questions are seven words out of a sentence.  Times are seconds and milliseconds of the clock,
+with the processor's own seconds beside them, which other work on the machine does not change.
+Prints one JSON object.
+"""
+
+import argparse
+import json
+import os
+import platform
+import random
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from rejoinder.documents.files import find_files
+from rejoinder.engine.engine import Engine
+from rejoinder.index.index import Index
+from rejoinder.index.update import add_files
+from rejoinder.runtime.catalogue import load
+from rejoinder.runtime.static_vectors import load_vectors
+
+WORDS = 7
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folders", nargs="+", type=Path)
+    parser.add_argument("--sentences", type=int, default=100_000)
+    parser.add_argument("--questions", type=int, default=200)
+    parser.add_argument("--scorer")
+    given = parser.parse_args()
+    with tempfile.TemporaryDirectory() as spare:
+        folder = Path(spare) / "index"
+        result = make(find_files(given.folders), folder, given.sentences)
+        start = time.perf_counter()
+        index = Index(folder)
+        result["open_s"] = round(time.perf_counter() - start, 3)
+        result["size_mb"] = round(
+            sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6, 1
+        )
+        result["answer"] = time_answers(index, given.scorer, given.questions)
+        result["add_one_document_ms"] = time_one(index, Path(spare) / "one.txt")
+        index.close()
+    result["machine"] = {"python": platform.python_version(), "cores": os.cpu_count()}
+    print(json.dumps(result))
+
+
+def make(files: list[Path], folder: Path, most: int) -> dict[str, Any]:
+    pieces = load_vectors().pieces
+    assert pieces is not None
+    start, used = time.perf_counter(), _processor_seconds()
+    sentences = documents = skipped = 0
+    with Index(folder, create=True) as index:
+        # Chunks, because how many sentences a file holds is known when it has been read.
+        for at in range(0, len(files), 100):
+            for event in add_files(index, files[at : at + 100], pieces):
+                sentences += event.sentences
+                documents += event.documents
+                skipped += event.what == "skipped"
+            if sentences >= most:
+                break
+    seconds = time.perf_counter() - start
+    return {
+        "documents": documents,
+        "sentences": sentences,
+        "skipped": skipped,
+        "make_s": round(seconds, 1),
+        "make_processor_s": round(_processor_seconds() - used, 1),
+    }
+
+
+def _processor_seconds() -> float:
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+def time_answers(index: Index, scorer: str | None, count: int) -> dict[str, Any]:
+    rng = random.Random(0)
+    engine = Engine(index, load(scorer) if scorer else None)
+    documents = [item for item in index.store.get_documents() if item.sentences > 5]
+    questions = []
+    while len(questions) < count:
+        rows = index.store.get_sentences(rng.choice(documents).id)
+        words = rng.choice(rows).text.split()
+        if len(words) >= WORDS:
+            questions.append(" ".join(rng.sample(words, WORDS)))
+    times = []
+    used = time.process_time()
+    for question in questions:
+        start = time.perf_counter()
+        engine.answer(question, top=3)
+        times.append(1000 * (time.perf_counter() - start))
+    used = time.process_time() - used
+    times.sort()
+    return {
+        "scorer": scorer or "as-found",
+        "questions": count,
+        "p50_ms": round(times[count // 2], 2),
+        "p99_ms": round(times[int(0.99 * (count - 1))], 2),
+        "mean_processor_ms": round(1000 * used / count, 2),
+    }
+
+
+def time_one(index: Index, path: Path) -> float:
+    path.write_text("One more document is added. It holds three sentences. This is the last.")
+    pieces = load_vectors().pieces
+    assert pieces is not None
+    start = time.perf_counter()
+    list(add_files(index, [path], pieces))
+    return round(1000 * (time.perf_counter() - start), 1)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,152 @@
+"""`rejoinder index`: keep an index of documents."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rejoinder.cli import options
+from rejoinder.cli.output import count, print_json, print_table, say, show_progress
+
+if TYPE_CHECKING:
+    from rejoinder.index.update import Event
+
+folder_option = click.option(
+    "--index",
+    "folder",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of the index.",
+)
+paths_argument = click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+
+
+@click.group()
+def index() -> None:
+    """Keep an index of documents, to ask again and again."""
+
+
+@index.command(epilog=options.example("rejoinder index add examples/docs --index my-index"))
+@paths_argument
+@folder_option
+@click.option(
+    "--meta", "pairs", multiple=True, metavar="KEY=VALUE", help="Say this of every document."
+)
+@options.as_json
+def add(paths: tuple[Path, ...], folder: Path, pairs: tuple[str, ...], as_json: bool) -> None:
+    """Add files, and all below folders; again, to follow their changes.
+
+    Reads .txt .md .rst .html .pdf .docx, and .jsonl and .csv with one document per row (`text`,
+    `title`, `id`; the rest is metadata).  Unchanged files are not read again, changed ones
+    replace what was there, and what is gone from a folder is removed.
+    """
+    from rejoinder.index.index import Index
+    from rejoinder.index.update import add_files
+    from rejoinder.runtime.static_vectors import load_vectors
+
+    pieces = load_vectors().pieces
+    assert pieces is not None
+    metadata = options.parse_pairs(pairs)
+    with Index(folder, create=True) as opened:
+        _report(add_files(opened, paths, pieces, metadata=metadata), as_json)
+
+
+@index.command(epilog=options.example("rejoinder index remove examples/docs --index my-index"))
+@paths_argument
+@folder_option
+@options.as_json
+def remove(paths: tuple[Path, ...], folder: Path, as_json: bool) -> None:
+    """Remove what was read from files, and from all below folders.
+
+    It is no longer found at once; `compact` takes its text off the disk.
+    """
+    from rejoinder.index.index import Index
+    from rejoinder.index.update import remove_files
+
+    with Index(folder) as opened:
+        _report(remove_files(opened, paths), as_json)
+
+
+@index.command("list", epilog=options.example("rejoinder index list --index my-index"))
+@folder_option
+@options.as_json
+def list_(folder: Path, as_json: bool) -> None:
+    """List the documents."""
+    from rejoinder.index.index import Index
+
+    with Index(folder) as opened:
+        documents = opened.store.get_documents()
+        if as_json:
+            rows = [
+                {
+                    "document": item.name,
+                    "title": item.title,
+                    "sentences": item.sentences,
+                    "metadata": dict(item.metadata),
+                }
+                for item in documents
+            ]
+            print_json(rows)
+        else:
+            table = [[item.name, item.title, str(item.sentences)] for item in documents]
+            print_table(["document", "title", "sentences"], table)
+
+
+@index.command(epilog=options.example("rejoinder index check --index my-index"))
+@folder_option
+def check(folder: Path) -> None:
+    """Check that every document is there and whole."""
+    from rejoinder.errors import StoreError
+    from rejoinder.index.index import Index
+
+    with Index(folder) as opened:
+        problems = opened.check()
+        documents, sentences, _ = opened.store.count()
+    for problem in problems:
+        say(problem)
+    if problems:
+        raise StoreError(f"{folder}: {count(len(problems), 'problem')}")
+    click.echo(f"{count(documents, 'document')}, {count(sentences, 'sentence')}: all whole")
+
+
+@index.command(epilog=options.example("rejoinder index compact --index my-index"))
+@folder_option
+def compact(folder: Path) -> None:
+    """Write the index anew, so that removed text is gone from the disk."""
+    from rejoinder.index.index import Index
+
+    with Index(folder) as opened:
+        opened.compact()
+
+
+@index.command(epilog=options.example("rejoinder index export --index my-index > all.jsonl"))
+@folder_option
+def export(folder: Path) -> None:
+    """Print every document as a JSON line, which `index add` reads again."""
+    from rejoinder.index.index import Index
+
+    with Index(folder) as opened:
+        for item in opened.store.get_documents():
+            named = {"id": item.name, "title": item.title, "text": opened.store.get_text(item.id)}
+            print_json({**item.metadata, **named})
+
+
+def _report(events: Iterable["Event"], as_json: bool) -> None:
+    """Show progress, name what was skipped, and sum up."""
+    totals: dict[str, int] = {}
+    sentences = 0
+    with show_progress("indexing") as progress:
+        for event in events:
+            totals[event.what] = totals.get(event.what, 0) + 1
+            sentences += event.sentences
+            progress(event.done, event.total, count(sentences, "sentence"))
+            if as_json:
+                fields = ("what", "path", "documents", "sentences", "reason")
+                click.echo(json.dumps({name: getattr(event, name) for name in fields}))
+            elif event.what == "skipped":
+                say(f"skipped {event.path}: {event.reason}")
+    if not as_json:
+        parts = [f"{number} {what}" for what, number in totals.items()]
+        click.echo(f"{', '.join(parts)}; {count(sentences, 'sentence')} read")

@@ -1,0 +1,1 @@
+"""The user's files, read into documents whose sentences know their place."""

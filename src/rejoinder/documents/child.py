@@ -1,0 +1,193 @@
+"""Parses foreign formats in a child process, so that a hostile file can only harm itself.
+
+The child is started once, gets one request per line, and has a limit on memory; a file that
+takes too long costs the child its life, and the next file starts a new one.  Replies are
+JSON: nothing that the child says is run.
+"""
+
+import json
+import os
+import resource
+import select
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any
+
+from rejoinder.documents.extract import Extract, Places
+from rejoinder.errors import InputError
+
+MAX_SECONDS = 30.0
+MAX_MEMORY_BYTES = 2_000_000_000
+
+
+def _read_html(raw: bytes) -> Extract:
+    from rejoinder.documents.html import read_html
+
+    return read_html(raw)
+
+
+def _read_pdf(raw: bytes) -> Extract:
+    from rejoinder.documents.pdf import read_pdf
+
+    return read_pdf(raw)
+
+
+def _read_docx(raw: bytes) -> Extract:
+    from rejoinder.documents.docx import read_docx
+
+    return read_docx(raw)
+
+
+READERS: dict[str, Callable[[bytes], Extract]] = {
+    ".html": _read_html,
+    ".htm": _read_html,
+    ".xhtml": _read_html,
+    ".pdf": _read_pdf,
+    ".docx": _read_docx,
+}
+
+
+class Child:
+    """A process that reads files; started when first needed, and again after a bad one."""
+
+    def __init__(
+        self, *, max_seconds: float = MAX_SECONDS, max_memory_bytes: int = MAX_MEMORY_BYTES
+    ) -> None:
+        self._max_seconds = max_seconds
+        self._max_memory_bytes = max_memory_bytes
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def __enter__(self) -> "Child":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def read(self, path: Path) -> Extract:
+        """Return the text of a file.
+
+        Raises:
+            InputError: the file cannot be read, or not within the limits.
+        """
+        request = json.dumps([os.fsencode(path).hex(), path.suffix.lower()]) + "\n"
+        process = self._process = self._process or self._start()
+        assert process.stdin is not None
+        try:
+            process.stdin.write(request.encode())
+            process.stdin.flush()
+            reply = json.loads(self._receive(process))
+        except (TimeoutError, BrokenPipeError, EOFError) as error:
+            self.close()
+            if isinstance(error, TimeoutError):
+                problem = f"takes longer than {self._max_seconds:g} s to read"
+            else:
+                problem = "breaks the program that reads it"
+            raise InputError(problem) from error
+        if "problem" in reply:
+            raise InputError(reply["problem"])
+        return _from_json(reply)
+
+    def close(self) -> None:
+        """End the process."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        process.kill()
+        for pipe in (process.stdin, process.stdout):
+            assert pipe is not None
+            with suppress(OSError):
+                pipe.close()
+        process.wait()
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        return subprocess.Popen(
+            [sys.executable, "-m", __name__, str(self._max_memory_bytes)],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+            bufsize=0,
+        )
+
+    def _receive(self, process: subprocess.Popen[bytes]) -> bytes:
+        """Return the reply: its length in eight bytes, then so many bytes."""
+        end = time.monotonic() + self._max_seconds
+        assert process.stdout is not None
+        size = int.from_bytes(_read_exactly(process.stdout, 8, end), "big")
+        return _read_exactly(process.stdout, size, end)
+
+
+def _read_exactly(file: IO[bytes], size: int, end: float) -> bytes:
+    received = bytearray()
+    while len(received) < size:
+        ready, _, _ = select.select([file], [], [], max(0.0, end - time.monotonic()))
+        if not ready:
+            raise TimeoutError
+        piece = os.read(file.fileno(), size - len(received))
+        if not piece:
+            raise EOFError
+        received += piece
+    return bytes(received)
+
+
+def _to_json(extract: Extract) -> dict[str, Any]:
+    places = extract.places
+    return {
+        "text": extract.text,
+        "title": extract.title,
+        "places": places and [places.unit, places.starts, places.numbers],
+    }
+
+
+def _from_json(reply: dict[str, Any]) -> Extract:
+    places = None
+    if reply["places"]:
+        unit, starts, numbers = reply["places"]
+        places = Places(unit, tuple(starts), tuple(numbers))
+    return Extract(reply["text"], reply["title"], places=places)
+
+
+def answer(request: bytes) -> dict[str, Any]:
+    """Return what the child replies to one request."""
+    name, suffix = json.loads(request)
+    try:
+        return _to_json(READERS[suffix](Path(os.fsdecode(bytes.fromhex(name))).read_bytes()))
+    except InputError as error:
+        return {"problem": str(error)}
+    except OSError as error:
+        return {"problem": error.strerror or "cannot be read"}
+    except MemoryError:
+        return {"problem": "needs too much memory to read"}
+    except RecursionError:
+        return {"problem": "is nested too deep to read"}
+
+
+def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
+    """Answer requests until there are no more."""
+    for request in requests:
+        reply = json.dumps(answer(request)).encode()
+        replies.write(len(reply).to_bytes(8, "big") + reply)
+        replies.flush()
+
+
+def _main() -> None:
+    limit = int(sys.argv[1])
+    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    # Libraries may print; only replies go to the parent.
+    replies = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    serve(sys.stdin.buffer, replies)
+
+
+if __name__ == "__main__":
+    _main()

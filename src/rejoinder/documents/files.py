@@ -1,0 +1,70 @@
+"""Finds the files that are meant: named ones, and the readable ones below folders."""
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from rejoinder.documents.child import READERS
+from rejoinder.errors import InputError
+
+PLAIN = frozenset({".txt", ".text", ".md", ".markdown", ".rst"})
+TABLES = frozenset({".jsonl", ".csv", ".tsv"})
+SUFFIXES = PLAIN | TABLES | READERS.keys()
+
+
+def find_files(paths: Iterable[Path]) -> list[Path]:
+    """Return the files below the paths, each once, in order.
+
+    Hidden files and folders are passed over, and links to folders are not followed, so a
+    folder that links to itself does no harm.
+
+    Raises:
+        InputError: a path does not exist, or there is nothing to read.
+    """
+    named = list(paths)
+    files = list_files(named)
+    if not files:
+        raise InputError(say_empty(named))
+    return files
+
+
+def list_files(paths: Iterable[Path]) -> list[Path]:
+    """Return the same files, where none is no error.
+
+    Raises:
+        InputError: a path does not exist.
+    """
+    named = list(paths)
+    files: list[Path] = []
+    for path in named:
+        if path.is_dir():
+            files.extend(_walk(path))
+        elif path.exists():
+            files.append(path)
+        else:
+            raise InputError(f"{show_path(path)}: no such file or folder")
+    return list(dict.fromkeys(files))
+
+
+def say_empty(paths: Iterable[Path]) -> str:
+    """Return the line that says that there is nothing to read."""
+    places = ", ".join(map(show_path, paths))
+    return f"nothing to read in {places}; files end in {', '.join(sorted(SUFFIXES))}"
+
+
+def show_path(path: Path) -> str:
+    """Return a path as text that can be printed and stored, whatever bytes its name has."""
+    readable = os.fsencode(path).decode("utf-8", "backslashreplace")
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+        for letter in readable
+    )
+
+
+def _walk(folder: Path) -> Iterator[Path]:
+    for place, folders, files in os.walk(folder):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            path = Path(place, name)
+            if path.suffix.lower() in SUFFIXES and not name.startswith("."):
+                yield path

@@ -1,0 +1,57 @@
+"""Takes the text out of PDF files, page by page (pypdfium2; docs/decisions/0012)."""
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from rejoinder.documents.extract import Extract, Places, clean
+from rejoinder.errors import InputError
+
+
+def read_pdf(raw: bytes) -> Extract:
+    """Return the text of all pages.
+
+    Raises:
+        InputError: it is no PDF, is locked, or holds no text.
+    """
+    import pypdfium2
+
+    try:
+        with pypdfium2.PdfDocument(raw) as file:
+            title = file.get_metadata_value("Title")
+            pages = [_read_page(page.get_textpage()) for page in file]
+    except pypdfium2.PdfiumError as error:
+        raise InputError(f"not a PDF that can be read ({error})") from error
+    if not any(pages):
+        raise InputError("a PDF without text (scanned pages?)")
+    starts, at = [], 0
+    for page in pages:
+        starts.append(at)
+        at += len(page) + 2
+    places = Places("page", tuple(starts), tuple(range(1, len(pages) + 1)))
+    return Extract("\n\n".join(pages), clean(title).strip(), places=places)
+
+
+def _read_page(page: Any) -> str:
+    text: str = page.get_text_bounded()
+    lines = _BROKEN_WORD.sub("", text).splitlines()
+    return "\n".join(_split_paragraphs([clean(line).strip() for line in lines]))
+
+
+# pdfium writes U+FFFE for a hyphen that only breaks the line.
+_BROKEN_WORD = re.compile("[\ufffe\x02](?:\r?\n)?")
+_BEGINS = re.compile(r"[A-Z0-9•‣◦*“\"]")
+
+
+def _split_paragraphs(lines: list[str]) -> Iterator[str]:
+    """Yield lines, with an empty one where a short line shows that a paragraph ends.
+
+    A page has no empty lines of its own: what tells a heading or a last line apart is that it
+    stops well before most others do, and that the next line begins like a sentence.
+    """
+    lengths = sorted(map(len, lines))
+    width = lengths[3 * len(lengths) // 4] if lengths else 0  # the longest may be a table's
+    for line, following in zip(lines, [*lines[1:], ""], strict=False):
+        yield line
+        if line and len(line) < 0.7 * width and _BEGINS.match(following):
+            yield ""

@@ -1,0 +1,82 @@
+"""Reads tables of documents: JSON lines and CSV, one document per row.
+
+A row has a `text`; `title` and `id` where known; every other field that is a word or a number
+is metadata, to be filtered by at question time.
+"""
+
+import csv
+import io
+import json
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from rejoinder.documents.extract import Extract, clean, count_lines
+from rejoinder.errors import InputError
+
+MAX_FIELD = 50_000_000
+
+
+def read_jsonl(text: str) -> Iterator[Extract]:
+    """Yield one document per line.
+
+    Raises:
+        InputError: a line is not a JSON object with a `text`.
+    """
+    for number, line in enumerate(text.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = json.loads(line)
+        except (ValueError, RecursionError) as error:
+            raise InputError(f"line {number} is not JSON") from error
+        if not isinstance(row, dict) or not isinstance(row.get("text"), str):
+            raise InputError(f"line {number} is not an object with a 'text'")
+        yield _to_extract(row, number)
+
+
+def read_csv(text: str) -> Iterator[Extract]:
+    """Yield one document per row; the first row names the columns, one of them `text`.
+
+    Raises:
+        InputError: there is no column `text`, or a field is too long.
+    """
+    csv.field_size_limit(MAX_FIELD)
+    rows = csv.DictReader(io.StringIO(text, newline=""), dialect=_find_dialect(text))
+    names = {name.strip().lower(): name for name in rows.fieldnames or () if name}
+    if "text" not in names:
+        found = ", ".join(names) or "none"
+        raise InputError(f"no column 'text' (columns: {found}); rename the one that holds it")
+    try:
+        for row in rows:
+            named = {key: row[name] for key, name in names.items() if row[name] is not None}
+            if "text" in named:
+                yield _to_extract(named, rows.line_num)
+    except csv.Error as error:
+        raise InputError(f"after line {rows.line_num}: {error}") from error
+
+
+def _find_dialect(text: str) -> type[csv.Dialect]:
+    header = text[: text.find("\n") + 1] or text
+    separator = max(",;\t", key=header.count)
+
+    class Found(csv.excel):
+        delimiter = separator
+
+    return Found
+
+
+def _to_extract(row: Mapping[str, Any], line: int) -> Extract:
+    text = clean(row["text"])
+    metadata = {
+        clean(str(key)): clean(_to_word(value))
+        for key, value in row.items()
+        if key not in {"text", "title", "id"} and isinstance(value, str | int | float)
+    }
+    title, id_ = (clean(str(row.get(key) or "")).strip() for key in ("title", "id"))
+    # The text is inside one line of the file, so all of it stands on that line.
+    places = count_lines("", first=line)
+    return Extract(text, title, id_ or str(line), places, metadata)
+
+
+def _to_word(value: str | float) -> str:
+    return value if isinstance(value, str) else json.dumps(value)

@@ -1,0 +1,24 @@
+"""Tells sentences that say the same, so that they count as one answer."""
+
+from collections.abc import Iterable, Iterator
+
+from rejoinder.records import ScoredCandidate
+from rejoinder.text.words import cut_words, list_normalised
+
+MIN_SHARED = 0.8
+"""Sentences are near-duplicates from this share of words in common."""
+
+
+def drop_duplicates(items: Iterable[ScoredCandidate]) -> Iterator[ScoredCandidate]:
+    """Yield the candidates whose words are not nearly those of a better one."""
+    kept: list[frozenset[str]] = []
+    for item in items:
+        words = frozenset(list_normalised(item.candidate.text, cut_words))
+        if not any(_share(words, other) >= MIN_SHARED for other in kept):
+            kept.append(words)
+            yield item
+
+
+def _share(words: frozenset[str], others: frozenset[str]) -> float:
+    either = len(words | others)
+    return len(words & others) / either if either else 1.0

@@ -1,0 +1,262 @@
+"""An index on disk: opens it, mends what is derived, and changes it.
+
+    folder/index.sqlite       the truth (store.py)
+    folder/search-*/          what finds sentences (search.py), made from the truth
+    folder/lock               held by the one that writes
+
+A change is committed to SQLite first.  From then on it is kept: whatever happens to the rest,
+the next one who opens the index makes it follow.
+"""
+
+import logging
+import shutil
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from types import TracebackType
+
+from rejoinder.errors import StoreError
+from rejoinder.index import search
+from rejoinder.index.lock import writing
+from rejoinder.index.search import Search, Where
+from rejoinder.index.store import Store, StoredDocument
+from rejoinder.index.stored import StoredSentences
+from rejoinder.records import Candidate, Document, ScoredCandidate, Source
+
+log = logging.getLogger(__name__)
+
+MAX_UNCOMMITTED = 200_000
+"""Sentences that are added to what finds them before it is written to disk."""
+
+
+class Index:
+    """Documents and their sentences on disk; a retriever (`search`)."""
+
+    def __init__(self, folder: Path, *, create: bool = False) -> None:
+        self.folder = folder
+        if create:
+            _make_folder(folder)
+        self.store = Store(folder / "index.sqlite", create=create)
+        self._search = self._open_search()
+
+    def __enter__(self) -> "Index":
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the files."""
+        self._search.close()
+        self.store.close()
+
+    @property
+    def tokenizer(self) -> str | None:
+        """The hash of the tokenizer that cut the stored tokens; None where there are none."""
+        found: str | None = self.store.get("tokenizer")
+        return found
+
+    def search(
+        self, question: str, k: int, *, where: Where | None = None
+    ) -> Sequence[ScoredCandidate]:
+        """Return the k sentences that share most with a question, best first.
+
+        A sentence that stands in several places word for word counts once.
+        """
+        self._follow()
+        found: dict[str, ScoredCandidate] = {}
+        documents: dict[int, Document | None] = {}
+        for hit in self._search.search(question, 2 * k, where):
+            if hit.document not in documents:
+                documents[hit.document] = self._get_document(hit.document)
+            document = documents[hit.document]
+            rows = self.store.get_sentences(hit.document, hit.position, hit.position)
+            if document is None or not rows:  # removed since
+                continue
+            (row,) = rows
+            if row.text not in found and len(found) < k:
+                id_ = f"{document.id}#{row.position}"
+                candidate = Candidate(id_, row.text, document, row.position, row.tokens)
+                found[row.text] = ScoredCandidate(candidate, hit.score, len(found) + 1)
+        return list(found.values())
+
+    def locate(self, candidate: Candidate) -> Source | None:
+        """Return where a candidate of this index stands; None where it was removed."""
+        document, position = candidate.document, candidate.position
+        if (
+            document is None
+            or position is None
+            or not isinstance(document.sentences, StoredSentences)
+        ):
+            return None
+        rows = self.store.get_sentences(document.sentences.number, position, position)
+        if not rows:
+            return None
+        (row,) = rows
+        return Source(document.id, document.title, row.line, row.start, row.stop, row.page)
+
+    def compact(self) -> None:
+        """Write everything anew, so that what was removed is gone from the disk."""
+        with writing(self.folder):
+            self.store.compact()
+            self._search.close()
+            self._search = self._rebuild()
+
+    def check(self) -> list[str]:
+        """Return what is wrong; nothing where every document is there and whole."""
+        problems = self.store.find_damage()
+        for document in self.store.get_documents():
+            problems.extend(self._check_document(document))
+        self._follow()
+        _, _, answers = self.store.count()
+        if self._search.generation != self.store.generation:
+            problems.append("what finds sentences is behind; it is mended when nobody writes")
+        elif self._search.sentence_count != answers:
+            found = self._search.sentence_count
+            problems.append(f"{found} sentences can be found, of {answers}; compact the index")
+        return problems
+
+    @contextmanager
+    def changing(self) -> Iterator["Writer"]:
+        """Give what changes the index; one at a time, others may read meanwhile."""
+        with writing(self.folder):
+            self._synchronise()
+            try:
+                yield Writer(self.store, self._search)
+            finally:
+                self._search.close()
+
+    def _check_document(self, document: StoredDocument) -> Iterator[str]:
+        text = self.store.get_text(document.id)
+        rows = self.store.get_sentences(document.id)
+        if [row.position for row in rows] != list(range(document.sentences)):
+            yield f"{document.name}: {len(rows)} sentences, of {document.sentences}"
+        elif any(" ".join(text[row.start : row.stop].split()) != row.text for row in rows):
+            yield f"{document.name}: a sentence does not stand where it should"
+
+    def _get_document(self, number: int) -> Document | None:
+        stored = self.store.get_document(number)
+        if stored is None:
+            return None
+        sentences = StoredSentences(self.store, number, stored.sentences)
+        return Document(stored.name, stored.title, sentences)
+
+    def _open_search(self) -> Search:
+        """Return what finds sentences, made to follow the truth where that is possible."""
+        current = self._open_current()
+        if current is not None and current.generation == self.store.generation:
+            return current
+        try:
+            with writing(self.folder):
+                self._search = current or self._rebuild()
+                self._synchronise()
+                self._search.close()
+                return self._search
+        except StoreError as error:
+            log.info("%s: read as it is: %s", self.folder, error)
+        return current or self._build(None)
+
+    def _open_current(self) -> Search | None:
+        name = self.store.get("search")
+        if name is None or self.store.get("search format") != search.FORMAT:
+            return None
+        folder = self.folder / Path(name).name
+        if not (folder / "meta.json").exists():
+            return None
+        try:
+            opened = Search(folder)
+        except StoreError:
+            return None
+        return opened if opened.generation <= self.store.generation else None
+
+    def _follow(self) -> None:
+        """See what a writer has committed since."""
+        if self._search.generation == self.store.generation:
+            return
+        if self.store.get("search") != self._search.name:
+            self._search = self._open_current() or self._search
+        else:
+            self._search.reload()
+
+    def _synchronise(self) -> None:
+        """Bring what is derived up to the truth; the lock is held."""
+        store, derived = self.store, self._search
+        known, generation = derived.generation, store.generation
+        if known == generation:
+            return
+        for number in store.get_removed(after=known):
+            derived.remove(number)
+        for document in store.get_documents(after=known):
+            derived.remove(document.id)
+            derived.add(document, store.get_sentences(document.id))
+        derived.commit(generation)
+        store.forget_removed(until=generation)
+
+    def _rebuild(self) -> Search:
+        """Make what is derived anew, beside the old, which goes when the new is whole."""
+        number = int(self.store.get("rebuilt") or 0) + 1
+        folder = self.folder / f"search-{number}"
+        shutil.rmtree(folder, ignore_errors=True)
+        made = self._build(folder)
+        made.close()
+        self.store.set("rebuilt", number)
+        self.store.set("search format", search.FORMAT)
+        self.store.set("search", folder.name)
+        for old in self.folder.glob("search-*"):
+            if old != folder:
+                shutil.rmtree(old, ignore_errors=True)
+        return made
+
+    def _build(self, folder: Path | None) -> Search:
+        made = Search(folder)
+        generation = self.store.generation
+        for document in self.store.get_documents():
+            made.add(document, self.store.get_sentences(document.id))
+        made.commit(generation)
+        return made
+
+
+class Writer:
+    """Adds and removes files; each change is whole, and kept once the method has returned."""
+
+    def __init__(self, store: Store, derived: Search) -> None:
+        self.store = store
+        self._search = derived
+        self._waiting = 0
+
+    def change(self, work: Callable[[Store, int], tuple[list[int], list[int]]]) -> None:
+        """Commit one change: `work` returns the numbers of documents added and removed."""
+        with self.store.changing() as generation:
+            added, removed = work(self.store, generation)
+        for number in removed:
+            self._search.remove(number)
+        for number in added:
+            document = self.store.get_document(number)
+            assert document is not None
+            self._search.add(document, self.store.get_sentences(number))
+            self._waiting += document.sentences
+        if self._waiting > MAX_UNCOMMITTED:
+            self.finish()
+
+    def finish(self) -> None:
+        """Let what finds sentences follow all changes so far."""
+        self._waiting = 0
+        generation = self.store.generation
+        if self._search.generation != generation:
+            self._search.commit(generation)
+            self.store.forget_removed(until=generation)
+
+
+def _make_folder(folder: Path) -> None:
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        # What is in it is the user's own text: nobody else's to read.
+        with suppress(PermissionError):
+            folder.chmod(0o700)
+    except OSError as error:
+        raise StoreError(f"{folder}: cannot be made ({error.strerror})") from error

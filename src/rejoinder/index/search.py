@@ -1,0 +1,187 @@
+"""Finds sentences by their words: BM25 with Tantivy, over what the store holds.
+
+A sentence is found by its own words, by those around it (its paragraph's sentences nearby and
+the heading above), and by its document's title.  The folder carries the generation of the store
+that it was made from: one more entry, committed with the rest.
+
+Trap: deleting by a number field deletes nothing and says nothing, so numbers are text here.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import NamedTuple
+
+import tantivy
+
+from rejoinder.errors import StoreError
+from rejoinder.index.store import StoredDocument, StoredSentence
+from rejoinder.text.words import cut_words, normalise
+
+Where = Mapping[str, str | Sequence[str]]
+"""What a document's metadata must say: a value, or one of several."""
+
+FORMAT = 1
+"""Of what is written below; a folder of another format is made anew."""
+
+AROUND = 2
+MAX_QUESTION_WORDS = 64
+WRITER_BYTES = 100_000_000
+BOOSTS = {"text": 1.0, "around": 0.3, "title": 0.3}
+
+_MARK = "generation"
+
+
+class Hit(NamedTuple):
+    """A sentence that shares words with the question."""
+
+    document: int
+    position: int
+    score: float
+
+
+class Search:
+    """A folder of Tantivy's, or memory where no folder is given."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.name = folder.name if folder else None
+        try:
+            if folder is not None:
+                folder.mkdir(exist_ok=True)
+            self._index = tantivy.Index(_make_schema(), str(folder) if folder else None)
+        except (ValueError, OSError) as error:
+            raise StoreError(f"{folder}: {error}") from error
+        self._writer: tantivy.IndexWriter | None = None
+
+    @property
+    def generation(self) -> int:
+        """The generation that was committed; -1 where none was."""
+        searcher = self._index.searcher()
+        mark = tantivy.Query.term_query(self._index.schema, "document", _MARK)
+        hits = searcher.search(mark, 1).hits
+        return int(searcher.doc(hits[0][1])["position"][0]) if hits else -1
+
+    @property
+    def sentence_count(self) -> int:
+        """How many sentences can be found."""
+        return self._index.searcher().num_docs - (self.generation >= 0)
+
+    def add(self, document: StoredDocument, sentences: Sequence[StoredSentence]) -> None:
+        """Add the sentences of a document; headings are found only as what stands around."""
+        writer = self._get_writer()
+        tags = [_to_tag(key, value) for key, value in document.metadata.items()]
+        title = _to_words(document.title)
+        for sentence, around in _look_around(sentences):
+            entry = tantivy.Document()
+            entry.add_text("document", str(document.id))
+            entry.add_unsigned("position", sentence.position)
+            entry.add_text("text", _to_words(sentence.text))
+            entry.add_text("around", _to_words(around))
+            entry.add_text("title", title)
+            for tag in tags:
+                entry.add_text("tag", tag)
+            writer.add_document(entry)
+
+    def remove(self, number: int) -> None:
+        """Remove the sentences of a document."""
+        self._get_writer().delete_documents_by_term("document", str(number))
+
+    def commit(self, generation: int) -> None:
+        """Write everything to disk, as of a generation of the store."""
+        writer = self._get_writer()
+        self.remove_mark()
+        mark = tantivy.Document()
+        mark.add_text("document", _MARK)
+        mark.add_unsigned("position", generation)
+        try:
+            writer.add_document(mark)
+            writer.commit()
+        except (ValueError, OSError) as error:
+            raise StoreError(
+                f"cannot write what finds sentences ({error}); no document is lost,"
+                " and it is mended when the index is opened again"
+            ) from error
+        self._index.reload()
+
+    def remove_mark(self) -> None:
+        """Remove the entry that carries the generation."""
+        self._get_writer().delete_documents_by_term("document", _MARK)
+
+    def close(self) -> None:
+        """Let go of the folder; what was not committed is dropped."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            writer.wait_merging_threads()
+
+    def reload(self) -> None:
+        """See what others have committed."""
+        with suppress(ValueError):  # the folder has gone for a new one, which is found next time
+            self._index.reload()
+
+    def search(self, question: str, limit: int, where: Where | None = None) -> list[Hit]:
+        """Return the sentences that share most with a question, best first."""
+        words = list(dict.fromkeys(normalise(word.text) for word in cut_words(question)))
+        if not words or limit < 1:
+            return []
+        text = " ".join(words[:MAX_QUESTION_WORDS])
+        query = self._index.parse_query(text, list(BOOSTS), field_boosts=BOOSTS)
+        for key, value in (where or {}).items():
+            query = self._restrict(query, key, [value] if isinstance(value, str) else value)
+        searcher = self._index.searcher()
+        hits = []
+        for score, address in searcher.search(query, limit, count=False).hits:
+            entry = searcher.doc(address)
+            hits.append(Hit(int(entry["document"][0]), int(entry["position"][0]), float(score)))
+        return hits
+
+    def _restrict(self, query: tantivy.Query, key: str, values: Sequence[str]) -> tantivy.Query:
+        tags = [_to_tag(key, value) for value in values]
+        allowed = tantivy.Query.const_score_query(
+            tantivy.Query.term_set_query(self._index.schema, "tag", tags), 0.0
+        )
+        return tantivy.Query.boolean_query(
+            [(tantivy.Occur.Must, query), (tantivy.Occur.Must, allowed)]
+        )
+
+    def _get_writer(self) -> tantivy.IndexWriter:
+        if self._writer is None:
+            try:
+                self._writer = self._index.writer(WRITER_BYTES, 1)
+            except (ValueError, OSError) as error:
+                raise StoreError(f"cannot write what finds sentences ({error})") from error
+        return self._writer
+
+
+def _make_schema() -> tantivy.Schema:
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("document", stored=True, tokenizer_name="raw", index_option="basic")
+    builder.add_unsigned_field("position", stored=True)
+    builder.add_text_field("tag", tokenizer_name="raw", index_option="basic")
+    for name in BOOSTS:
+        builder.add_text_field(name, tokenizer_name="en_stem", index_option="freq")
+    return builder.build()
+
+
+def _to_tag(key: str, value: str) -> str:
+    return f"{key}={value}"
+
+
+def _to_words(text: str) -> str:
+    """Return text whose words Tantivy cuts as we do: a Chinese character is a word, for one."""
+    return text if text.isascii() else " ".join(normalise(word.text) for word in cut_words(text))
+
+
+def _look_around(sentences: Sequence[StoredSentence]) -> Iterator[tuple[StoredSentence, str]]:
+    """Yield each sentence that may answer, with what stands around it."""
+    heading = ""
+    for place, sentence in enumerate(sentences):
+        if sentence.is_heading:
+            heading = sentence.text
+            continue
+        near = sentences[max(0, place - AROUND) : place + AROUND + 1]
+        texts = [
+            item.text
+            for item in near
+            if item.paragraph == sentence.paragraph and item.position != sentence.position
+        ]
+        yield sentence, " ".join([heading, *texts])

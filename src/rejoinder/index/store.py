@@ -1,0 +1,329 @@
+"""The truth of an index: documents, their sentences and the generation, in one SQLite file.
+
+A document's number is never used twice and what it stands for never changes, so everything
+derived from it can be keyed by the number.  Each committed change counts the generation up; a
+document carries the generation that added it, and what was removed leaves its number and
+generation behind until the derived stores have followed.
+"""
+
+import json
+import os
+import sqlite3
+import threading
+import zlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rejoinder.documents.read import ReadDocument, ReadSentence
+from rejoinder.errors import StoreError
+
+FORMAT = 1
+
+_SCHEMA = """
+CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE files(
+    path BLOB PRIMARY KEY, size INTEGER, modified INTEGER, digest BLOB, metadata TEXT
+) WITHOUT ROWID;
+CREATE TABLE documents(
+    id INTEGER PRIMARY KEY AUTOINCREMENT, file BLOB, name TEXT, title TEXT,
+    metadata TEXT, text BLOB, sentences INTEGER, generation INTEGER
+);
+CREATE INDEX documents_by_file ON documents(file);
+CREATE INDEX documents_by_generation ON documents(generation);
+CREATE TABLE sentences(
+    document INTEGER, position INTEGER, start INTEGER, stop INTEGER, line INTEGER, page INTEGER,
+    paragraph INTEGER, is_heading INTEGER, text TEXT, tokens BLOB,
+    PRIMARY KEY(document, position)
+) WITHOUT ROWID;
+CREATE TABLE removed(document INTEGER PRIMARY KEY, generation INTEGER);
+"""
+
+
+class FileState(NamedTuple):
+    """What says whether a file has to be read again."""
+
+    size: int
+    modified: int
+    digest: bytes
+    metadata: str
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDocument:
+    """A document of the index, without its sentences."""
+
+    id: int
+    name: str
+    title: str
+    metadata: Mapping[str, str]
+    sentences: int
+
+
+class StoredSentence(NamedTuple):
+    """A sentence of the index; `text` stands at `start` to `stop` of the document's text."""
+
+    document: int
+    position: int
+    start: int
+    stop: int
+    line: int | None
+    page: int | None
+    paragraph: int
+    is_heading: int
+    text: str
+    tokens: bytes | None
+
+
+class Store:
+    """One SQLite file; many may read while one writes."""
+
+    def __init__(self, path: Path, *, create: bool = False) -> None:
+        self.path = path
+        self._lock = threading.RLock()
+        if not create and not path.exists():
+            raise StoreError(f"{path.parent}: no index there; make one with 'rejoinder index add'")
+        self._connection = _connect(path)
+        with self._translating():
+            if create and not self._has_tables():
+                self._make_tables()
+            self._check_format()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._connection.close()
+
+    def get(self, key: str) -> Any:
+        """Return one of the facts about the index itself; None where it is not known."""
+        rows = self._query("SELECT value FROM meta WHERE key = ?", (key,))
+        return rows[0][0] if rows else None
+
+    @property
+    def generation(self) -> int:
+        """How many changes were committed."""
+        return int(self.get("generation"))
+
+    @contextmanager
+    def changing(self) -> Iterator[int]:
+        """Give the generation of one change; all of it is committed at the end, or nothing."""
+        with self._lock, self._translating():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                generation = self.generation + 1
+                yield generation
+                self.set("generation", generation)
+                self._connection.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):  # a full disk has rolled it back already
+                    self._connection.execute("ROLLBACK")
+                raise
+
+    def set(self, key: str, value: Any) -> None:
+        """Keep a fact about the index itself."""
+        with self._lock, self._translating():
+            self._connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
+
+    def get_files(self) -> dict[bytes, FileState]:
+        """Return the state in which each file was read."""
+        return {row[0]: FileState(*row[1:]) for row in self._query("SELECT * FROM files")}
+
+    def put_file(self, path: bytes, state: FileState) -> None:
+        """Note the state in which a file was read."""
+        with self._lock:
+            self._connection.execute(
+                "INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?)", (path, *state)
+            )
+
+    def add_document(
+        self, file: bytes, document: ReadDocument, tokens: Sequence[bytes | None], generation: int
+    ) -> int:
+        """Add a document with its sentences, and return its number."""
+        with self._lock:
+            cursor = self._connection.execute(
+                "INSERT INTO documents(file, name, title, metadata, text, sentences, generation)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                (
+                    file,
+                    document.name,
+                    document.title,
+                    json.dumps(dict(document.metadata), ensure_ascii=False),
+                    zlib.compress(document.text.encode(), 1),
+                    len(document.sentences),
+                    generation,
+                ),
+            )
+            id_ = cursor.lastrowid
+            assert id_ is not None
+            self._connection.executemany(
+                "INSERT INTO sentences VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    (id_, position, *_to_row(sentence), pieces)
+                    for position, (sentence, pieces) in enumerate(
+                        zip(document.sentences, tokens, strict=True)
+                    )
+                ),
+            )
+            return id_
+
+    def remove_file(self, path: bytes, generation: int) -> list[int]:
+        """Remove a file with its documents, and return their numbers."""
+        numbers = [
+            row[0] for row in self._query("SELECT id FROM documents WHERE file = ?", (path,))
+        ]
+        with self._lock:
+            run = self._connection.executemany
+            run("DELETE FROM sentences WHERE document = ?", ((number,) for number in numbers))
+            run("DELETE FROM documents WHERE id = ?", ((number,) for number in numbers))
+            run("INSERT INTO removed VALUES (?, ?)", ((number, generation) for number in numbers))
+            self._connection.execute("DELETE FROM files WHERE path = ?", (path,))
+        return numbers
+
+    def replace_tokens(self, encode: Callable[[str], bytes]) -> None:
+        """Cut all sentences again, with another tokenizer."""
+        with self._lock:
+            for document in self.get_documents():
+                self._connection.executemany(
+                    "UPDATE sentences SET tokens = ? WHERE document = ? AND position = ?",
+                    [
+                        (encode(row.text), row.document, row.position)
+                        for row in self.get_sentences(document.id)
+                    ],
+                )
+
+    def get_documents(self, *, after: int = 0) -> list[StoredDocument]:
+        """Return the documents that were added after a generation, in order."""
+        rows = self._query(
+            "SELECT id, name, title, metadata, sentences FROM documents"
+            " WHERE generation > ? ORDER BY id",
+            (after,),
+        )
+        return [_to_document(row) for row in rows]
+
+    def get_document(self, number: int) -> StoredDocument | None:
+        """Return a document; None where it was removed."""
+        rows = self._query(
+            "SELECT id, name, title, metadata, sentences FROM documents WHERE id = ?", (number,)
+        )
+        return _to_document(rows[0]) if rows else None
+
+    def get_removed(self, *, after: int) -> list[int]:
+        """Return the numbers of documents that were removed after a generation."""
+        rows = self._query("SELECT document FROM removed WHERE generation > ?", (after,))
+        return [row[0] for row in rows]
+
+    def forget_removed(self, *, until: int) -> None:
+        """Drop the numbers of removed documents that all derived stores have followed."""
+        with self._lock, self._translating():
+            self._connection.execute("DELETE FROM removed WHERE generation <= ?", (until,))
+
+    def get_sentences(
+        self, number: int, first: int = 0, last: int | None = None
+    ) -> list[StoredSentence]:
+        """Return sentences of a document in order, from a position up to and with another."""
+        rows = self._query(
+            "SELECT * FROM sentences WHERE document = ? AND position BETWEEN ? AND ?"
+            " ORDER BY position",
+            (number, first, 2**62 if last is None else last),
+        )
+        return [StoredSentence(*row) for row in rows]
+
+    def get_text(self, number: int) -> str:
+        """Return the text that a document's offsets count in; empty where it was removed."""
+        rows = self._query("SELECT text FROM documents WHERE id = ?", (number,))
+        return zlib.decompress(rows[0][0]).decode() if rows else ""
+
+    def count(self) -> tuple[int, int, int]:
+        """Return how many documents there are, sentences, and sentences that may answer."""
+        ((documents,),) = self._query("SELECT count(*) FROM documents")
+        ((sentences, headings),) = self._query(
+            "SELECT count(*), coalesce(sum(is_heading), 0) FROM sentences"
+        )
+        return documents, sentences, sentences - headings
+
+    def find_damage(self) -> list[str]:
+        """Return what SQLite finds wrong with its file."""
+        found = [row[0] for row in self._query("PRAGMA integrity_check")]
+        return [] if found == ["ok"] else found
+
+    def compact(self) -> None:
+        """Write the file anew without what was removed, and empty its journal."""
+        with self._lock, self._translating():
+            self._connection.execute("VACUUM")
+            ((is_busy, _, _),) = self._query("PRAGMA wal_checkpoint(TRUNCATE)")
+        if is_busy:
+            raise StoreError(f"{self.path}: others are reading; compact again when they are done")
+
+    def _query(self, sql: str, values: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
+        with self._lock, self._translating():
+            return self._connection.execute(sql, tuple(values)).fetchall()
+
+    def _has_tables(self) -> bool:
+        return bool(self._query("SELECT 1 FROM sqlite_master WHERE name = 'meta'"))
+
+    def _make_tables(self) -> None:
+        # One script, so that an index that was never finished has no tables at all.
+        facts = f"INSERT INTO meta VALUES ('format', {FORMAT}), ('generation', 0);"
+        self._connection.execute("PRAGMA journal_mode = WAL")
+        self._connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} {facts} COMMIT;")
+
+    def _check_format(self) -> None:
+        found = self.get("format")
+        if found is None or found < FORMAT:
+            raise StoreError(f"{self.path}: not an index; delete the folder and add files again")
+        if found > FORMAT:
+            raise StoreError(
+                f"{self.path}: written in format {found}, this rejoinder reads up to {FORMAT};"
+                " upgrade rejoinder"
+            )
+
+    @contextmanager
+    def _translating(self) -> Iterator[None]:
+        try:
+            yield
+        except sqlite3.Error as error:
+            raise StoreError(f"{self.path}: {error}") from error
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    try:
+        connection = sqlite3.connect(
+            path.absolute().as_uri() + _find_mode(path),
+            uri=True,
+            timeout=30,
+            isolation_level=None,
+            check_same_thread=False,
+        )
+        connection.execute("PRAGMA synchronous = FULL")  # what is acknowledged outlives a power cut
+        connection.execute("PRAGMA secure_delete = ON")
+        connection.execute("PRAGMA cache_size = -64000")
+    except sqlite3.Error as error:
+        raise StoreError(f"{path}: {error}") from error
+    return connection
+
+
+def _find_mode(path: Path) -> str:
+    """Return how to open the file: where nothing can be written, SQLite must not try to."""
+    if os.access(path.parent, os.W_OK):
+        return ""
+    journal = path.with_name(f"{path.name}-wal")
+    has_journal = journal.exists() and journal.stat().st_size
+    return "?mode=ro" if has_journal else "?mode=ro&immutable=1"
+
+
+def _to_row(sentence: ReadSentence) -> tuple[Any, ...]:
+    return (
+        sentence.start,
+        sentence.end,
+        sentence.line,
+        sentence.page,
+        sentence.paragraph,
+        int(sentence.is_heading),
+        sentence.text,
+    )
+
+
+def _to_document(row: tuple[Any, ...]) -> StoredDocument:
+    id_, name, title, metadata, sentences = row
+    return StoredDocument(id_, name, title, json.loads(metadata), sentences)

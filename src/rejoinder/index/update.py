@@ -1,0 +1,196 @@
+"""Keeps an index like the files it was made from: reads new and changed ones, drops gone ones."""
+
+import hashlib
+import json
+import os
+import time
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Literal
+
+from rejoinder.documents.child import Child
+from rejoinder.documents.files import list_files, say_empty, show_path
+from rejoinder.documents.read import ReadDocument, check_file, read_file
+from rejoinder.errors import InputError
+from rejoinder.index.index import Index, Writer
+from rejoinder.index.store import FileState, Store
+from rejoinder.text.pieces import Pieces
+
+MAX_BATCH_SENTENCES = 5_000
+MAX_BATCH_SECONDS = 0.5
+"""A batch is committed, and so acknowledged, after so many sentences or so much time."""
+
+What = Literal["added", "changed", "unchanged", "removed", "skipped"]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """What became of one file; it is on disk when this is given."""
+
+    what: What
+    path: str
+    documents: int = 0
+    sentences: int = 0
+    reason: str = ""
+    done: int = 0
+    total: int = 0
+
+
+def add_files(
+    index: Index,
+    paths: Iterable[Path],
+    pieces: Pieces,
+    *,
+    metadata: Mapping[str, str] | None = None,
+) -> Iterator[Event]:
+    """Bring an index up to date with files and folders, and give what became of each file.
+
+    Files that were read before and are unchanged are not read again; of a folder, files that
+    are gone are removed.
+
+    Raises:
+        InputError: a path does not exist, or there is nothing to read.
+        StoreError: the index cannot be written.
+    """
+    named = [path.resolve() for path in paths]
+    files = list_files(named)
+    with index.changing() as writer, Child() as child:
+        _take_tokenizer(writer.store, pieces)
+        known = writer.store.get_files()
+        present = {os.fsencode(path) for path in files}
+        gone = [path for path in known if path not in present and _is_below(path, named)]
+        if not files and not gone:
+            raise InputError(say_empty(named))
+        batch = _Batch(writer, pieces, len(files) + len(gone))
+        given = {key: str(value) for key, value in (metadata or {}).items()}
+        for path in files:
+            yield from batch.take(_read(path, known.get(os.fsencode(path)), given, child))
+        for raw in gone:
+            yield from batch.take(_Read(raw, Event("removed", show_path(Path(os.fsdecode(raw))))))
+        yield from batch.commit()
+        writer.finish()
+
+
+def remove_files(index: Index, paths: Iterable[Path]) -> Iterator[Event]:
+    """Remove the documents of files, and of all files below folders.
+
+    Raises:
+        InputError: nothing in the index came from there.
+    """
+    named = [path.resolve() for path in paths]
+    with index.changing() as writer:
+        known = writer.store.get_files()
+        meant = [path for path in known if _is_below(path, named)]
+        if not meant:
+            raise InputError(f"nothing in the index is from {', '.join(map(show_path, named))}")
+        for done, raw in enumerate(meant, start=1):
+            numbers: list[int] = []
+
+            def work(store: Store, generation: int) -> tuple[list[int], list[int]]:
+                numbers.extend(store.remove_file(raw, generation))  # noqa: B023
+                return [], numbers  # noqa: B023
+
+            writer.change(work)
+            shown = show_path(Path(os.fsdecode(raw)))
+            yield Event("removed", shown, len(numbers), done=done, total=len(meant))
+        writer.finish()
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """A file as it was found: what to do about it, and its documents where it was read."""
+
+    raw: bytes
+    event: Event
+    state: FileState | None = None
+    documents: tuple[ReadDocument, ...] = ()
+
+
+def _read(path: Path, known: FileState | None, given: Mapping[str, str], child: Child) -> _Read:
+    """Read a file where it is not as it was."""
+    raw, shown = os.fsencode(path), show_path(path)
+    try:
+        found = check_file(path)
+        metadata = json.dumps(given, sort_keys=True)
+        if known and (found.st_size, found.st_mtime_ns, metadata) == (*known[:2], known.metadata):
+            return _Read(raw, Event("unchanged", shown))
+        digest = _digest(path)
+        state = FileState(found.st_size, found.st_mtime_ns, digest, metadata)
+        if known and (known.digest, known.metadata) == (digest, metadata):
+            return _Read(raw, Event("unchanged", shown), state)
+        documents = tuple(
+            replace(
+                document, metadata={"suffix": path.suffix.lower(), **document.metadata, **given}
+            )
+            for document in read_file(path, child=child)
+        )
+    except (InputError, OSError) as error:
+        reason = str(error).removeprefix(f"{shown}: ")
+        if isinstance(error, OSError):
+            reason = error.strerror or "cannot be read"
+        return _Read(raw, Event("skipped", shown, reason=reason))
+    sentences = sum(len(document.sentences) for document in documents)
+    event = Event("changed" if known else "added", shown, len(documents), sentences)
+    return _Read(raw, event, state, documents)
+
+
+class _Batch:
+    """Files that are committed together."""
+
+    def __init__(self, writer: Writer, pieces: Pieces, total: int) -> None:
+        self._writer = writer
+        self._pieces = pieces
+        self._total = total
+        self._done = 0
+        self._reads: list[_Read] = []
+        self._since = time.monotonic()
+
+    def take(self, read: _Read) -> Iterator[Event]:
+        self._reads.append(read)
+        sentences = sum(item.event.sentences for item in self._reads)
+        is_old = time.monotonic() - self._since > MAX_BATCH_SECONDS
+        if is_old or sentences > MAX_BATCH_SENTENCES:
+            yield from self.commit()
+
+    def commit(self) -> Iterator[Event]:
+        reads, self._reads = self._reads, []
+        if any(read.state or read.event.what == "removed" for read in reads):
+            self._writer.change(lambda store, generation: self._write(reads, store, generation))
+        for read in reads:
+            self._done += 1
+            yield replace(read.event, done=self._done, total=self._total)
+        self._since = time.monotonic()
+
+    def _write(
+        self, reads: list[_Read], store: Store, generation: int
+    ) -> tuple[list[int], list[int]]:
+        added: list[int] = []
+        removed: list[int] = []
+        for read in reads:
+            if read.event.what in {"added", "changed", "removed"}:
+                removed += store.remove_file(read.raw, generation)
+            if read.state:
+                store.put_file(read.raw, read.state)
+            for document in read.documents:
+                tokens = [self._pieces.encode(sentence.text) for sentence in document.sentences]
+                added.append(store.add_document(read.raw, document, tokens, generation))
+        return added, removed
+
+
+def _take_tokenizer(store: Store, pieces: Pieces) -> None:
+    """Cut all stored sentences again where another tokenizer cut them."""
+    if store.get("tokenizer") != pieces.hash:
+        with store.changing():
+            store.replace_tokens(pieces.encode)
+            store.set("tokenizer", pieces.hash)
+
+
+def _digest(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").digest()
+
+
+def _is_below(raw: bytes, named: Iterable[Path]) -> bool:
+    path = Path(os.fsdecode(raw))
+    return any(path == place or place in path.parents for place in named)

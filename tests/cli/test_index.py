@@ -1,0 +1,89 @@
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rejoinder.cli import main
+from rejoinder.index.index import Index
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "tea.md").write_text("# Tea\n\nGreen tea is brewed at 75 °C.\n", encoding="utf-8")
+    (folder / "bad.pdf").write_bytes(b"nothing")
+    return folder
+
+
+@pytest.fixture
+def folder(tmp_path: Path, docs: Path) -> Path:
+    run("add", docs, "--index", tmp_path / "index", "--meta", "team=red")
+    return tmp_path / "index"
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, ["index", *map(str, arguments)])
+
+
+def test_add_sums_up_and_names_what_was_skipped(docs: Path, tmp_path: Path) -> None:
+    result = run("add", docs, "--index", tmp_path / "index")
+
+    assert result.exit_code == 0, result.output
+    assert result.stdout == "1 skipped, 1 added; 2 sentences read\n"
+    assert f"skipped {docs}/bad.pdf: not a PDF that can be read" in result.stderr
+
+
+def test_add_gives_an_event_per_file_as_json(docs: Path, folder: Path) -> None:
+    lines = run("add", docs, "--index", folder, "--meta", "team=red", "--json").stdout.splitlines()
+
+    assert [json.loads(line)["what"] for line in lines] == ["skipped", "unchanged"]
+
+
+def test_list_shows_documents_and_their_metadata(docs: Path, folder: Path) -> None:
+    assert "tea.md  Tea            2" in run("list", "--index", folder).stdout
+    (row,) = json.loads(run("list", "--index", folder, "--json").stdout)
+    assert row == {
+        "document": f"{docs}/tea.md",
+        "title": "Tea",
+        "sentences": 2,
+        "metadata": {"suffix": ".md", "team": "red"},
+    }
+
+
+def test_remove_and_compact(docs: Path, folder: Path) -> None:
+    assert run("remove", docs / "tea.md", "--index", folder).stdout.startswith("1 removed")
+    assert run("compact", "--index", folder).exit_code == 0
+    assert run("check", "--index", folder).stdout == "0 documents, 0 sentences: all whole\n"
+    assert run("remove", docs / "tea.md", "--index", folder).exit_code == 1
+
+
+def test_check_names_problems(folder: Path) -> None:
+    assert run("check", "--index", folder).stdout == "1 document, 2 sentences: all whole\n"
+    with Index(folder) as index:
+        index.store._connection.execute("DELETE FROM sentences WHERE position = 0")
+
+    result = run("check", "--index", folder)
+
+    assert result.exit_code == 1
+    assert "tea.md: 1 sentences, of 2" in result.stderr
+    assert f"Error: {folder}: 1 problem" in result.stderr
+
+
+def test_what_is_exported_can_be_added_again(folder: Path, tmp_path: Path, docs: Path) -> None:
+    exported = tmp_path / "all.jsonl"
+    exported.write_text(run("export", "--index", folder).stdout, encoding="utf-8")
+
+    run("add", exported, "--index", tmp_path / "second")
+
+    (row,) = json.loads(run("list", "--index", tmp_path / "second", "--json").stdout)
+    assert row["document"] == f"{exported}#{docs}/tea.md"
+    assert (row["title"], row["sentences"], row["metadata"]["team"]) == ("Tea", 2, "red")
+
+
+def test_no_index_is_one_line(tmp_path: Path) -> None:
+    result = run("list", "--index", tmp_path / "nowhere")
+
+    assert result.exit_code == 1
+    assert "no index there; make one with 'rejoinder index add'" in result.stderr

@@ -1,0 +1,13 @@
+"""The child process that the tests of readers share."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from rejoinder.documents.child import Child
+
+
+@pytest.fixture(scope="session")
+def child() -> Iterator[Child]:
+    with Child() as child:
+        yield child

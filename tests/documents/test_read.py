@@ -1,0 +1,165 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from rejoinder.documents.child import Child
+from rejoinder.documents.files import show_path
+from rejoinder.documents.read import read_file
+from rejoinder.errors import InputError
+
+
+def test_a_document_knows_its_title_sentences_and_lines(tmp_path: Path, child: Child) -> None:
+    path = tmp_path / "tea.md"
+    path.write_text("# Tea\n\nIt is hot.\nIt is\ngreen.\n\nMilk spoils it.\n", encoding="utf-8")
+
+    (document,) = read_file(path, child=child)
+
+    assert document.name == str(path)
+    assert document.title == "Tea"
+    assert [item.text for item in document.sentences] == [
+        "Tea",
+        "It is hot.",
+        "It is green.",
+        "Milk spoils it.",
+    ]
+    assert [item.line for item in document.sentences] == [1, 3, 4, 7]
+    heading, first, second, third = (item.paragraph for item in document.sentences)
+    assert heading < first == second < third
+    green = document.sentences[2]
+    assert document.text[green.start : green.end] == "It is\ngreen."
+
+
+def test_without_a_heading_the_file_names_the_document(tmp_path: Path, child: Child) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("It is hot.", encoding="utf-8")
+
+    (document,) = read_file(path, child=child)
+
+    assert document.title == "notes"
+
+
+def test_an_empty_file_is_a_document_without_sentences(tmp_path: Path, child: Child) -> None:
+    path = tmp_path / "empty.txt"
+    path.touch()
+
+    (document,) = read_file(path, child=child)
+
+    assert document.sentences == ()
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n", "\r"])
+def test_lines_are_counted_whatever_ends_them(tmp_path: Path, child: Child, ending: str) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(ending.join(["One is here.", "", "Two is here."]).encode())
+
+    (document,) = read_file(path, child=child)
+
+    assert [item.line for item in document.sentences] == [1, 3]
+
+
+def test_control_characters_do_not_come_through(tmp_path: Path, child: Child) -> None:
+    path = tmp_path / "a.txt"
+    path.write_bytes(b"It is \x1b[31mred\x1b[0m and it rings\x07.")
+
+    (document,) = read_file(path, child=child)
+
+    assert "\x1b" not in document.text
+    assert "\x07" not in document.sentences[0].text
+
+
+def test_what_cannot_be_read_is_named(tmp_path: Path, child: Child) -> None:
+    (tmp_path / "a.txt").write_bytes(os.urandom(4000) + b"\0\xff")
+
+    with pytest.raises(InputError, match=r"a\.txt: not text$"):
+        read_file(tmp_path / "a.txt", child=child)
+    with pytest.raises(InputError, match=r"none\.txt: No such file"):
+        read_file(tmp_path / "none.txt", child=child)
+    with pytest.raises(InputError, match=r": not a file$"):
+        read_file(tmp_path, child=child)
+
+
+def test_a_pipe_is_not_waited_for(tmp_path: Path, child: Child) -> None:
+    os.mkfifo(tmp_path / "pipe.txt")
+
+    with pytest.raises(InputError, match="not a file"):
+        read_file(tmp_path / "pipe.txt", child=child)
+
+
+def test_a_huge_file_is_refused(tmp_path: Path, child: Child) -> None:
+    path = tmp_path / "huge.txt"
+    with path.open("wb") as file:
+        file.truncate(1_000_000_000)  # takes no room: it is a hole
+
+    with pytest.raises(InputError, match=r"huge\.txt: 1000 MB, more than 200 MB; split it"):
+        read_file(path, child=child)
+
+
+def test_strange_names_can_be_printed_and_stored(tmp_path: Path, child: Child) -> None:
+    path = Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff\x1b[31m\nred.txt"))
+    path.write_text("It is hot.", encoding="utf-8")
+
+    (document,) = read_file(path, child=child)
+
+    assert document.name == f"{tmp_path}/\\xff\\x1b[31m\\nred.txt"
+    assert show_path(path).isprintable()
+
+
+def test_rows_are_documents_with_metadata(tmp_path: Path, child: Child) -> None:
+    path = tmp_path / "notes.jsonl"
+    path.write_text(
+        '{"id": "a", "title": "Tea", "text": "It is hot.", "year": 1999, "tags": []}\n'
+        "\n"
+        '{"text": "It is cold."}\n'
+        '{"id": "a", "text": "It is lukewarm."}\n',
+        encoding="utf-8",
+    )
+
+    first, second, third = read_file(path, child=child)
+
+    assert [first.name, second.name, third.name] == [f"{path}#a", f"{path}#3", f"{path}#a~2"]
+    assert (first.title, second.title) == ("Tea", "notes 3")
+    assert first.metadata == {"year": "1999"}
+    assert [item.line for item in (*first.sentences, *second.sentences)] == [1, 3]
+
+
+def test_csv_finds_its_columns(tmp_path: Path, child: Child) -> None:
+    path = tmp_path / "notes.csv"
+    path.write_text('Title;Text;Lang\nTea;"It is; hot.\nVery."; en\nshort\n', encoding="utf-8")
+
+    (document,) = read_file(path, child=child)
+
+    assert document.title == "Tea"
+    assert [item.text for item in document.sentences] == ["It is; hot.", "Very."]
+    assert document.metadata == {"lang": " en"}
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "problem"),
+    [
+        ("a.jsonl", '{"text": "It is."}\n{', "line 2 is not JSON"),
+        ("a.jsonl", "[" * 100_000, "line 1 is not JSON"),
+        ("a.jsonl", '{"body": "It is."}', "line 1 is not an object with a 'text'"),
+        ("a.csv", "title,body\nTea,hot\n", r"no column 'text' \(columns: title, body\)"),
+        ("a.csv", "", r"no column 'text' \(columns: none\)"),
+    ],
+)
+def test_a_bad_table_is_named(
+    tmp_path: Path, child: Child, name: str, content: str, problem: str
+) -> None:
+    path = tmp_path / name
+    path.write_text(content, encoding="utf-8")
+
+    with pytest.raises(InputError, match=problem):
+        read_file(path, child=child)
+
+
+def test_a_field_that_is_too_long_is_named(
+    tmp_path: Path, child: Child, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rejoinder.documents.rows.MAX_FIELD", 10)
+    path = tmp_path / "a.csv"
+    path.write_text("text\nIt is much too long.\n", encoding="utf-8")
+
+    with pytest.raises(InputError, match="after line 1: field larger than field limit"):
+        read_file(path, child=child)

@@ -1,0 +1,30 @@
+"""A small vocabulary, a folder of documents, and an index over it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rejoinder.index.index import Index
+from rejoinder.index.update import add_files
+from rejoinder.text.pieces import Pieces
+
+PIECES = Pieces(["[UNK]", "tea", "is", "hot", "bee", "##s"])
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "tea.md").write_text(
+        "# Green tea\n\nTea is hot. Steep it briefly.\n\nMilk spoils it.\n", encoding="utf-8"
+    )
+    (folder / "bees.txt").write_text("Bees dance. A colony has one queen.", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def index(tmp_path: Path, docs: Path) -> Iterator[Index]:
+    with Index(tmp_path / "index", create=True) as index:
+        list(add_files(index, [docs], PIECES))
+        yield index

@@ -1,0 +1,105 @@
+"""Kills a process that adds and removes documents, again and again, and counts what is lost.
+
+Usage: python tests/index/kill.py FOLDER KILLS
+
+The process says what it does before (`?`) and after (`+`, `-`) each change.  What it has
+acknowledged must be there after the kill, whole; the one change that it was about may be there
+or not, but not half.
+"""
+
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from rejoinder.index.index import Index
+from rejoinder.index.update import add_files, remove_files
+from rejoinder.text.pieces import Pieces
+
+PIECES = Pieces(["[UNK]"])
+SENTENCES = 40
+
+
+def work(folder: Path, seed: int) -> None:
+    """Add and remove documents until someone ends this."""
+    rng = random.Random(seed)
+    with Index(folder / "index", create=True) as index:
+        present = sorted(item.name for item in index.store.get_documents())
+        for number in range(1_000_000):
+            if present and rng.random() < 0.4:
+                name = present.pop(rng.randrange(len(present)))
+                say("?", name)
+                list(remove_files(index, [Path(name)]))
+                say("-", name)
+            else:
+                path = folder / f"{seed}-{number}.txt"
+                path.write_text(f"Document {path.stem} holds this. " * SENTENCES, encoding="utf-8")
+                say("?", str(path))
+                for event in add_files(index, [path], PIECES):
+                    say("+", event.path)
+                present.append(str(path))
+
+
+def say(sign: str, name: str) -> None:
+    """Tell the one who kills."""
+    sys.stdout.write(f"{sign}{name}\n")
+    sys.stdout.flush()
+
+
+def kill_once(folder: Path, seed: int, expected: set[str]) -> set[str]:
+    """Run the work for a random while, kill it, and return what is there now."""
+    rng = random.Random(seed)
+    process = subprocess.Popen(
+        [sys.executable, __file__, str(folder), "work", str(seed)],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout
+    said = [process.stdout.readline()]
+    wait = rng.random() ** 2
+    end = time.monotonic() + wait
+    while time.monotonic() < end and len(said) < 40:
+        said.append(process.stdout.readline())
+    time.sleep(rng.random() / 50)
+    process.send_signal(signal.SIGKILL)
+    said += process.stdout.readlines()
+    process.wait()
+    process.stdout.close()
+    doubtful = set()
+    for line in said:
+        name = line[1:].strip()
+        if line.startswith("?"):
+            doubtful = {name}
+        elif line.startswith(("+", "-")):
+            doubtful = set()
+            expected = expected | {name} if line[0] == "+" else expected - {name}
+    return check(folder, expected, doubtful)
+
+
+def check(folder: Path, expected: set[str], doubtful: set[str]) -> set[str]:
+    """Return the documents that are there, all of them whole."""
+    with Index(folder / "index", create=True) as index:
+        problems = index.check()
+        there = {item.name for item in index.store.get_documents()}
+        assert not problems, problems
+        assert there - doubtful == expected - doubtful, (there ^ expected) - doubtful
+        for name in there:
+            found = index.search(Path(name).stem, 1, where={"suffix": ".txt"})
+            assert found, f"{name} is there but not found"
+    return there
+
+
+def main() -> None:
+    folder = Path(sys.argv[1])
+    if sys.argv[2] == "work":
+        work(folder, int(sys.argv[3]))
+    there: set[str] = set()
+    for seed in range(int(sys.argv[2])):
+        there = kill_once(folder, seed, there)
+    say("", f"{sys.argv[2]} kills, {len(there)} documents, none lost, none half there")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,304 @@
+import os
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rejoinder.errors import StoreError
+from rejoinder.index import search
+from rejoinder.index.index import Index
+from rejoinder.index.lock import writing
+from rejoinder.index.stored import StoredSentences
+from rejoinder.index.update import add_files, remove_files
+from rejoinder.records import Candidate
+from rejoinder.text.pieces import Pieces
+from tests.index.conftest import PIECES
+
+
+def find(index: Index, question: str, k: int = 10) -> list[str]:
+    return [item.candidate.text for item in index.search(question, k)]
+
+
+def test_a_sentence_is_found_by_its_words_best_first(index: Index) -> None:
+    assert find(index, "Is the tea HOT?")[0] == "Tea is hot."
+    assert find(index, "a queen's colony")[0] == "A colony has one queen."
+    assert find(index, "bee dancing") == ["Bees dance.", "A colony has one queen."]  # stems
+    assert find(index, "xylophone") == []
+    assert find(index, "?!") == []
+
+
+def test_a_sentence_is_found_by_its_heading_and_neighbours(index: Index) -> None:
+    assert "Milk spoils it." in find(index, "green")
+    assert find(index, "hot briefly")[:2] == ["Tea is hot.", "Steep it briefly."]
+
+
+def test_a_heading_is_never_found(index: Index) -> None:
+    assert "Green tea" not in find(index, "green tea")
+
+
+def test_no_more_are_found_than_asked_for(index: Index) -> None:
+    assert len(find(index, "green tea", k=2)) == 2
+    assert find(index, "green tea", k=0) == []
+
+
+def test_signs_of_a_query_language_are_words_or_nothing(index: Index) -> None:
+    for question in ('tea AND "', "+hot -tea", "text:tea OR (", "tea^3~ [a TO b]", "IN NOT tea"):
+        assert find(index, question)
+
+
+def test_a_candidate_knows_its_document_place_and_tokens(index: Index, docs: Path) -> None:
+    candidate = index.search("hot", 1)[0].candidate
+
+    assert candidate.document
+    assert candidate.document.id == str(docs / "tea.md")
+    assert candidate.document.title == "Green tea"
+    assert candidate.position == 1
+    assert list(candidate.document.sentences) == [
+        "Green tea",
+        "Tea is hot.",
+        "Steep it briefly.",
+        "Milk spoils it.",
+    ]
+    assert candidate.document.sentences[3] == "Milk spoils it."
+    assert candidate.document.sentences[-1] == "Milk spoils it."
+    assert candidate.tokens is not None
+    assert np.frombuffer(candidate.tokens, dtype="<i4").tolist() == [1, 2, 3, 0]
+    assert index.tokenizer == PIECES.hash
+
+
+def test_a_candidate_is_located_in_its_file(index: Index, docs: Path) -> None:
+    candidate = index.search("milk spoils", 1)[0].candidate
+
+    source = index.locate(candidate)
+
+    assert source
+    assert (source.line, source.page) == (5, None)
+    text = (docs / "tea.md").read_text(encoding="utf-8")
+    assert text[source.start : source.end] == "Milk spoils it."
+    assert index.locate(Candidate("elsewhere", "It rains.")) is None
+
+
+def test_what_stands_in_several_places_counts_once(index: Index, docs: Path) -> None:
+    for name in ("a", "b", "c"):
+        (docs / f"{name}.txt").write_text("Copyright notices are boring.", encoding="utf-8")
+    list(add_files(index, [docs], PIECES))
+
+    assert find(index, "copyright") == ["Copyright notices are boring."]
+
+
+def test_metadata_filters(index: Index, docs: Path) -> None:
+    rows = '{"text": "Tea is cold.", "lang": "en"}\n{"text": "Tea is ice.", "lang": "de"}\n'
+    (docs / "rows.jsonl").write_text(rows, encoding="utf-8")
+    list(add_files(index, [docs], PIECES))
+
+    def find_where(**where: str | list[str]) -> set[str]:
+        return {item.candidate.text for item in index.search("tea", 10, where=where)}
+
+    assert find_where(lang="en") == {"Tea is cold."}
+    assert find_where(lang=["en", "de"]) == {"Tea is cold.", "Tea is ice."}
+    assert find_where(lang="de", suffix=".md") == set()
+    assert "Tea is hot." in find_where(suffix=".md")
+
+
+def test_chinese_is_found_by_its_characters(index: Index, docs: Path) -> None:
+    (docs / "cave.txt").write_text("冰川洞穴由融水形成。", encoding="utf-8")
+    list(add_files(index, [docs], PIECES))
+
+    assert find(index, "洞穴")[0] == "冰川洞穴由融水形成。"
+
+
+def test_another_reader_follows_what_is_written(index: Index, docs: Path) -> None:
+    with Index(index.folder) as reader:
+        (docs / "new.txt").write_text("Xylophones ring.", encoding="utf-8")
+        list(add_files(index, [docs], PIECES))
+        assert find(reader, "xylophone") == ["Xylophones ring."]
+
+        index.compact()
+        list(remove_files(index, [docs / "new.txt"]))
+        assert find(reader, "xylophone") == []
+
+
+def test_a_document_that_goes_while_it_is_read_leaves_empty_sentences(
+    index: Index, docs: Path
+) -> None:
+    candidate = index.search("queen", 1)[0].candidate
+    list(remove_files(index, [docs]))
+
+    assert candidate.document
+    assert list(candidate.document.sentences) == ["", ""]
+    assert candidate.document.sentences[0] == ""
+    assert index.locate(candidate) is None
+
+
+def test_stored_sentences_are_equal_by_their_document(index: Index) -> None:
+    one, same = StoredSentences(index.store, 1, 2), StoredSentences(index.store, 1, 2)
+
+    assert one == same
+    assert hash(one) == hash(same)
+    assert one != StoredSentences(index.store, 2, 2)
+
+
+def test_compaction_takes_removed_text_off_the_disk(index: Index, docs: Path) -> None:
+    (docs / "secret.txt").write_text("Hydrochlorothiazide dissolves.", encoding="utf-8")
+    list(add_files(index, [docs], PIECES))
+    list(remove_files(index, [docs / "secret.txt"]))
+    assert find(index, "hydrochlorothiazide") == []
+
+    index.compact()
+
+    kept = b"".join(path.read_bytes() for path in index.folder.rglob("*") if path.is_file())
+    assert b"ydrochlorothiazid" not in kept
+    assert index.check() == []
+    assert find(index, "queen")
+
+
+def test_compaction_says_when_a_reader_keeps_old_text_alive(index: Index) -> None:
+    reading = sqlite3.connect(index.store.path, isolation_level=None)
+    reading.execute("BEGIN")
+    reading.execute("SELECT * FROM sentences").fetchone()
+    index.store._connection.execute("PRAGMA busy_timeout = 10")
+    index.store.set("any", 1)
+
+    with pytest.raises(StoreError, match="others are reading"):
+        index.compact()
+
+    reading.close()
+
+
+@pytest.mark.parametrize("harm", ["gone", "torn", "behind", "ahead", "old format"])
+def test_what_finds_sentences_is_mended_on_open(
+    index: Index, docs: Path, harm: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = index.folder
+    (found,) = folder.glob("search-*")
+    match harm:
+        case "gone":
+            for path in found.iterdir():
+                path.unlink()
+        case "torn":
+            (found / "meta.json").write_text("{", encoding="utf-8")
+        case "behind":
+            with index.store.changing() as generation:
+                index.store.remove_file(os.fsencode(docs / "bees.txt"), generation)
+        case "ahead":
+            index._search.commit(99)
+            index._search.close()
+        case "old format":
+            monkeypatch.setattr(search, "FORMAT", 2)
+
+    with Index(folder) as mended:
+        assert mended.check() == []
+        assert find(mended, "hot")[0] == "Tea is hot."
+        assert bool(find(mended, "queen")) == (harm != "behind")
+        assert len(list(folder.glob("search-*"))) == 1
+
+
+def test_what_cannot_be_mended_now_is_read_as_it_is(index: Index) -> None:
+    with index.store.changing():
+        pass
+    with writing(index.folder), Index(index.folder) as reader:
+        assert find(reader, "hot")
+        assert any("behind" in problem for problem in reader.check())
+
+
+def test_without_what_finds_sentences_and_without_the_lock_memory_serves(index: Index) -> None:
+    index.store.set("search", None)
+
+    with writing(index.folder), Index(index.folder) as reader:
+        assert find(reader, "hot")[0] == "Tea is hot."
+
+
+def test_one_writes_at_a_time(index: Index, docs: Path) -> None:
+    with writing(index.folder), pytest.raises(StoreError, match="another process is writing"):
+        list(add_files(index, [docs], PIECES))
+
+
+def test_check_finds_a_document_that_is_not_whole(index: Index) -> None:
+    run = index.store._connection.execute
+    run("DELETE FROM sentences WHERE position = 1 AND document = 1")
+    run("UPDATE sentences SET text = 'It rains.' WHERE document = 2 AND position = 0")
+
+    problems = index.check()
+
+    assert any("1 sentences, of 2" in problem for problem in problems)
+    assert any("does not stand where it should" in problem for problem in problems)
+    assert any("5 sentences can be found, of 4" in problem for problem in problems)
+
+
+def test_a_newer_format_is_refused_by_name(index: Index) -> None:
+    index.store.set("format", 2)
+
+    with pytest.raises(StoreError, match=r"written in format 2, this rejoinder reads up to 1"):
+        Index(index.folder)
+
+
+def test_what_is_no_index_is_said(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="no index there; make one with 'rejoinder index add'"):
+        Index(tmp_path / "nowhere")
+    (tmp_path / "index.sqlite").write_bytes(b"It rains." * 1000)
+    with pytest.raises(StoreError, match="file is not a database"):
+        Index(tmp_path)
+    (tmp_path / "index.sqlite").write_bytes(b"")
+    with pytest.raises(StoreError, match="no such table"):
+        Index(tmp_path)
+
+
+def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+
+    with pytest.raises(StoreError, match="cannot be made"):
+        Index(tmp_path / "file" / "index", create=True)
+
+
+def test_a_full_disk_loses_nothing(index: Index, docs: Path) -> None:
+    index.store._connection.execute("PRAGMA max_page_count = 1")
+    (docs / "large.txt").write_text("It rains a lot here. " * 20_000, encoding="utf-8")
+
+    with pytest.raises(StoreError, match="disk is full"):
+        list(add_files(index, [docs], PIECES))
+
+    index.store._connection.execute("PRAGMA max_page_count = 1000000")
+    assert index.check() == []
+    assert find(index, "hot")[0] == "Tea is hot."
+
+
+def test_an_index_on_a_read_only_disk_answers(
+    index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = index.folder
+    index.close()
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+
+    with Index(folder) as reader:
+        assert find(reader, "hot")[0] == "Tea is hot."
+        with pytest.raises(StoreError, match="readonly"):
+            reader.store.set("any", 1)
+
+
+def test_another_tokenizer_cuts_everything_again(index: Index, docs: Path) -> None:
+    other = Pieces(["[UNK]", "hot", "tea", "is"])
+
+    list(add_files(index, [docs], other))
+
+    candidate = index.search("hot", 1)[0].candidate
+    assert candidate.tokens is not None
+    assert np.frombuffer(candidate.tokens, dtype="<i4").tolist() == [2, 3, 1, 0]
+    assert index.tokenizer == other.hash
+
+
+def test_kills_lose_no_acknowledged_document(tmp_path: Path) -> None:
+    kills = os.environ.get("REJOINDER_KILLS", "3")
+    script = Path(__file__).with_name("kill.py")
+
+    result = subprocess.run(
+        [sys.executable, str(script), str(tmp_path), kills],
+        check=False,
+        capture_output=True,
+        text=True,
+    )
+
+    assert result.returncode == 0, result.stderr
+    assert f"{kills} kills" in result.stdout

@@ -1,0 +1,170 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from rejoinder.errors import InputError
+from rejoinder.index import update
+from rejoinder.index.cache import get_cached_index
+from rejoinder.index.index import Index
+from rejoinder.index.update import Event, add_files, remove_files
+from tests.index.conftest import PIECES
+
+
+def follow(index: Index, *paths: Path, **metadata: str) -> dict[str, str]:
+    events = add_files(index, paths, PIECES, metadata=metadata)
+    return {Path(event.path).name: event.what for event in events}
+
+
+def test_unchanged_files_are_not_read_again(index: Index, docs: Path) -> None:
+    before = index.store.generation
+
+    assert follow(index, docs) == {"bees.txt": "unchanged", "tea.md": "unchanged"}
+    assert index.store.generation == before
+
+
+def test_a_touched_file_of_the_same_content_is_not_read_again(index: Index, docs: Path) -> None:
+    os.utime(docs / "tea.md", (1, 1))
+    numbers = [item.id for item in index.store.get_documents()]
+
+    assert follow(index, docs)["tea.md"] == "unchanged"
+    assert [item.id for item in index.store.get_documents()] == numbers
+    assert index.store.get_files()[os.fsencode(docs / "tea.md")].modified == 1_000_000_000
+
+
+def test_a_changed_file_replaces_its_sentences(index: Index, docs: Path) -> None:
+    (docs / "tea.md").write_text("Coffee is black.", encoding="utf-8")
+
+    assert follow(index, docs)["tea.md"] == "changed"
+    assert [item.candidate.text for item in index.search("tea coffee", 9)] == ["Coffee is black."]
+    assert index.check() == []
+
+
+def test_what_is_gone_from_a_folder_is_removed(index: Index, docs: Path) -> None:
+    (docs / "tea.md").unlink()
+
+    assert follow(index, docs) == {"bees.txt": "unchanged", "tea.md": "removed"}
+    assert index.search("hot", 9) == []
+    (docs / "bees.txt").unlink()
+    assert follow(index, docs) == {"bees.txt": "removed"}
+
+
+def test_a_file_beside_is_left_alone(index: Index, docs: Path, tmp_path: Path) -> None:
+    other = tmp_path / "docs-2"
+    other.mkdir()
+    (other / "a.txt").write_text("It rains.", encoding="utf-8")
+
+    assert follow(index, other) == {"a.txt": "added"}
+    assert index.store.count()[0] == 3
+
+
+def test_what_cannot_be_read_is_skipped_with_its_reason(index: Index, docs: Path) -> None:
+    (docs / "bad.pdf").write_bytes(b"nothing")
+    os.mkfifo(docs / "pipe.txt")
+    (docs / "gone.txt").symlink_to(docs / "nowhere")
+    (docs / "tea.md").write_bytes(os.urandom(5000) + b"\0")
+
+    events = {Path(event.path).name: event for event in add_files(index, [docs], PIECES)}
+
+    assert events["bad.pdf"].reason.startswith("not a PDF that can be read")
+    assert events["pipe.txt"].reason == "not a file"
+    assert events["gone.txt"].reason == "No such file or directory"
+    assert events["tea.md"].reason == "not text"
+    assert index.search("hot", 9), "what was read before stays"
+    assert index.check() == []
+
+
+def test_metadata_can_be_given_and_changed(index: Index, docs: Path) -> None:
+    assert follow(index, docs, team="red") == {"bees.txt": "changed", "tea.md": "changed"}
+    assert follow(index, docs, team="red") == {"bees.txt": "unchanged", "tea.md": "unchanged"}
+    assert index.search("hot", 1, where={"team": "red"})
+    assert not index.search("hot", 1, where={"team": "blue"})
+
+
+def test_files_are_acknowledged_in_batches_with_progress(
+    index: Index, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(update, "MAX_BATCH_SENTENCES", 3)
+    for number in range(4):
+        (docs / f"{number}.txt").write_text("It rains. It pours.", encoding="utf-8")
+
+    events = list(add_files(index, [docs], PIECES))
+
+    assert [(event.done, event.total) for event in events] == [(n, 6) for n in range(1, 7)]
+    assert sum(event.sentences for event in events) == 8
+
+
+def test_what_finds_sentences_is_written_now_and_then(
+    index: Index, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(update, "MAX_BATCH_SENTENCES", 0)
+    monkeypatch.setattr("rejoinder.index.index.MAX_UNCOMMITTED", 1)
+    for number in range(3):
+        (docs / f"{number}.txt").write_text("It rains. It pours.", encoding="utf-8")
+
+    for event in add_files(index, [docs], PIECES):
+        if event.what == "added":
+            assert index._search.generation == index.store.generation
+
+
+def test_an_interrupted_add_keeps_what_was_acknowledged(
+    index: Index, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(update, "MAX_BATCH_SENTENCES", 0)
+    (docs / "a.txt").write_text("Xylophones ring.", encoding="utf-8")
+    (docs / "b.txt").write_text("Trumpets blare.", encoding="utf-8")
+    events = add_files(index, [docs], PIECES)
+
+    assert next(events).what == "added"
+    events.close()  # type: ignore[attr-defined]
+
+    with Index(index.folder) as other:
+        assert [item.candidate.text for item in other.search("xylophone trumpet", 9)] == [
+            "Xylophones ring."
+        ]
+        assert other.check() == []
+
+
+def test_removing_takes_files_and_folders(index: Index, docs: Path) -> None:
+    assert list(remove_files(index, [docs / "tea.md"])) == [
+        Event("removed", str(docs / "tea.md"), 1, done=1, total=1)
+    ]
+    assert [event.what for event in remove_files(index, [docs])] == ["removed"]
+    assert index.store.count() == (0, 0, 0)
+    assert index.check() == []
+
+
+def test_nothing_to_add_or_remove_is_said(index: Index, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+
+    with pytest.raises(InputError, match="nothing to read in"):
+        list(add_files(index, [tmp_path / "empty"], PIECES))
+    with pytest.raises(InputError, match="no such file or folder"):
+        list(add_files(index, [tmp_path / "nowhere"], PIECES))
+    with pytest.raises(InputError, match="nothing in the index is from"):
+        list(remove_files(index, [tmp_path / "empty"]))
+
+
+def test_strange_names_are_kept_and_removed(index: Index, docs: Path) -> None:
+    strange = Path(os.fsdecode(os.fsencode(docs) + b"/\xff\x1b\n.txt"))
+    strange.write_text("Xylophones ring.", encoding="utf-8")
+    list(add_files(index, [docs], PIECES))
+
+    found = index.search("xylophone", 1)[0].candidate
+
+    assert found.document
+    assert found.document.id.endswith("\\xff\\x1b\\n.txt")
+    list(remove_files(index, [strange]))
+    assert index.search("xylophone", 1) == []
+
+
+def test_the_cache_has_a_place_for_each_set_of_paths(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, other = get_cached_index([tmp_path]), get_cached_index([tmp_path / "a", tmp_path])
+
+    assert one != other
+    assert other == get_cached_index([tmp_path, tmp_path / "a", tmp_path])
+    monkeypatch.delenv("XDG_CACHE_HOME")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert get_cached_index([tmp_path]).parent == tmp_path / ".cache" / "rejoinder" / "indexes"
