@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +130,7 @@ class Answers:
     scorer: str = ""
     retrieved: int = 0
     """How many sentences were found by their words, and ranked."""
-    trace: tuple[Any, ...] = ()
+    trace: tuple[StageTrace, ...] = ()
     """What each stage of the scorer did."""
 
 

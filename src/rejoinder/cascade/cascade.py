@@ -48,6 +48,13 @@ class Cascade:
         self.stages = tuple(stages)
         self.calibration = calibration
 
+    @property
+    def tokenizer(self) -> str | None:
+        """The hash of the tokenizer whose stored tokens the stages read; None where they differ."""
+        found = [getattr(stage.scorer, "tokenizer", None) for stage in self.stages]
+        distinct = {hash_ for hash_ in found if hash_ is not None}
+        return distinct.pop() if len(distinct) == 1 else None
+
     def score(self, question: str, candidates: Given) -> Scores:
         """Return the last stage's scores; what it did not see follows in steps of 1 below."""
         return self.score_in_stages(question, to_candidates(candidates)).merge()

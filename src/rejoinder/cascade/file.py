@@ -26,7 +26,7 @@ from rejoinder.cascade.cascade import Cascade, Stage, check_keeps
 from rejoinder.cascade.cost import Cost
 from rejoinder.data.whole_files import writing_whole
 from rejoinder.errors import DataError, InputError, RejoinderError
-from rejoinder.runtime.catalogue import SCORERS
+from rejoinder.runtime.catalogue import describe_all
 from rejoinder.runtime.scorer import Scorer
 
 WEIGHTS = ("intercept", "best", "margin", "count", "threshold")
@@ -148,22 +148,27 @@ def find_scorer(name: str, folder: Path) -> str | Path:
     Raises:
         InputError: there is neither.
     """
-    if name in SCORERS:
+    named = _list_names()
+    if name in named:
         return name
     place = folder / name
     if not place.exists():
         raise InputError(
             f"no scorer is called {name!r}, and there is no bundle {place};"
-            f" named scorers: {', '.join(SCORERS)}"
+            f" named scorers: {', '.join(named)}"
         )
     return place
 
 
 def name_scorer(scorer: str | Path, folder: Path) -> str:
     """Return how a file in the folder names a scorer: the inverse of `find_scorer`."""
-    if str(scorer) in SCORERS:
+    if str(scorer) in _list_names():
         return str(scorer)
     return Path(os.path.relpath(Path(scorer).resolve(), folder.resolve())).as_posix()
+
+
+def _list_names() -> list[str]:
+    return [described.name for described in describe_all()]
 
 
 def move_cascade_file(cascade: CascadeFile, old: Path, new: Path) -> CascadeFile:

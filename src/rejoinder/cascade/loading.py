@@ -11,13 +11,22 @@ SHIPPED = Path(__file__).parent.parent / "models" / "default.toml"
 """The cascade that is called default, where it is shipped."""
 
 
-def load(name: str | Path, *, words: str = "unicode", seed: int = 0) -> Scorer:
+def load(
+    name: str | Path = DEFAULT,
+    *,
+    words: str = "unicode",
+    seed: int = 0,
+    threads: int | None = None,
+) -> Scorer:
     """Return the scorer with this name, in this bundle, or of this cascade.
 
     Args:
         name: a name of `rejoinder models list`, a bundle's folder, or a cascade's TOML file.
+            `default` is the cascade that comes with the package: bm25, cosinet, selector.
         words: how lexical scorers cut words: unicode, whitespace or spacy.
         seed: for scorers that draw random numbers.
+        threads: how many may work on one list, for bundles; no score depends on it.  A small
+            ranker uses 1 if not said, a selector all cores of this process.
 
     Raises:
         UnknownNameError: no scorer has this name, and no file or folder.
@@ -27,5 +36,7 @@ def load(name: str | Path, *, words: str = "unicode", seed: int = 0) -> Scorer:
     path = SHIPPED if str(name) == DEFAULT and SHIPPED.exists() else Path(name)
     if path.suffix == ".toml":
         # Stages are no cascades themselves, so that no file can lead back to itself.
-        return open_cascade(path, load=lambda part: load_one(part, words=words, seed=seed))
-    return load_one(name, words=words, seed=seed)
+        return open_cascade(
+            path, load=lambda part: load_one(part, words=words, seed=seed, threads=threads)
+        )
+    return load_one(name, words=words, seed=seed, threads=threads)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rejoinder.cli import options
-from rejoinder.cli.output import count, print_json, say, show_progress
+from rejoinder.cli.output import count, print_json, print_trace, say, show_progress
 from rejoinder.records import Answer, Answers, Source
 
 if TYPE_CHECKING:
@@ -64,9 +64,9 @@ def ask(
     kept in the user's cache, so that asking again is fast.  Without a QUESTION, questions are
     read line by line.
     """
+    from rejoinder.cascade.loading import load
     from rejoinder.engine.engine import Engine
     from rejoinder.errors import InputError
-    from rejoinder.runtime.catalogue import load
 
     if folder and paths:
         raise InputError("give paths or --index, not both; 'rejoinder index add' adds paths")
@@ -152,8 +152,7 @@ def _print(found: Answers, explain: bool) -> None:
             click.secho(f"    {', '.join(words)}", dim=True)
     if explain:
         say(f"{count(found.retrieved, 'sentence')} found, ranked by {found.scorer}")
-        for stage in found.trace:
-            say(f"    {stage}")
+        print_trace(found.trace)
 
 
 def _to_json(found: Answers, explain: bool) -> dict[str, Any]:

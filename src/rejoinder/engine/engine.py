@@ -1,20 +1,20 @@
 """Answers questions: finds sentences by their words, ranks them, and says where they stand."""
 
 import asyncio
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
+from rejoinder.cascade.loading import load
 from rejoinder.engine.duplicates import drop_duplicates
 from rejoinder.engine.retriever import Retriever
 from rejoinder.errors import InputError
 from rejoinder.index.index import Index
 from rejoinder.index.search import Where
 from rejoinder.records import Answer, Answers, Candidate, Ranking, ScoredCandidate, Source
-from rejoinder.runtime.catalogue import load
+from rejoinder.runtime.deadline import Deadline
 from rejoinder.runtime.ranking import rank
 from rejoinder.runtime.scorer import Given, Scorer, Scores
 
@@ -61,15 +61,13 @@ class Engine:
         """
         if not question.strip():
             raise InputError("the question is empty")
-        if budget_ms is not None and budget_ms < 0:
-            raise InputError(f"the budget is {budget_ms:g} ms; give 0 or more")
-        start = time.perf_counter()
+        deadline = None if budget_ms is None else Deadline.after(budget_ms)
         found = self._retriever.search(question, self._retrieved, where=where)
-        used_ms = 1000 * (time.perf_counter() - start)
-        is_late = budget_ms is not None and used_ms >= budget_ms
+        is_late = deadline is not None and deadline.left_ms <= 0
         scorer = self._scorer if self._scorer and not is_late else _AsFound(found)
         candidates = self._prepare(found, scorer)
-        return self._to_answers(rank(question, candidates, scorer=scorer), top, len(found))
+        ranking = rank(question, candidates, scorer=scorer, deadline=deadline)
+        return self._to_answers(ranking, top, len(found))
 
     async def aanswer(
         self,
@@ -103,8 +101,7 @@ class Engine:
         ]
 
     def _to_answers(self, ranking: Ranking, top: int, retrieved: int) -> Answers:
-        confidence: float | None = getattr(ranking, "confidence", None)
-        abstains: bool = getattr(ranking, "abstains", False)
+        confidence, abstains = ranking.confidence, ranking.abstains
         best: list[Answer] = []
         for item in drop_duplicates(ranking.items):
             if len(best) == (1 if abstains else top):
@@ -119,7 +116,7 @@ class Engine:
             confidence=confidence,
             scorer=ranking.scorer,
             retrieved=retrieved,
-            trace=getattr(ranking, "trace", ()),
+            trace=ranking.trace,
         )
 
     def _to_answer(self, item: ScoredCandidate, rank_: int) -> Answer:

@@ -21,7 +21,7 @@ from rejoinder.records import Candidate, to_candidates
 from rejoinder.runtime.scorer import Given, Scores
 from rejoinder.runtime.static_vectors import SHIPPED
 from rejoinder.text.pair_tokens import PairTokens
-from rejoinder.text.pieces import Pieces
+from rejoinder.text.pieces import Pieces, hash_vocabulary
 
 KIND = "selector"
 NETWORK = "model.onnx"
@@ -39,6 +39,8 @@ class SelectorScorer:
     `threads` pairs are scored at once: as many as this process may use cores, if not said.
     """
 
+    is_pointwise = True
+
     def __init__(self, bundle: Bundle, *, threads: int | None = None) -> None:
         self.name = Path(bundle.folder).name
         self._threads = threads or count_cores()
@@ -52,7 +54,10 @@ class SelectorScorer:
         except (OSError, KeyError, ValueError) as error:
             problem = f"file, setting or word piece is missing: {error}"
             raise BundleError(f"{bundle.folder}: {problem}; export the bundle again") from error
-        self._reads_stored = text.startswith(_read_shipped_vocabulary())
+        shipped = _read_shipped_vocabulary()
+        self._reads_stored = text.startswith(shipped)
+        stored = self._pieces.vocabulary[: shipped.count("\n")]
+        self._stored_hash = hash_vocabulary(stored) if self._reads_stored else None
         self._has_said = False
         self._session = _open_session(network, bundle.folder)
         self._try_out(bundle.folder)
@@ -68,6 +73,11 @@ class SelectorScorer:
         scores = np.empty(len(feeds), dtype=np.float64)
         scores[order] = self._run_all([feeds[place] for place in order])
         return scores
+
+    @property
+    def tokenizer(self) -> str | None:
+        """The hash of the tokenizer whose stored tokens it reads."""
+        return self._stored_hash
 
     def encode(self, text: str) -> bytes | None:
         """Return a text as `Candidate.tokens`, to store; None where it is not read back.

@@ -34,7 +34,7 @@ class Pieces:
     @cached_property
     def hash(self) -> str:
         """What tells this vocabulary from every other: stored pieces are keyed by it."""
-        return sha256("\n".join(self.vocabulary).encode()).hexdigest()[:16]
+        return hash_vocabulary(self.vocabulary)
 
     def cut_text(self, text: str) -> list[tuple[int, ...]]:
         """Return the pieces of each word of a text."""
@@ -82,6 +82,11 @@ class Pieces:
             pieces.append(id_)
             start, mark = end, "##"
         return tuple(pieces)
+
+
+def hash_vocabulary(vocabulary: Iterable[str]) -> str:
+    """Return what tells word pieces from others."""
+    return sha256("\n".join(vocabulary).encode()).hexdigest()[:16]
 
 
 def split_words(text: str) -> list[str]:
