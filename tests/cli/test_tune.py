@@ -11,7 +11,7 @@ from rejoinder.cli import main
 from rejoinder.data.jsonl import write_examples
 
 
-def run(*arguments: str | Path) -> Result:
+def run(*arguments: str | Path | float) -> Result:
     return CliRunner().invoke(main, [*map(str, arguments)])
 
 

@@ -81,9 +81,9 @@ def _read(given: dict[str, Any]) -> "list[Example]":
     from rejoinder.data.long_lists import lengthen
     from rejoinder.errors import InputError
 
-    found = list(open_for_choosing(given["dataset"], given["folder"]))
+    found = open_for_choosing(given["dataset"], given["folder"])
     if given["size"]:
-        found = list(lengthen(found, size=given["size"]))
+        found = lengthen(list(found), size=given["size"])
     examples = list(islice((item for item in found if any(item.labels)), given["questions"]))
     if not examples:
         raise InputError(f"{given['dataset']}: no question has an answer")
