@@ -85,7 +85,7 @@ def time_answers(index: Index, scorer: str | None, count: int) -> dict[str, Any]
     rng = random.Random(0)
     engine = Engine(index, load(scorer) if scorer else None)
     documents = [item for item in index.store.get_documents() if item.sentences > 5]
-    questions = []
+    questions: list[str] = []
     while len(questions) < count:
         rows = index.store.get_sentences(rng.choice(documents).id)
         words = rng.choice(rows).text.split()
