@@ -98,7 +98,7 @@ def test_no_shared_word_gives_no_answer(index: Index) -> None:
 def test_bad_questions_are_errors(index: Index) -> None:
     with pytest.raises(InputError, match="the question is empty"):
         Engine(index).answer("  ")
-    with pytest.raises(InputError, match="the budget is -1 ms"):
+    with pytest.raises(InputError, match="0 or more milliseconds, found -1"):
         Engine(index).answer("tea", budget_ms=-1)
 
 

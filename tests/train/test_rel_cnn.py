@@ -24,12 +24,12 @@ from tests.train.plain_models import (  # noqa: E402
 def test_agrees_with_the_plain_model(lists: Lengths) -> None:
     torch.manual_seed(0)
 
-    assert_agree(RelCnn(WIDTH), plain_rel_cnn, make_batch(lists))
+    assert_agree(RelCnn(WIDTH).eval(), plain_rel_cnn, make_batch(lists))
 
 
 def test_a_pair_does_not_see_the_others_of_its_batch() -> None:
     torch.manual_seed(0)
-    encoder = RelCnn(WIDTH)
+    encoder = RelCnn(WIDTH).eval()
     batch = make_batch([(2, [1, 20, 3]), (9, [5])])
 
     together = encoder(batch)
@@ -40,7 +40,7 @@ def test_a_pair_does_not_see_the_others_of_its_batch() -> None:
 
 def test_only_whether_a_word_is_shared_counts_and_not_how_related_it_is() -> None:
     torch.manual_seed(0)
-    encoder = RelCnn(WIDTH)
+    encoder = RelCnn(WIDTH).eval()
     batch = make_batch([(3, [4, 6])])
     unrelated = replace(batch, candidate=replace(batch.candidate, related=batch.candidate.shared))
     all_shared = replace(

@@ -315,7 +315,7 @@ def _print(
         ]
         + [
             [
-                item.row.model,
+                item.row.name.partition("/")[0],
                 item.row.loss,
                 item.row.head,
                 str(item.seeds),

@@ -43,7 +43,13 @@ PARITY_SAMPLE = 60
 @click.option("--epochs", type=click.IntRange(min=1), default=1, show_default=True)
 @click.option("--questions-per-step", type=click.IntRange(min=1), default=16, show_default=True)
 @click.option("--learning-rate", type=float, default=5e-5, show_default=True)
-@click.option("--precision", default="int8", show_default=True, help="Of the bundle: int8 or fp32.")
+@click.option(
+    "--precision",
+    type=click.Choice(["int8", "fp32"]),
+    default="int8",
+    show_default=True,
+    help="Of the bundle.",
+)
 @click.option("--dev", help="A data set to measure on after training: NAME[:SPLIT].")
 @click.option("--keep-best", is_flag=True, help="Keep the epoch that is best on --dev.")
 @click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)

@@ -25,7 +25,8 @@ class Row:
     @property
     def name(self) -> str:
         """How the row is called on the command line and in results."""
-        return f"{self.model}/{self.loss}/{self.head}" + ("/shipped" if self.is_shipped else "")
+        begins = "shipped-" if self.is_shipped else ""
+        return f"{begins}{self.model}/{self.loss}/{self.head}"
 
     @property
     def is_trained(self) -> bool:

@@ -146,7 +146,9 @@ def measure_gains(table: Table, runs: Sequence[Run]) -> list[HeadGain]:
     gains = []
     for row in table.rows:
         base = f"{row.model}/{row.loss}/none"
-        if row.head == "none" or base not in by_row or row.name not in by_row:
+        if row.is_shipped or row.head == "none":
+            continue
+        if base not in by_row or row.name not in by_row:
             continue
         one, other = (_average(by_row[name], measure) for name in (base, row.name))
         gains.append(

@@ -66,7 +66,8 @@ def load_selector(config: SelectorConfig, *, seed: int = 0) -> tuple[Selector, l
     """
     encoder, tokenizer = _load(config.encoder)
     vocabulary = tokenizer.get_vocab()
-    if encoder.config.model_type != "bert" or tokenizer.tokenize("Café") != ["cafe"]:
+    word = "".join(tokenizer.tokenize("Café")).replace("##", "")
+    if encoder.config.model_type != "bert" or word != "cafe":
         raise InputError(f"{config.encoder}: not a BERT-like encoder of uncased word pieces")
     if config.layers is not None:
         encoder.encoder.layer = encoder.encoder.layer[: config.layers]

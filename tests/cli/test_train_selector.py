@@ -1,0 +1,117 @@
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+torch = pytest.importorskip("torch")
+
+from tests.train.selectors import write_encoder  # noqa: E402
+
+from rejoinder.bundle.folder import open_bundle  # noqa: E402
+from rejoinder.cli import main  # noqa: E402
+from rejoinder.runtime.catalogue import load  # noqa: E402
+
+WORDS = ["ice", "water", "cave", "rock", "summer", "winter", "river", "stone"]
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.jsonl"
+    lines = [
+        {
+            "question": f"where is the {word}?",
+            "candidates": [
+                {"text": "it rained in winter", "label": 0, "position": 0},
+                {"text": f"the {word} is here", "label": 1, "position": 1},
+            ],
+        }
+        for word in WORDS
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def encoder(tmp_path: Path) -> Path:
+    return write_encoder(tmp_path / "encoder")
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, [*map(str, arguments)])
+
+
+def train(dataset: Path, target: Path, *arguments: str | Path) -> Result:
+    return run("train", "selector", dataset, "--to", target, *arguments)
+
+
+def test_transfer_then_adapt(dataset: Path, encoder: Path, tmp_path: Path) -> None:
+    first = train(dataset, tmp_path / "general", "--encoder", encoder, "--dev", dataset)
+    second = train(
+        dataset,
+        tmp_path / "adapted",
+        *("--from", tmp_path / "general", "--epochs", "2", "--dev", dataset, "--json"),
+    )
+
+    assert first.exit_code == 0, first.output
+    assert f"wrote {tmp_path / 'general'}" in first.stdout
+    assert "MAP" in first.stdout
+    assert set(json.loads(second.stdout)["means"]) == {"P@1", "MAP", "MRR"}
+    training = open_bundle(tmp_path / "adapted", kind="selector").manifest.training
+    assert training["from"] == str(tmp_path / "general")
+    assert (training["epochs"], training["steps"], training["loss"]) == (2, 2, "anchored")
+    scores = load(tmp_path / "adapted").score("where is the ice?", ["the ice is here", "no"])
+    assert scores.shape == (2,)
+
+
+def test_fewer_layers_in_full_precision(dataset: Path, encoder: Path, tmp_path: Path) -> None:
+    target = tmp_path / "small"
+    result = train(dataset, target, "--encoder", encoder, "--layers", "1", "--precision", "fp32")
+
+    assert result.exit_code == 0, result.output
+    manifest = open_bundle(target).manifest
+    assert (manifest.precision, manifest.config["bert"]["num_hidden_layers"]) == ("fp32", 1)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["--from", "nowhere"], "nowhere: not a bundle"),
+        (["--encoder", "."], "config.json"),
+        (["--encoder", "ENCODER", "--loss", "listwize"], "did you mean 'listwise'?"),
+        (["--encoder", "ENCODER", "--precision", "int7"], "int7"),
+    ],
+)
+def test_what_cannot_be_is_one_line(
+    dataset: Path, encoder: Path, tmp_path: Path, arguments: list[str], problem: str
+) -> None:
+    given = [str(encoder) if item == "ENCODER" else item for item in arguments]
+    result = train(dataset, tmp_path / "m", *given)
+
+    assert result.exit_code in (1, 2)
+    assert problem in result.output
+    assert not (tmp_path / "m").exists()
+
+
+def test_distil_then_adapt(dataset: Path, tmp_path: Path) -> None:
+    small = tmp_path / "small"
+    result = run(
+        "distil", "word-overlap", dataset, "--to", small, "--dev", dataset, "--epochs", "1"
+    )
+    again = run("distil", "word-overlap", dataset, "--to", small, "--epochs", "1", "--json")
+    adapted = run("train", "cosinet", dataset, "--from", small, "--to", tmp_path / "adapted")
+
+    assert result.exit_code == 0, result.output
+    assert "asking word-overlap" in result.stderr
+    assert len((tmp_path / "small.teacher.jsonl").read_text().splitlines()) == len(WORDS)
+    assert again.exit_code == 0, again.output
+    assert open_bundle(small, kind="cosinet").manifest.training["loss"] == "anchored"
+    assert adapted.exit_code == 0, adapted.output
+
+
+def test_weights_of_another_head_are_refused(dataset: Path, tmp_path: Path) -> None:
+    run("train", "cosinet", dataset, "--head", "none", "--to", tmp_path / "m")
+    result = run("train", "cosinet", dataset, "--from", tmp_path / "m", "--to", tmp_path / "n")
+
+    assert result.exit_code == 1
+    assert "its head is none, not birnn" in result.output
