@@ -56,6 +56,7 @@ def test_transfer_then_adapt(dataset: Path, encoder: Path, tmp_path: Path) -> No
     assert first.exit_code == 0, first.output
     assert f"wrote {tmp_path / 'general'}" in first.stdout
     assert "MAP" in first.stdout
+    assert second.exit_code == 0, second.output
     assert set(json.loads(second.stdout)["means"]) == {"P@1", "MAP", "MRR"}
     training = open_bundle(tmp_path / "adapted", kind="selector").manifest.training
     assert training["from"] == str(tmp_path / "general")

@@ -5,7 +5,7 @@ each has read the other: the cosine of their mean states, one learnt weight per 
 The base encoder was trained for that cosine, so training starts from a scorer that ranks.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -73,9 +73,10 @@ def load_selector(config: SelectorConfig, *, seed: int = 0) -> tuple[Selector, l
         encoder.encoder.layer = encoder.encoder.layer[: config.layers]
         encoder.config.num_hidden_layers = len(encoder.encoder.layer)
     encoder.embeddings.requires_grad_(False)
+    room = min(config.max_tokens, encoder.config.max_position_embeddings)
     with torch.random.fork_rng():
         torch.manual_seed(seed)
-        model = Selector(config, encoder)
+        model = Selector(replace(config, max_tokens=room), encoder)
     return model, sorted(vocabulary, key=vocabulary.__getitem__)
 
 
