@@ -12,8 +12,6 @@ from rejoinder.cli.train_selector import selector
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from torch import Tensor
-
     from rejoinder.records import Example
     from rejoinder.runtime.static_vectors import StaticVectors
     from rejoinder.train.fit import Plan
@@ -135,7 +133,7 @@ train.add_command(selector)
 
 def train_ranker(model: str, parts: "Sequence[Part]", given: dict[str, Any]) -> None:
     """Train, measure on dev, write the bundle, and say so."""
-    from rejoinder.train.export import write_ranker
+    from rejoinder.train.export import read_weights, write_ranker
     from rejoinder.train.fit import fit
     from rejoinder.train.mixing import read_parts
     from rejoinder.train.models.ranker import count_parameters
@@ -158,7 +156,7 @@ def train_ranker(model: str, parts: "Sequence[Part]", given: dict[str, Any]) -> 
             plan,
             parts,
             vectors,
-            start=_read_start(given["start"], plan.config),
+            start=read_weights(given["start"], plan.config) if given["start"] else None,
             dev=dev[0] if dev else (),
             checkpoint=checkpoint,
             on_step=lambda step: progress(step.number, step.of, f"loss {step.loss:.3f}"),
@@ -217,13 +215,6 @@ def _make_plan(model: str, width: int, given: dict[str, Any]) -> "Plan[RankerCon
         keeps_best=given["keep_best"],
         patience=given["patience"],
     )
-
-
-def _read_start(name: str | None, config: "RankerConfig") -> "dict[str, Tensor] | None":
-    from rejoinder.runtime.catalogue import list_shipped
-    from rejoinder.train.export import read_weights
-
-    return read_weights(list_shipped().get(name, Path(name)), config) if name else None
 
 
 def _load_vectors(path: Path | None, sets: "list[Sequence[Example]]") -> "StaticVectors":

@@ -20,6 +20,7 @@ from rejoinder.bundle.folder import open_bundle, write_bundle
 from rejoinder.bundle.manifest import Manifest
 from rejoinder.errors import BundleError
 from rejoinder.records import Example
+from rejoinder.runtime.catalogue import list_shipped
 from rejoinder.runtime.ranker import RankerScorer
 from rejoinder.runtime.scorer import Scorer
 from rejoinder.runtime.static_vectors import StaticVectors, to_files
@@ -79,17 +80,20 @@ def write_ranker(
     write_bundle(folder, manifest, files)
 
 
-def read_weights(folder: Path, config: RankerConfig) -> dict[str, Tensor]:
+def read_weights(name: str, config: RankerConfig) -> dict[str, Tensor]:
     """Return the weights of a ranker's bundle, to train on from them.
+
+    Args:
+        name: of a bundle that comes with the package, else its folder.
 
     Raises:
         BundleError: it is no bundle, or holds another network than the configuration's.
     """
-    bundle = open_bundle(folder, kind=config.model)
-    for name in ("vector_width", "head"):
-        found, wanted = bundle.manifest.config[name], getattr(config, name)
+    bundle = open_bundle(list_shipped().get(name, Path(name)), kind=config.model)
+    for setting in ("vector_width", "head"):
+        found, wanted = bundle.manifest.config[setting], getattr(config, setting)
         if found != wanted:
-            raise BundleError(f"{folder}: its {name} is {found}, not {wanted}; give the same")
+            raise BundleError(f"{name}: its {setting} is {found}, not {wanted}; give the same")
     return {name: torch.from_numpy(array) for name, array in bundle.read_tensors().items()}
 
 

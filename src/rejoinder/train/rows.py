@@ -55,7 +55,7 @@ def _train_ranker(
     row: Row, seed: int, parts: Sequence[Part], vectors: StaticVectors, on_step: OnStep
 ) -> Trained:
     config = RankerConfig(row.model, vectors.width, row.head)
-    start = read_weights(list_shipped()[row.model], config) if row.is_shipped else None
+    start = read_weights(row.model, config) if row.is_shipped else None
     if row.is_trained:
         plan = Plan(config, Recipe(row.loss, seed=seed))
         fitted = fit(plan, parts, vectors, start=start, on_step=on_step)
