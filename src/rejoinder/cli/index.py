@@ -23,7 +23,7 @@ folder_option = click.option(
 paths_argument = click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 
 
-@click.group()
+@click.group(epilog=options.example("rejoinder index add examples/docs --index my-index"))
 def index() -> None:
     """Keep an index of documents, to ask again and again."""
 
