@@ -62,11 +62,11 @@ def make_selector(
 def write_encoder(folder: Path) -> Path:
     """Write a pretrained encoder as `transformers` does: tiny, and with random weights."""
     from tokenizers.implementations import BertWordPieceTokenizer
-    from transformers import BertTokenizerFast
+    from transformers import BertTokenizer
 
     folder.mkdir()
     rows = {piece: row for row, piece in enumerate(VOCABULARY)}
     tokenizer = BertWordPieceTokenizer(rows, lowercase=True)
-    BertTokenizerFast(tokenizer_object=tokenizer._tokenizer).save_pretrained(folder)
+    BertTokenizer(tokenizer_object=tokenizer._tokenizer).save_pretrained(folder)
     make_selector().encoder.save_pretrained(folder)
     return folder
