@@ -156,5 +156,10 @@ def _check(found: Scores, expected: Scores, precision: str) -> float:
 
 def correlate_ranks(one: Scores, other: Scores) -> float:
     """Return Spearman's correlation; equal scores take ranks in their order."""
-    ranks = [np.argsort(np.argsort(scores, kind="stable")) for scores in (one, other)]
-    return float(np.corrcoef(*ranks)[0, 1]) if len(one) > 1 else 1.0
+    if len(one) < 2:
+        return 1.0
+    return float(np.corrcoef(_rank(one), _rank(other))[0, 1])
+
+
+def _rank(scores: Scores) -> Scores:
+    return np.argsort(np.argsort(scores, kind="stable")).astype(np.float64)
