@@ -1,3 +1,4 @@
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -7,7 +8,7 @@ torch = pytest.importorskip("torch")
 onnxruntime = pytest.importorskip("onnxruntime")
 
 from rejoinder.bundle.folder import open_bundle  # noqa: E402
-from rejoinder.errors import BundleError  # noqa: E402
+from rejoinder.errors import BundleError, MissingExtraError  # noqa: E402
 from rejoinder.records import Candidate, Example  # noqa: E402
 from rejoinder.runtime.selector import SelectorScorer  # noqa: E402
 from rejoinder.runtime.static_vectors import SHIPPED, load_vectors  # noqa: E402
@@ -167,6 +168,13 @@ def test_weights_that_are_not_finite_are_refused(tmp_path: Path) -> None:
 def test_an_unknown_precision_is_a_mistake_of_the_caller(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="'int4' is none of fp32, int8"):
         export(tmp_path / "m", make_selector(), "int4")
+
+
+def test_without_onnx_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "rejoinder.train.selector_graph", None)
+
+    with pytest.raises(MissingExtraError, match=r"rejoinder\[train\]"):
+        export(tmp_path / "m", make_selector(), "fp32")
 
 
 def test_another_activation_is_named(tmp_path: Path) -> None:
