@@ -51,7 +51,7 @@ def test_explains_which_words_match(docs: Path) -> None:
     matches = json.loads(run("green", docs, "--explain", "--json").stdout)["answers"][0]["matches"]
 
     assert "green ~ green 1.00, drinks ~ tea" in result.stdout
-    assert "1 sentence found, ranked by bm25" in result.stderr
+    assert "1 sentence found, ranked by default" in result.stderr
     assert matches == [{"asked": "green", "found": "green", "relatedness": 1.0}]
 
 

@@ -19,7 +19,7 @@ def test_ranks_the_lines_of_a_file(tmp_path: Path) -> None:
     path = tmp_path / "lines.txt"
     path.write_text("a dog\n\na red cat\n", encoding="utf-8")
 
-    result = run("red cat", path)
+    result = run("red cat", path, "--scorer", "bm25")
 
     lines = [line.split(maxsplit=2) for line in result.stdout.splitlines()]
     assert lines[0] == ["rank", "score", "candidate"]
@@ -27,12 +27,23 @@ def test_ranks_the_lines_of_a_file(tmp_path: Path) -> None:
 
 
 def test_reads_stdin_without_a_file() -> None:
-    found = json.loads(run("red cat", "--json", given="a dog\na red cat\n").stdout)
+    found = json.loads(
+        run("red cat", "--scorer", "bm25", "--json", given="a dog\na red cat\n").stdout
+    )
 
     assert found["question"] == "red cat"
     assert found["scorer"] == "bm25"
     assert [item["id"] for item in found["candidates"]] == ["1", "0"]
     assert found["candidates"][1] == {"rank": 2, "score": 0.0, "id": "0", "text": "a dog"}
+
+
+def test_by_default_the_shipped_cascade_ranks() -> None:
+    given = "Ada was asked who wrote it.\nIt was written by Ada.\nIt rained.\n"
+    found = json.loads(run("who wrote it?", "--json", "--explain", given=given).stdout)
+
+    assert found["scorer"] == "default"
+    assert found["candidates"][0]["text"] == "It was written by Ada."
+    assert [stage["scorer"] for stage in found["trace"]][-1:] == ["selector"]
 
 
 def test_reads_json_lines_with_ids_and_order() -> None:
@@ -69,7 +80,10 @@ def test_a_corpus_changes_what_bm25_finds_rare(tmp_path: Path) -> None:
     corpus.write_text("a cat\na cat here\ncat\nno dog\n", encoding="utf-8")
     given = "the cat\nthe dog\n"
 
-    assert texts(run("cat dog", "--json", given=given)) == ["the cat", "the dog"]
+    assert texts(run("cat dog", "--scorer", "bm25", "--json", given=given)) == [
+        "the cat",
+        "the dog",
+    ]
     assert texts(run("cat dog", "--json", "--corpus", corpus, given=given)) == [
         "the dog",
         "the cat",

@@ -22,7 +22,7 @@ def load(
 
     Args:
         name: a name of `rejoinder models list`, a bundle's folder, or a cascade's TOML file.
-            `default` is the cascade that comes with the package: bm25, cosinet, selector.
+            `default` is the cascade that comes with the package.
         words: how lexical scorers cut words: unicode, whitespace or spacy.
         seed: for scorers that draw random numbers.
         threads: how many may work on one list, for bundles; no score depends on it.  A small

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     type=click.Path(file_okay=False, path_type=Path),
     help="Ask this index instead of files.",
 )
-@click.option("--scorer", help="A name of `models list`, or a bundle.  [default: as found]")
+@click.option("--scorer", help=f"{options.SCORER}  [default: the cascade `default`]")
 @click.option(
     "--top", type=click.IntRange(min=1), default=1, help="How many answers.  [default: 1]"
 )
@@ -64,7 +64,7 @@ def ask(
     kept in the user's cache, so that asking again is fast.  Without a QUESTION, questions are
     read line by line.
     """
-    from rejoinder.cascade.loading import load
+    from rejoinder.cascade.loading import DEFAULT, load
     from rejoinder.engine.engine import Engine
     from rejoinder.errors import InputError
 
@@ -72,7 +72,7 @@ def ask(
         raise InputError("give paths or --index, not both; 'rejoinder index add' adds paths")
     where = options.parse_pairs(pairs)
     with _opening(folder, paths or (Path(),)) as index:
-        engine = Engine(index, load(scorer) if scorer else None)
+        engine = Engine(index, load(scorer or DEFAULT))
         for asked in [question] if question is not None else _read_questions():
             found = engine.answer(asked, top=top, budget_ms=budget_ms, where=where)
             if as_json:

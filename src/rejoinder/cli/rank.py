@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 )
 @click.argument("question")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True), default="-")
-@click.option("--scorer", default="bm25", show_default=True, help=options.SCORER)
+@click.option("--scorer", help=f"{options.SCORER}  [default: the cascade `default`]")
 @options.words
 @click.option("--in-order", is_flag=True, help="The lines are one text, in its order.")
 @click.option(
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 def rank(
     question: str,
     file: Path,
-    scorer: str,
+    scorer: str | None,
     words: str,
     in_order: bool,
     corpus: Path | None,
@@ -113,16 +113,16 @@ def _print(ranking: "Ranking", top: int | None, explain: bool) -> None:
         print_trace(ranking.trace)
 
 
-def _load(name: str, words: str, corpus: Path | None) -> "Scorer":
-    from rejoinder.cascade.loading import load
+def _load(name: str | None, words: str, corpus: Path | None) -> "Scorer":
+    from rejoinder.cascade.loading import DEFAULT, load
     from rejoinder.data.files import read_lines
     from rejoinder.errors import InputError
     from rejoinder.runtime.bm25 import Bm25, CorpusStatistics
     from rejoinder.text.words import get_cut
 
     if corpus is None:
-        return load(name, words=words)
-    if name != "bm25":
+        return load(name or DEFAULT, words=words)
+    if name not in (None, "bm25"):
         raise InputError(f"scorer {name!r} counts no word frequencies; leave out --corpus")
     cut = get_cut(words)
     return Bm25(

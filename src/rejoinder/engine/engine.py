@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rejoinder.cascade.loading import load
+from rejoinder.cascade.loading import DEFAULT, load
 from rejoinder.engine.duplicates import drop_duplicates
 from rejoinder.engine.retriever import Retriever
 from rejoinder.errors import InputError
@@ -140,13 +140,13 @@ class _AsFound:
         )
 
 
-def open(folder: Path | str, *, scorer: Scorer | str | Path | None = None) -> Engine:
+def open(folder: Path | str, *, scorer: Scorer | str | Path = DEFAULT) -> Engine:
     """Open an index and answer questions out of it.
 
     Args:
         folder: what `rejoinder index add --index` has made.
-        scorer: ranks what is found: a scorer, a name of `rejoinder models list`, or a bundle's
-            folder.
+        scorer: ranks what is found: a scorer, a name of `rejoinder models list`, a bundle's
+            folder, or a cascade's file.
 
     Raises:
         StoreError: there is no index, or it cannot be read.

@@ -4,10 +4,10 @@ Written node by node instead of traced: the three projections of attention are o
 its input is quantised once, and only the standard's own operators are used, which
 onnxruntime fuses when it opens the file.
 
-int8: each column of a weight and each row of the embedding has a scale of its own; what is
-multiplied with a weight is quantised when it is known, with one scale for all of the call
-(ONNX's DynamicQuantizeLinear).  Weights keep 7 bits, because processors without the newer
-instructions add two products in 16 bits: more would overflow there, and score otherwise.
+int8: each column of a weight, each row of the embedding and each token's states have a scale of
+their own.  ONNX's own DynamicQuantizeLinear has one scale for all that is in a call; one large
+state then costs all others their digits, and a pair's score depends on its batch
+(docs/decisions/0009).
 
 Axes: P pairs, L tokens, E width, A heads, D = E / A.
 """
@@ -28,9 +28,11 @@ IR_VERSION = 9
 INPUTS = ("ids", "mask", "kinds")
 HIDDEN = -1e9
 """Added to attention on padding."""
-WEIGHT_LIMIT, ROW_LIMIT = 63, 127
+LIMIT = 127
 JOINT = "+"
 """Between the names of weights that stand side by side in one constant."""
+LEAST_GELU = -0.17
+"""The activation is never lower."""
 SMALLEST = 1e-12
 """What torch's normalize divides by at least."""
 
@@ -111,7 +113,7 @@ class _Graph:
     def feed_forward(self, place: str, states: str) -> str:
         """Return the states after a layer's two products, (P, L, E)."""
         wide = self._add("Gelu", self._multiply(states, f"{place}intermediate.dense"))
-        out = self._multiply(wide, f"{place}output.dense")
+        out = self._multiply(wide, f"{place}output.dense", lowest=LEAST_GELU)
         return self._normalise(f"{place}output.LayerNorm", self._add("Add", out, states))
 
     def score(self, states: str) -> None:
@@ -152,14 +154,19 @@ class _Graph:
         matrix = self._state[f"{name}.weight"][rows]
         if not self._is_small:
             return self._add("Gather", self._keep(matrix, f"{name}.weight"), "ids")
-        whole, scales = quantise(matrix, axis=1, limit=ROW_LIMIT)
+        whole, scales = quantise(matrix, axis=1, limit=LIMIT)
         found = self._to_float(self._add("Gather", self._keep(whole, f"{name}.int8"), "ids"))
         return self._add(
             "Mul", found, self._add("Gather", self._keep(scales, f"{name}.scale"), "ids")
         )
 
-    def _multiply(self, states: str, *names: str) -> str:
-        """Return the product with weights side by side, and their biases added."""
+    def _multiply(self, states: str, *names: str, lowest: float = 0.0) -> str:
+        """Return the product with weights side by side, and their biases added.
+
+        Args:
+            lowest: the least that a state can be, where it can hardly be negative: then all
+                bytes are there for what is above.
+        """
         name = JOINT.join(names)
         weight = np.concatenate([self._state[f"{part}.weight"] for part in names]).T
         biases = np.concatenate([self._state[f"{part}.bias"] for part in names])
@@ -167,11 +174,27 @@ class _Graph:
         if not self._is_small:
             kept = self._keep(weight, f"{name}.weight")
             return self._add("Add", self._add("MatMul", states, kept), bias)
-        whole, scales = quantise(weight, axis=0, limit=WEIGHT_LIMIT)
-        given, scale, zero = self._add_several("DynamicQuantizeLinear", states, count=3)
+        whole, scales = quantise(weight, axis=0, limit=LIMIT)
+        if lowest:
+            states = self._add("Sub", states, self._number(lowest))
+        given, step, zero = self._quantise_rows(states, is_signed=not lowest)
         product = self._add("MatMulInteger", given, self._keep(whole, f"{name}.int8"), zero)
-        both = self._add("Mul", scale, self._keep(scales[0], f"{name}.scale"))
-        return self._add("Add", self._add("Mul", self._to_float(product), both), bias)
+        columns = self._add("Mul", self._to_float(product), self._keep(scales[0], f"{name}.scale"))
+        rows = self._add("Mul", columns, step)
+        if lowest:  # taken back, the same for all rows
+            rows = self._add("Add", rows, self._keep(lowest * (whole * scales).sum(axis=0)))
+        return self._add("Add", rows, bias)
+
+    def _quantise_rows(self, states: str, *, is_signed: bool) -> tuple[str, str, str]:
+        """Return each row in bytes, what one step of its bytes is worth, and what stands for 0."""
+        size = self._add("Abs", states) if is_signed else states
+        largest = self._add("ReduceMax", size, self._keep([-1]))  # (P, L, 1)
+        largest = self._add("Max", largest, self._number(SMALLEST))
+        steps, middle = (127, 128) if is_signed else (255, 0)
+        zero = self._keep(np.uint8(middle))
+        scaled = self._add("Div", states, largest)
+        given = self._add("QuantizeLinear", scaled, self._number(1 / steps), zero)
+        return given, self._add("Mul", largest, self._number(1 / steps)), zero
 
     def _normalise(self, name: str, states: str) -> str:
         weight, bias = self._keep(f"{name}.weight"), self._keep(f"{name}.bias")
