@@ -320,7 +320,7 @@ def _print(
         ]
         + [
             [
-                item.row.name.partition("/")[0],
+                item.row.label,
                 item.row.loss,
                 item.row.head,
                 str(item.seeds),

@@ -58,7 +58,7 @@ class Summary:
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as plain JSON types."""
         return {
-            "model": self.row.model,
+            "model": self.row.label,
             "head": self.row.head,
             "loss": self.row.loss,
             "seeds": self.seeds,
