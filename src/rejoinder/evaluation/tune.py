@@ -25,7 +25,7 @@ from rejoinder.runtime.staged import Places
 
 KEEPS = (1, 2, 3, 5, 10, 20, 30, 50, 75, 100, 150, 200, 300, 500)
 MOST_STAGES = 3
-TIMED_QUESTIONS = 30
+TIMED_QUESTIONS = 10
 TIMED_SHARES = (0.02, 0.1, 0.3, 1.0)
 """Parts of a list that are timed, so that a cost knows short lists and long ones."""
 
