@@ -10,7 +10,7 @@ from rejoinder.cli.output import count, print_json, print_table, say
 
 question_argument = click.argument("question")
 sentence_argument = click.argument("sentence")
-QUESTION = '"how are glacier caves formed?" "Guides go in only in winter."'
+QUESTION = '"how are glacier caves formed?" "Guides go in only from November to March."'
 
 
 @click.group(epilog=options.example(f"rejoinder feedback wrong {QUESTION} --index my-index"))
