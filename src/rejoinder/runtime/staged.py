@@ -48,17 +48,26 @@ class Staged:
 
         Equal scores of one stage stay equal, so that ties can be broken as ever.
         """
-        merged = np.empty_like(self.scores)
-        floor = None
-        for stage in sorted(set(self.stages.tolist()), reverse=True):
-            own = self.stages == stage
-            if floor is None:
-                merged[own] = self.scores[own]
-            else:
-                _, steps = np.unique(-self.scores[own], return_inverse=True)
-                merged[own] = floor - 1 - steps
-            floor = merged[own].min()
-        return merged
+        return merge_stages(self.scores, self.stages)
+
+
+def merge_stages(scores: Scores, stages: Places) -> Scores:
+    """Return the scores of several stages on one scale (`Staged.merge`).
+
+    >>> merge_stages(np.array([2.0, 0.5, 9.0]), np.array([1, 1, 0])).tolist()
+    [2.0, 0.5, -0.5]
+    """
+    merged = np.empty_like(scores)
+    floor = None
+    for stage in sorted(set(stages.tolist()), reverse=True):
+        own = stages == stage
+        if floor is None:
+            merged[own] = scores[own]
+        else:
+            _, steps = np.unique(-scores[own], return_inverse=True)
+            merged[own] = floor - 1 - steps
+        floor = merged[own].min()
+    return merged
 
 
 @runtime_checkable
