@@ -15,6 +15,8 @@ COMMANDS = {
     "ask": "Answer a question with a sentence of your documents.",
     "index": "Keep an index of documents.",
     "rank": "Rank candidates for a question.",
+    "serve": "Answer and rank over HTTP.",
+    "key": "Make an API key for the server.",
     "evaluate": "Measure a scorer on a data set.",
     "compare": "Hold scorers against each other, with significance.",
     "tune": "Find the cascade that fits a latency.",

@@ -21,6 +21,9 @@ MAX_BATCH_SENTENCES = 5_000
 MAX_BATCH_SECONDS = 0.5
 """A batch is committed, and so acknowledged, after so many sentences or so much time."""
 
+UPLOADED = b"uploaded:"
+"""Begins the key of what came without a file; no path of a file begins so."""
+
 What = Literal["added", "changed", "unchanged", "removed", "skipped"]
 
 
@@ -97,6 +100,51 @@ def remove_files(index: Index, paths: Iterable[Path]) -> Iterator[Event]:
         writer.finish()
 
 
+def add_upload(
+    index: Index,
+    name: str,
+    path: Path,
+    pieces: Pieces,
+    *,
+    metadata: Mapping[str, str] | None = None,
+) -> Event:
+    """Add what was sent under a name, or let it replace what was sent under it before.
+
+    Args:
+        path: where the bytes are for now; its suffix says what they are.
+
+    Raises:
+        StoreError: the index cannot be written.
+    """
+    raw = UPLOADED + name.encode()
+    with index.changing() as writer, Child() as child:
+        _take_tokenizer(writer.store, pieces)
+        known = writer.store.get_files().get(raw)
+        given = {key: str(value) for key, value in (metadata or {}).items()}
+        read = _read(path, known, given, child, name=name)
+        batch = _Batch(writer, pieces, total=1)
+        (event,) = [*batch.take(replace(read, raw=raw)), *batch.commit()]
+        writer.finish()
+    return event
+
+
+def remove_document(index: Index, number: int) -> str | None:
+    """Remove one document, and return its name; None where it is not there."""
+    names: list[str] = []
+
+    def work(store: Store, generation: int) -> tuple[list[int], list[int]]:
+        found = store.remove_document(number, generation)
+        if found is None:
+            return [], []
+        names.append(found.name)
+        return [], [number]
+
+    with index.changing() as writer:
+        writer.change(work)
+        writer.finish()
+    return names[0] if names else None
+
+
 @dataclass(frozen=True, slots=True)
 class _Read:
     """A file as it was found: what to do about it, and its documents where it was read."""
@@ -107,9 +155,16 @@ class _Read:
     documents: tuple[ReadDocument, ...] = ()
 
 
-def _read(path: Path, known: FileState | None, given: Mapping[str, str], child: Child) -> _Read:
-    """Read a file where it is not as it was."""
-    raw, shown = os.fsencode(path), show_path(path)
+def _read(
+    path: Path,
+    known: FileState | None,
+    given: Mapping[str, str],
+    child: Child,
+    *,
+    name: str | None = None,
+) -> _Read:
+    """Read a file where it is not as it was; it is called by its path where it has no name."""
+    raw, shown = os.fsencode(path), name or show_path(path)
     try:
         found = check_file(path)
         metadata = json.dumps(given, sort_keys=True)
@@ -123,7 +178,7 @@ def _read(path: Path, known: FileState | None, given: Mapping[str, str], child: 
             replace(
                 document, metadata={"suffix": path.suffix.lower(), **document.metadata, **given}
             )
-            for document in read_file(path, child=child)
+            for document in read_file(path, child=child, name=shown)
         )
     except (InputError, OSError) as error:
         reason = str(error).removeprefix(f"{shown}: ")
