@@ -1,7 +1,8 @@
 # Two commands do all of their own set-up on a machine with Python 3.11+ and make:
 #   make ask     install the core and answer a question over examples/ (Q= and DOCS= change it)
 #   make test    everything: lint, types, docs, the core alone, all tests
-# Both use one virtual environment, .venv; the system's Python is never changed.
+# Both use one virtual environment, .venv (and .venvs for what frameworks need beside it); the
+# system's Python is never changed.
 
 PYTHON ?= python3
 Q      ?= How are glacier caves formed?
@@ -9,12 +10,12 @@ DOCS   ?= examples/docs
 BIN    := .venv/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
-.PHONY: ask test check core full format clean
+.PHONY: ask test check core full adapters format clean
 
 ask: .venv/core
 	@$(BIN)/rejoinder ask "$(Q)" $(DOCS)
 
-test: check core full
+test: check core full adapters
 
 check: .venv/full
 	$(BIN)/ruff format --check .
@@ -29,13 +30,17 @@ core: .venv/full
 full: .venv/full
 	$(BIN)/python -m pytest --cov --cov-report=term
 
+# With the real frameworks, each in an environment of its own under .venvs.
+adapters: .venv/full
+	$(BIN)/python -m tests.adapters.run
+
 format: .venv/full
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	$(BIN)/python docs/make_help.py
 
 clean:
-	rm -rf .venv build dist .coverage .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venvs build dist .coverage .pytest_cache .mypy_cache .ruff_cache
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

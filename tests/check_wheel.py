@@ -49,6 +49,11 @@ def main() -> None:
             python, "-c", OFFLINE, "evaluate", "bm25", str(ROOT / "examples/questions.jsonl")
         )
         assert "pip install 'rejoinder[evaluate]'" in refused.stderr, refused.stderr
+        refused = run(python, "-c", "import rejoinder.adapters.langchain")
+        assert "pip install 'rejoinder[langchain]'" in refused.stderr, refused.stderr
+        encoder = "from rejoinder.adapters.cross_encoder import CrossEncoder; "
+        ranked = run(python, "-c", encoder + "print(CrossEncoder().rank('Who?', ['Ada.']))")
+        assert "corpus_id" in ranked.stdout, ranked.stderr
         size = size_mb(python.parent.parent)
     assert size < MAX_SIZE_MB, f"the core environment takes {size} MB of {MAX_SIZE_MB}"
     sys.stdout.write(f"the wheel works alone and offline; its environment takes {size} MB\n")

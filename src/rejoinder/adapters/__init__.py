@@ -1,0 +1,1 @@
+"""rejoinder in the frameworks that people already have; one module and one extra for each."""

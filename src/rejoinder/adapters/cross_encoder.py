@@ -1,0 +1,131 @@
+"""rejoinder in the shape of sentence-transformers' CrossEncoder, for evaluators and old code.
+
+`predict(pairs)` and `rank(query, documents)` are what the evaluators of
+sentence-transformers and BEIR call.  Pairs come flattened there, but a scorer that reads the
+list must see all candidates of a question together: pairs are grouped by their question first.
+Needs nothing but rejoinder.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rejoinder.adapters.reranking import to_scorer
+from rejoinder.cascade.loading import DEFAULT
+from rejoinder.engine.passages import rank_documents
+from rejoinder.errors import InputError
+from rejoinder.runtime.scorer import Scorer, Scores
+
+Pair = Sequence[str]
+"""A question and a document."""
+
+
+class Measured:
+    """What evaluators of sentence-transformers have measured, by their name."""
+
+    def __init__(self) -> None:
+        self.metrics: dict[str, dict[str, Any]] = {}
+
+    def set_evaluation_metrics(
+        self,
+        evaluator: Any,
+        metrics: dict[str, Any],
+        epoch: int = 0,  # noqa: ARG002
+        step: int = 0,  # noqa: ARG002
+    ) -> None:
+        """Keep what an evaluator says at its end."""
+        self.metrics[str(getattr(evaluator, "name", ""))] = metrics
+
+
+class CrossEncoder:
+    """A scorer that is called like sentence-transformers' CrossEncoder.
+
+    Scores are the scorer's own; higher is better.  A long document has its best sentence's.
+    What only a network on a device needs (batch_size, show_progress_bar, prompt_name, …) is
+    taken and not used.
+    """
+
+    num_labels = 1
+
+    def __init__(
+        self,
+        model_name_or_path: Scorer | str | Path = DEFAULT,
+        *,
+        budget_ms: float | None = None,
+    ) -> None:
+        """Load the scorer.
+
+        Args:
+            model_name_or_path: a name of `rejoinder models list`, a bundle's folder, a
+                cascade's file, or a scorer.
+            budget_ms: how long one question may take.
+        """
+        self._scorer = to_scorer(model_name_or_path)
+        self._budget_ms = budget_ms
+        self.model_card_data = Measured()
+
+    def predict(
+        self,
+        inputs: Pair | Sequence[Pair],
+        *_: object,
+        convert_to_numpy: bool = True,
+        convert_to_tensor: bool = False,
+        **__: object,
+    ) -> Any:
+        """Return one score per pair (question, document), in the order given.
+
+        One pair alone gives one score, as there.
+
+        Raises:
+            InputError: a tensor is wanted, or a pair is not two strings.
+        """
+        if convert_to_tensor or not convert_to_numpy:
+            raise InputError("scores are numpy arrays here; torch.from_numpy makes a tensor of one")
+        if len(inputs) == 2 and all(isinstance(item, str) for item in inputs):
+            return float(self._score_pairs([inputs])[0])  # type: ignore[list-item]
+        return self._score_pairs(inputs)  # type: ignore[arg-type]
+
+    def rank(
+        self,
+        query: str,
+        documents: Sequence[str],
+        top_k: int | None = None,
+        return_documents: bool = False,
+        **_: object,
+    ) -> list[dict[str, Any]]:
+        """Return `corpus_id` and `score` of the best documents, and `text` if wanted."""
+        ranking = rank_documents(
+            query, documents, scorer=self._scorer, top=top_k, budget_ms=self._budget_ms
+        )
+        return [
+            {"corpus_id": item.place, "score": item.score}
+            | ({"text": documents[item.place]} if return_documents else {})
+            for item in ranking.items
+        ]
+
+    def _score_pairs(self, pairs: Sequence[Pair]) -> Scores:
+        scores = np.empty(len(pairs), dtype=np.float64)
+        for question, places in group_by_question(pairs).items():
+            texts = [pairs[place][1] for place in places]
+            ranking = rank_documents(
+                question, texts, scorer=self._scorer, budget_ms=self._budget_ms
+            )
+            for item in ranking.items:
+                scores[places[item.place]] = item.score
+        return scores
+
+
+def group_by_question(pairs: Sequence[Pair]) -> dict[str, list[int]]:
+    """Return the places of each question's pairs, in the order given.
+
+    Raises:
+        InputError: a pair is not two strings.
+    """
+    groups: dict[str, list[int]] = {}
+    for place, pair in enumerate(pairs):
+        if isinstance(pair, str) or len(pair) != 2 or not all(isinstance(x, str) for x in pair):
+            raise InputError(f"pair {place} must be a question and a document, both text")
+        groups.setdefault(pair[0], []).append(place)
+    return groups

@@ -1,0 +1,84 @@
+"""rejoinder in LlamaIndex: a node postprocessor that reranks."""
+
+from typing import Any
+
+from rejoinder.adapters.extras import needing
+from rejoinder.adapters.reranking import Reranked, rerank, to_scorer, to_title
+from rejoinder.cascade.loading import DEFAULT
+from rejoinder.runtime.scorer import Scorer
+
+with needing("llama-index"):
+    from llama_index.core.bridge.pydantic import Field, PrivateAttr
+    from llama_index.core.instrumentation import get_dispatcher
+    from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRankStartEvent
+    from llama_index.core.postprocessor.types import BaseNodePostprocessor
+    from llama_index.core.schema import MetadataMode, NodeWithScore, QueryBundle
+
+_dispatcher = get_dispatcher(__name__)
+
+
+class RejoinderRerank(BaseNodePostprocessor):
+    """Puts the nodes first whose best sentence answers; says which sentence it is.
+
+    Nodes come back as copies with a score between 0 and 1 and the `rejoinder_…` keys of
+    `adapters.reranking` in their metadata, which neither language models nor embeddings are
+    shown.
+    """
+
+    scorer: Any = DEFAULT
+    """A name of `rejoinder models list`, a bundle's folder, a cascade's file, or a scorer."""
+    top_n: int | None = Field(default=None, ge=1)
+    budget_ms: float | None = Field(default=None, ge=0)
+    keep_unanswered: bool = True
+    _scorer: Scorer = PrivateAttr()
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Load the scorer."""
+        super().model_post_init(context)
+        self._scorer = to_scorer(self.scorer)
+
+    @classmethod
+    def class_name(cls) -> str:
+        """Return the name under which it is written down."""
+        return "RejoinderRerank"
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        if query_bundle is None:
+            raise ValueError("reranking needs the question: give query_bundle or query_str")
+        if not nodes:
+            return []
+        _dispatcher.event(
+            ReRankStartEvent(
+                query=query_bundle,
+                nodes=nodes,
+                top_n=self.top_n or len(nodes),
+                model_name=self._scorer.name,
+            )
+        )
+        found = rerank(
+            query_bundle.query_str,
+            # The text alone: offsets count in it.
+            [node.node.get_content(metadata_mode=MetadataMode.NONE) for node in nodes],
+            scorer=self._scorer,
+            titles=[to_title(node.node.metadata.get("title")) for node in nodes],
+            top_n=self.top_n,
+            budget_ms=self.budget_ms,
+            keep_unanswered=self.keep_unanswered,
+        )
+        best = [_to_node(nodes[item.place], item) for item in found]
+        _dispatcher.event(ReRankEndEvent(nodes=best))
+        return best
+
+
+def _to_node(given: NodeWithScore, item: Reranked) -> NodeWithScore:
+    node = given.node
+    copy = node.model_copy(
+        update={
+            "metadata": {**node.metadata, **item.metadata},
+            "excluded_llm_metadata_keys": [*node.excluded_llm_metadata_keys, *item.metadata],
+            "excluded_embed_metadata_keys": [*node.excluded_embed_metadata_keys, *item.metadata],
+        }
+    )
+    return NodeWithScore(node=copy, score=item.relevance)

@@ -1,0 +1,97 @@
+"""rejoinder in `rerankers`: a ranker."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from rejoinder.adapters.extras import needing
+from rejoinder.adapters.reranking import Reranked, rerank, to_scorer, to_title
+from rejoinder.cascade.loading import DEFAULT
+from rejoinder.runtime.scorer import Scorer
+
+with needing("rerankers"):
+    from rerankers.documents import Document
+    from rerankers.models.ranker import BaseRanker
+    from rerankers.results import RankedResults, Result
+
+
+class RejoinderRanker(BaseRanker):
+    """Puts the documents first whose best sentence answers; says which sentence it is.
+
+    Documents come back as copies with the `rejoinder_…` keys of `adapters.reranking` in
+    their metadata; scores are between 0 and 1.
+    """
+
+    def __init__(
+        self,
+        model_name_or_path: Scorer | str | Path = DEFAULT,
+        verbose: int = 0,  # noqa: ARG002
+        *,
+        top_n: int | None = None,
+        budget_ms: float | None = None,
+        keep_unanswered: bool = True,
+    ) -> None:
+        """Load the scorer.
+
+        Args:
+            model_name_or_path: a name of `rejoinder models list`, a bundle's folder, a
+                cascade's file, or a scorer.
+            verbose: as every ranker there has it; nothing is ever printed.
+            top_n: how many to return; all if not said.
+            budget_ms: how long it may take.
+            keep_unanswered: also return documents where the scorer says that none answers.
+        """
+        self._scorer = to_scorer(model_name_or_path)
+        self._top_n = top_n
+        self._budget_ms = budget_ms
+        self._keep_unanswered = keep_unanswered
+
+    def score(self, query: str, doc: str) -> float:
+        """Return how well one document answers, between 0 and 1."""
+        (item,) = rerank(query, [doc], scorer=self._scorer, budget_ms=self._budget_ms)
+        return item.relevance
+
+    def rank(
+        self,
+        query: str,
+        docs: str | Document | Sequence[str | Document],
+        doc_ids: Sequence[str | int] | None = None,
+        metadata: Sequence[dict[str, Any]] | None = None,
+    ) -> RankedResults:
+        """Return the best documents, best first."""
+        given = _to_documents(docs, doc_ids, metadata)
+        found = rerank(
+            query,
+            [document.text or "" for document in given],
+            scorer=self._scorer,
+            titles=[to_title(document.metadata.get("title")) for document in given],
+            top_n=self._top_n,
+            budget_ms=self._budget_ms,
+            keep_unanswered=self._keep_unanswered,
+        )
+        results = [
+            Result(_describe(given[item.place], item), score=item.relevance, rank=rank)
+            for rank, item in enumerate(found, start=1)
+        ]
+        return RankedResults(results=results, query=query, has_scores=True)
+
+
+def _to_documents(
+    docs: str | Document | Sequence[str | Document],
+    doc_ids: Sequence[str | int] | None,
+    metadata: Sequence[dict[str, Any]] | None,
+) -> list[Document]:
+    """Return one document for each that was given; ids count from 0 where there are none."""
+    listed = [docs] if isinstance(docs, str | Document) else list(docs)
+    given = [item if isinstance(item, Document) else Document(item) for item in listed]
+    ids = doc_ids if doc_ids is not None else [item.doc_id for item in given]
+    facts = metadata if metadata is not None else [item.metadata for item in given]
+    return [
+        Document(item.text, doc_id=place if id_ is None else id_, metadata=dict(own))
+        for place, (item, id_, own) in enumerate(zip(given, ids, facts, strict=True))
+    ]
+
+
+def _describe(document: Document, item: Reranked) -> Document:
+    facts = {**document.metadata, **item.metadata}
+    return Document(document.text, doc_id=document.doc_id, metadata=facts)

@@ -1,0 +1,17 @@
+"""Shared by the adapters' tests, here and in the frameworks' own environments (`run.py`)."""
+
+import pytest
+
+from rejoinder.cascade.calibration import Calibration
+from rejoinder.cascade.cascade import Cascade, Stage
+from rejoinder.runtime.lexical import WordOverlap
+
+# Run where their frameworks are installed: run.py.
+collect_ignore = ["frameworks"]
+
+
+@pytest.fixture
+def calibrated() -> Cascade:
+    """Return a scorer that wants three shared words, or says that nothing answers."""
+    calibration = Calibration(intercept=-2.5, best=1.0)
+    return Cascade("calibrated", [Stage(WordOverlap())], calibration=calibration)
