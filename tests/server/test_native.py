@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 
+from rejoinder.engine.engine import Engine
+from rejoinder.index.index import Index
 from rejoinder.server.work import Work
 from tests.server.conftest import TEA, make_client
 
@@ -200,3 +202,24 @@ def test_the_server_says_what_it_serves(tmp_path: Path) -> None:
 
 def test_health_and_readiness(client: TestClient) -> None:
     assert client.get("/health").json() == client.get("/ready").json() == {"status": "ok"}
+
+
+def test_what_users_say_of_answers_is_kept(fresh: TestClient, tmp_path: Path) -> None:
+    said = {"question": "how hot?", "sentence": "Green tea is brewed at 75 °C.", "is_right": True}
+
+    assert fresh.post("/v1/feedback", json=said).json() == said
+    with Index(tmp_path / "index") as index:
+        (mark,) = Engine(index).get_marks()
+    assert mark.is_right
+    assert fresh.post("/v1/feedback", json={**said, "is_right": None}).status_code == 200
+    with Index(tmp_path / "index") as index:
+        assert Engine(index).get_marks() == []
+
+
+@pytest.mark.parametrize(
+    "change", [{"sentence": "Nobody wrote this."}, {"is_right": "yes"}, {"question": ""}]
+)
+def test_what_cannot_be_kept_is_told(client: TestClient, change: dict[str, str]) -> None:
+    said = {"question": "how hot?", "sentence": "Green tea is brewed at 75 °C.", "is_right": True}
+
+    assert client.post("/v1/feedback", json={**said, **change}).status_code == 422

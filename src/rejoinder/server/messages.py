@@ -55,7 +55,15 @@ class RemoveDocument(Struct, frozen=True, tag=True):
     id: int
 
 
-Job = Rank | Ask | ListDocuments | AddDocument | RemoveDocument
+class MarkAnswer(Struct, frozen=True, tag=True):
+    """Keep what a user says of an answer."""
+
+    question: str
+    sentence: str
+    is_right: bool | None
+
+
+Job = Rank | Ask | ListDocuments | AddDocument | RemoveDocument | MarkAnswer
 
 
 class StageReport(Struct, frozen=True):
@@ -188,6 +196,14 @@ class Removed(Struct, frozen=True):
     name: str
 
 
+class Marked(Struct, frozen=True):
+    """What is known of an answer now."""
+
+    question: str
+    sentence: str
+    is_right: bool | None
+
+
 class Failed(Struct, frozen=True, tag=True):
     """A job that could not be done."""
 
@@ -195,7 +211,7 @@ class Failed(Struct, frozen=True, tag=True):
     message: str
 
 
-Reply = Ranked | Answered | DocumentsPage | Added | Removed
+Reply = Ranked | Answered | DocumentsPage | Added | Removed | Marked
 
 REPLIES: dict[type, type[Reply]] = {
     Rank: Ranked,
@@ -203,6 +219,7 @@ REPLIES: dict[type, type[Reply]] = {
     ListDocuments: DocumentsPage,
     AddDocument: Added,
     RemoveDocument: Removed,
+    MarkAnswer: Marked,
 }
 """What each kind of job is replied with."""
 

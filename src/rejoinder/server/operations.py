@@ -27,6 +27,7 @@ from rejoinder.server.messages import (
     DocumentsPage,
     Job,
     ListDocuments,
+    Marked,
     Ranked,
     Removed,
     RemoveDocument,
@@ -174,6 +175,12 @@ async def _remove(call: Call) -> Response:
     return to_json(await asyncio.shield(call.backend.do(RemoveDocument(id_))))
 
 
+async def _mark(call: Call) -> Response:
+    request = to_shape(await call.read(), native.FeedbackRequest)
+    job = native.feedback_to_job(request, call.settings)
+    return to_json(await asyncio.shield(call.backend.do(job)))
+
+
 async def _cohere(call: Call) -> Response:
     request = to_shape(await call.read(), cohere.CohereRequest)
     reply = await call.do(cohere.to_job(request, call.settings))
@@ -312,6 +319,14 @@ OPERATIONS: tuple[Operation, ...] = (
                 is_required=True,
             ),
         ),
+        changes=True,
+    ),
+    Operation(
+        *("POST", "/v1/feedback", "Say whether an answer is right, for `rejoinder train`."),
+        handle=_mark,
+        takes=native.FeedbackRequest,
+        gives=Marked,
+        statuses=ASKED,
         changes=True,
     ),
     Operation(

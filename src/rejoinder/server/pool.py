@@ -27,6 +27,7 @@ from rejoinder.server.messages import (
     Failed,
     Info,
     Job,
+    MarkAnswer,
     Rank,
     RemoveDocument,
     Reply,
@@ -158,7 +159,7 @@ class Pool:
         Raises:
             Problem: it cannot be done, not now, or not in time.
         """
-        if isinstance(job, AddDocument | RemoveDocument):
+        if isinstance(job, AddDocument | RemoveDocument | MarkAnswer):
             return await self._write(job)
         return await self._do(job, self._settings.timeout_seconds)
 

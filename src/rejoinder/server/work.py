@@ -28,6 +28,8 @@ from rejoinder.server.messages import (
     Info,
     Job,
     ListDocuments,
+    MarkAnswer,
+    Marked,
     Match,
     Rank,
     Ranked,
@@ -78,6 +80,8 @@ class Work:
                 return self._add(job)
             case RemoveDocument():
                 return self._remove(job)
+            case MarkAnswer():
+                return self._mark(job)
 
     def _rank(self, job: Rank) -> Ranked:
         ranking = rank_documents(
@@ -146,6 +150,10 @@ class Work:
         if name is None:
             raise NoSuchDocumentError(f"the index holds no document {job.id}")
         return Removed(job.id, name)
+
+    def _mark(self, job: MarkAnswer) -> Marked:
+        self._get_engine().mark(job.question, job.sentence, right=job.is_right)
+        return Marked(job.question, job.sentence, job.is_right)
 
     def _get_index(self) -> Index:
         if self._index is None:
