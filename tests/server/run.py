@@ -55,7 +55,7 @@ def try_document(folder: Path) -> None:
         run(
             python,
             *("-m", "schemathesis.cli", "run", f"{running.address}/openapi.json"),
-            *("--checks", ",".join(CHECKS), "--max-examples", "200", "--phases", "fuzzing"),
+            *("--checks", ",".join(CHECKS), "--max-examples", "320", "--phases", "fuzzing"),
             *("--generation-database", "none", "--no-color", "--seed", "1"),
         )
         made = count_requests(running.address)
