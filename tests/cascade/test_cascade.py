@@ -98,6 +98,19 @@ def test_the_standing_of_a_document_counts_in_later_stages() -> None:
     assert [item.score for item in ranking.items] == [3 + 2, 1 + 2, 4 - 2, 1 - 2]
 
 
+def test_the_standing_of_a_document_counts_in_what_goes_on() -> None:
+    tower, bridge = Document("tower"), Document("bridge")
+    candidates = [
+        Candidate("0", "the tower of Paris", tower),
+        Candidate("1", "aa tower bridge", bridge),
+        Candidate("2", "opened aaa", tower),
+    ]
+    for carry, best in ((0.0, ["1", "0"]), (1.0, ["2", "0"])):
+        stages = [Stage(WordOverlap(), 2, carry=carry), Stage(letters())]
+        items = rank("tower of Paris", candidates, scorer=Cascade("c", stages)).items
+        assert [item.candidate.id for item in items[:2]] == best
+
+
 def test_in_one_document_nothing_is_carried() -> None:
     words = ["aaa", "a cat", "aa cat"]
     for candidates in (words, [Candidate(word, word, Document("d")) for word in words]):

@@ -15,7 +15,7 @@ import numpy as np
 from rejoinder.cascade.calibration import Calibration
 from rejoinder.cascade.cost import Cost, count_words
 from rejoinder.cascade.plan import Coming, plan
-from rejoinder.cascade.standing import rate_documents
+from rejoinder.cascade.standing import rate_documents, standardise
 from rejoinder.errors import InputError
 from rejoinder.records import Candidate, StageTrace, to_candidates
 from rejoinder.runtime.deadline import Deadline
@@ -32,7 +32,8 @@ class Stage:
     """None for the last stage, from which none goes on."""
     cost: Cost | None = None
     carry: float = 0.0
-    """How much the standing of a document here counts in all later stages (`rate_documents`)."""
+    """How much the standing of a document here counts, in standard deviations: in what goes on
+    from this stage, and in the scores of all later ones (`rate_documents`)."""
 
 
 class Cascade:
@@ -112,10 +113,13 @@ class _Run:
         scored = given[: len(found)]
         found = found + self._carried[scored]
         self.scores[scored], self.stages[scored] = found, number
-        if stage.carry:
-            standing = rate_documents(found, [self._candidates[place] for place in scored])
-            self._carried[scored] += stage.carry * standing
         order = scored[np.lexsort((scored, -found))]
+        if stage.carry:
+            carried = stage.carry * rate_documents(
+                found, [self._candidates[place] for place in scored]
+            )
+            self._carried[scored] += carried
+            order = scored[np.lexsort((scored, -(standardise(found) + carried)))]
         wanted = len(given) if stage.keep is None else min(stage.keep, len(given))
         self.places = order[: self._choose_keep(order[:wanted], coming)]
         self.trace.append(

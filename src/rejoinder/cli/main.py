@@ -16,6 +16,8 @@ COMMANDS = {
     "index": "Keep an index of documents.",
     "feedback": "Mark answers right or wrong, to learn from.",
     "rank": "Rank candidates for a question.",
+    "serve": "Answer and rank over HTTP.",
+    "key": "Make an API key for the server.",
     "evaluate": "Measure a scorer on a data set.",
     "compare": "Hold scorers against each other, with significance.",
     "tune": "Find the cascade that fits a latency.",

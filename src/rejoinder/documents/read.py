@@ -41,23 +41,27 @@ class ReadDocument:
     metadata: Mapping[str, str] = field(default_factory=dict)
 
 
-def read_file(path: Path, *, child: Child) -> list[ReadDocument]:
+def read_file(path: Path, *, child: Child, name: str | None = None) -> list[ReadDocument]:
     """Read the documents of a file: one, or one per row of a table.
 
     The title is the one that the file gives, else its first heading where it begins with
     one, else the file's name.
 
+    Args:
+        name: what to call the file; its path if not said.
+
     Raises:
         InputError: the file cannot be read, with its name and the reason.
     """
-    shown = show_path(path)
+    shown = name or show_path(path)
+    stem = Path(shown).stem
     try:
         check_file(path)
         if path.suffix.lower() in READERS:
             extracts: Iterable[Extract] = [child.read(path)]
         else:
             extracts = _read_here(path)
-        return [_to_document(shown, path.stem, extract) for extract in _name_rows(extracts)]
+        return [_to_document(shown, stem, extract) for extract in _name_rows(extracts)]
     except InputError as error:
         raise InputError(f"{shown}: {error}") from error
     except OSError as error:

@@ -61,6 +61,12 @@ class Index:
         found: str | None = self.store.get("tokenizer")
         return found
 
+    @property
+    def followed_generation(self) -> int:
+        """The change up to which sentences can be found."""
+        self._follow()
+        return self._search.generation
+
     def search(
         self, question: str, k: int, *, where: Where | None = None
     ) -> Sequence[ScoredCandidate]:

@@ -43,6 +43,14 @@ class StoredDocument:
     sentences: int
 
 
+class ListedDocument(NamedTuple):
+    """A document as a list shows it: with its file's size, and the change that added it."""
+
+    document: StoredDocument
+    size_bytes: int
+    generation: int
+
+
 class StoredSentence(NamedTuple):
     """A sentence of the index; `text` stands at `start` to `stop` of the document's text."""
 
@@ -191,6 +199,42 @@ class Store:
         )
         return _to_document(rows[0]) if rows else None
 
+    def list_documents(
+        self, *, after: int = 0, limit: int, contains: str = ""
+    ) -> tuple[list[ListedDocument], int]:
+        """Return documents whose number is above `after`, in order, and how many there are.
+
+        Args:
+            contains: only documents with this in their name or title; case does not count.
+        """
+        pattern = "%" + "".join(f"\\{c}" if c in "\\%_" else c for c in contains) + "%"
+        where = "(name LIKE :pattern ESCAPE '\\' OR title LIKE :pattern ESCAPE '\\')"
+        rows = self._query(
+            "SELECT id, name, title, documents.metadata, sentences, coalesce(size, 0), generation"
+            " FROM documents LEFT JOIN files ON files.path = documents.file"
+            f" WHERE id > :after AND {where} ORDER BY id LIMIT :limit",
+            {"after": after, "limit": limit, "pattern": pattern},
+        )
+        ((total,),) = self._query(
+            f"SELECT count(*) FROM documents WHERE {where}", {"pattern": pattern}
+        )
+        return [ListedDocument(_to_document(row[:5]), row[5], row[6]) for row in rows], total
+
+    def remove_document(self, number: int, generation: int) -> StoredDocument | None:
+        """Remove a document, and its file with the last one; None where it is not there."""
+        found = self.get_document(number)
+        if found is None:
+            return None
+        with self._lock:
+            ((file,),) = self._query("SELECT file FROM documents WHERE id = ?", (number,))
+            run = self._connection.execute
+            run("DELETE FROM sentences WHERE document = ?", (number,))
+            run("DELETE FROM documents WHERE id = ?", (number,))
+            run("INSERT INTO removed VALUES (?, ?)", (number, generation))
+            if not self._query("SELECT 1 FROM documents WHERE file = ? LIMIT 1", (file,)):
+                run("DELETE FROM files WHERE path = ?", (file,))
+        return found
+
     def get_removed(self, *, after: int) -> list[int]:
         """Return the numbers of documents that were removed after a generation."""
         rows = self._query("SELECT document FROM removed WHERE generation > ?", (after,))
@@ -287,9 +331,11 @@ class Store:
         if is_busy:
             raise StoreError(f"{self.path}: others are reading; compact again when they are done")
 
-    def _query(self, sql: str, values: Iterable[Any] = ()) -> list[tuple[Any, ...]]:
+    def _query(
+        self, sql: str, values: tuple[Any, ...] | Mapping[str, Any] = ()
+    ) -> list[tuple[Any, ...]]:
         with self._lock, self._translating():
-            return self._connection.execute(sql, tuple(values)).fetchall()
+            return self._connection.execute(sql, values).fetchall()
 
     def _has_tables(self) -> bool:
         return bool(self._query("SELECT 1 FROM sqlite_master WHERE name = 'meta'"))

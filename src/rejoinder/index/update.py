@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from rejoinder.documents.child import Child
-from rejoinder.documents.files import list_files, say_empty, show_path
+from rejoinder.documents.files import SUFFIXES, list_files, say_empty, show_path
 from rejoinder.documents.read import ReadDocument, check_file, read_file
 from rejoinder.errors import InputError
 from rejoinder.index.index import Index, Writer
@@ -20,6 +20,9 @@ from rejoinder.text.pieces import Pieces
 MAX_BATCH_SENTENCES = 5_000
 MAX_BATCH_SECONDS = 0.5
 """A batch is committed, and so acknowledged, after so many sentences or so much time."""
+
+UPLOADED = b"uploaded:"
+"""Begins the key of what came without a file; no path of a file begins so."""
 
 What = Literal["added", "changed", "unchanged", "removed", "skipped"]
 
@@ -97,6 +100,54 @@ def remove_files(index: Index, paths: Iterable[Path]) -> Iterator[Event]:
         writer.finish()
 
 
+def add_upload(
+    index: Index,
+    name: str,
+    path: Path,
+    pieces: Pieces,
+    *,
+    metadata: Mapping[str, str] | None = None,
+) -> Event:
+    """Add what was sent under a name, or let it replace what was sent under it before.
+
+    Args:
+        path: where the bytes are for now; its suffix says what they are.
+
+    Raises:
+        StoreError: the index cannot be written.
+    """
+    if path.suffix.lower() not in SUFFIXES:
+        reason = f"cannot be read; files end in {', '.join(sorted(SUFFIXES))}"
+        return Event("skipped", name, reason=reason, done=1, total=1)
+    raw = UPLOADED + name.encode()
+    with index.changing() as writer, Child() as child:
+        _take_tokenizer(writer.store, pieces)
+        known = writer.store.get_files().get(raw)
+        given = {key: str(value) for key, value in (metadata or {}).items()}
+        read = _read(path, known, given, child, name=name)
+        batch = _Batch(writer, pieces, total=1)
+        (event,) = [*batch.take(replace(read, raw=raw)), *batch.commit()]
+        writer.finish()
+    return event
+
+
+def remove_document(index: Index, number: int) -> str | None:
+    """Remove one document, and return its name; None where it is not there."""
+    names: list[str] = []
+
+    def work(store: Store, generation: int) -> tuple[list[int], list[int]]:
+        found = store.remove_document(number, generation)
+        if found is None:
+            return [], []
+        names.append(found.name)
+        return [], [number]
+
+    with index.changing() as writer:
+        writer.change(work)
+        writer.finish()
+    return names[0] if names else None
+
+
 @dataclass(frozen=True, slots=True)
 class _Read:
     """A file as it was found: what to do about it, and its documents where it was read."""
@@ -107,9 +158,16 @@ class _Read:
     documents: tuple[ReadDocument, ...] = ()
 
 
-def _read(path: Path, known: FileState | None, given: Mapping[str, str], child: Child) -> _Read:
-    """Read a file where it is not as it was."""
-    raw, shown = os.fsencode(path), show_path(path)
+def _read(
+    path: Path,
+    known: FileState | None,
+    given: Mapping[str, str],
+    child: Child,
+    *,
+    name: str | None = None,
+) -> _Read:
+    """Read a file where it is not as it was; it is called by its path where it has no name."""
+    raw, shown = os.fsencode(path), name or show_path(path)
     try:
         found = check_file(path)
         metadata = json.dumps(given, sort_keys=True)
@@ -123,7 +181,7 @@ def _read(path: Path, known: FileState | None, given: Mapping[str, str], child: 
             replace(
                 document, metadata={"suffix": path.suffix.lower(), **document.metadata, **given}
             )
-            for document in read_file(path, child=child)
+            for document in read_file(path, child=child, name=shown)
         )
     except (InputError, OSError) as error:
         reason = str(error).removeprefix(f"{shown}: ")

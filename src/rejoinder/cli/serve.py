@@ -1,0 +1,114 @@
+"""`rejoinder serve`: answer over HTTP."""
+
+from pathlib import Path
+
+import click
+
+from rejoinder.cli import options
+from rejoinder.cli.output import say
+from rejoinder.errors import MissingExtraError
+
+
+@click.command(
+    epilog=options.example(
+        "rejoinder serve my-index",
+        "rejoinder serve my-index --host 0.0.0.0 --keys keys.txt --workers 4",
+    ),
+    context_settings={"auto_envvar_prefix": "REJOINDER_SERVE"},
+)
+@click.argument("index", required=False, type=click.Path(file_okay=False, path_type=Path))
+@click.option("--scorer", help=f"{options.SCORER}  [default: the cascade `default`]")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    default=8080,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="Port; 0 takes a free one.",
+)
+@click.option(
+    "--workers",
+    type=click.IntRange(min=1),
+    help="Processes that compute.  [default: one per core, 4 at most]",
+)
+@click.option(
+    "--budget-ms",
+    type=click.FloatRange(min=0),
+    help="How long ranking may take, where a request does not say.",
+)
+@click.option(
+    "--keys",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="File of API keys, from `rejoinder key`; requests then need one.",
+)
+@click.option("--open", "is_open", is_flag=True, help="Let other machines in without a key.")
+@click.option(
+    "--allow-host",
+    "hosts",
+    multiple=True,
+    metavar="NAME",
+    help="A name under which this server is reached; * for any.",
+)
+@click.option(
+    "--allow-origin",
+    "origins",
+    multiple=True,
+    metavar="URL",
+    help="A site whose pages may call this server (CORS).",
+)
+@click.option(
+    "--max-waiting",
+    default=64,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Requests that may wait; more get status 429.",
+)
+@click.option(
+    "--timeout",
+    default=30.0,
+    show_default=True,
+    type=click.FloatRange(min=0.1),
+    help="Seconds after which a request is given up.",
+)
+def serve(
+    index: Path | None,
+    scorer: str | None,
+    host: str,
+    port: int,
+    workers: int | None,
+    budget_ms: float | None,
+    keys: Path | None,
+    is_open: bool,
+    hosts: tuple[str, ...],
+    origins: tuple[str, ...],
+    max_waiting: int,
+    timeout: float,
+) -> None:
+    """Answer over HTTP, out of INDEX, and rank what clients of other services send.
+
+    Without an INDEX there is only ranking.  Each option can also be set as an environment
+    variable: REJOINDER_SERVE_PORT, REJOINDER_SERVE_KEYS and so on.
+    """
+    try:
+        from rejoinder.server.serve import serve as run
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("the server", extra="serve") from error
+    from rejoinder.cascade.loading import DEFAULT
+    from rejoinder.server.settings import Settings, choose_workers
+
+    settings = Settings(
+        index=index,
+        scorer=scorer or DEFAULT,
+        host=host,
+        port=port,
+        workers=workers or choose_workers(),
+        budget_ms=budget_ms,
+        keys=keys,
+        is_open=is_open,
+        allowed_hosts=hosts,
+        allowed_origins=origins,
+        max_waiting=max_waiting,
+        timeout_seconds=timeout,
+    )
+    what = "ranking" if index is None else str(index)
+    run(settings, tell=lambda address: say(f"serving {what} at {address}"))

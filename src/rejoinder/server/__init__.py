@@ -1,0 +1,1 @@
+"""HTTP: our own routes, and those that existing rerank clients already speak."""

@@ -1,0 +1,1 @@
+"""The routes of other services, each as its clients know them."""

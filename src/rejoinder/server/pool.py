@@ -1,0 +1,306 @@
+"""Worker processes, and the bounded queue in front of them.
+
+One process speaks HTTP and computes nothing; workers compute.  A job is in the queue or with a
+worker.  When a worker is lost, its jobs go back to the head of the queue, so a crash costs
+time but no request.  A job that loses two workers is given up: it may be the cause.
+"""
+
+import asyncio
+import logging
+import os
+import sys
+import time
+from asyncio.subprocess import PIPE, Process
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import suppress
+from dataclasses import dataclass, field
+from itertools import count
+from typing import Protocol
+
+import msgspec
+
+from rejoinder.errors import InputError
+from rejoinder.server.messages import (
+    AddDocument,
+    Ask,
+    Failed,
+    Info,
+    Job,
+    MarkAnswer,
+    Rank,
+    RemoveDocument,
+    Reply,
+    Sent,
+    pack,
+    unpack_hello,
+    unpack_received,
+    unpack_reply,
+)
+from rejoinder.server.metrics import Metrics
+from rejoinder.server.problems import come_back, fail
+from rejoinder.server.settings import Settings
+
+SLOTS = 2
+"""Jobs that one worker does side by side: while one cuts words, another's network runs."""
+MAX_TRIES = 2
+MAX_WRITES = 16
+"""Changes of the index that wait for each other."""
+MAX_PAUSE_SECONDS = 5.0
+
+_log = logging.getLogger(__name__)
+
+
+class Backend(Protocol):
+    """What the HTTP side needs of those who compute."""
+
+    @property
+    def info(self) -> Info:
+        """What is served."""
+        ...
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether a job would be done now."""
+        ...
+
+    def check_room(self) -> None:
+        """Refuse a job before it is read, where the queue is full."""
+        ...
+
+    async def do(self, job: Job) -> Reply:
+        """Return the reply to a job."""
+        ...
+
+
+@dataclass(eq=False, slots=True)
+class _Task:
+    job: Job
+    done: asyncio.Future[Reply | Failed]
+    since: float = field(default_factory=time.monotonic)
+    tries: int = 0
+
+    def get_job(self) -> Job:
+        """Return the job as it stands now: waiting has used up some of its budget."""
+        if not isinstance(self.job, Rank | Ask) or self.job.budget_ms is None:
+            return self.job
+        left_ms = self.job.budget_ms - 1000 * (time.monotonic() - self.since)
+        return msgspec.structs.replace(self.job, budget_ms=max(0.0, left_ms))
+
+
+@dataclass(eq=False, slots=True)
+class _Worker:
+    process: Process
+    tasks: dict[int, _Task] = field(default_factory=dict)
+
+
+class Pool:
+    """The workers of a server; a backend."""
+
+    info: Info
+
+    def __init__(self, settings: Settings, metrics: Metrics) -> None:
+        self._settings = settings
+        self._metrics = metrics
+        self._queue: deque[_Task] = deque()
+        self._workers: list[_Worker] = []
+        self._keepers: list[asyncio.Task[None]] = []
+        self._numbers = count()
+        self._writing = asyncio.Lock()
+        self._writes = 0
+        self._is_stopping = False
+
+    async def start(self) -> None:
+        """Start the workers, and wait until all are ready.
+
+        Raises:
+            InputError: the index or the scorer cannot be opened.
+        """
+        # One first: where there is no index yet, it makes one.
+        try:
+            first = await self._start()
+            others = await asyncio.gather(
+                *(self._start() for _ in range(self._settings.workers - 1))
+            )
+        except BaseException:
+            await self.stop()
+            raise
+        self._keepers = [asyncio.create_task(self._keep(worker)) for worker in (first, *others)]
+
+    async def stop(self) -> None:
+        """End the workers; what they were doing is lost, so let it be done before."""
+        self._is_stopping = True
+        for worker in list(self._workers):
+            assert worker.process.stdin is not None
+            worker.process.stdin.close()
+        for keeper in self._keepers:
+            keeper.cancel()
+        await asyncio.gather(*self._keepers, return_exceptions=True)
+        for worker in list(self._workers):
+            await _end(worker.process)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether a worker can take jobs."""
+        return bool(self._workers) and not self._is_stopping
+
+    def check_room(self) -> None:
+        """Refuse a job before it is read, where the queue is full.
+
+        Raises:
+            Problem: there are too many already.
+        """
+        if len(self._queue) >= self._settings.max_waiting:
+            raise come_back(429, "too many requests are waiting; come back in a second")
+
+    async def do(self, job: Job) -> Reply:
+        """Return the reply to a job.
+
+        Raises:
+            Problem: it cannot be done, not now, or not in time.
+        """
+        if isinstance(job, AddDocument | RemoveDocument | MarkAnswer):
+            return await self._write(job)
+        return await self._do(job, self._settings.timeout_seconds)
+
+    async def _write(self, job: Job) -> Reply:
+        if self._writes >= MAX_WRITES:
+            raise come_back(429, "too many changes are waiting; come back in a few seconds")
+        self._writes += 1
+        try:
+            async with self._writing:
+                return await self._do(job, self._settings.write_timeout_seconds)
+        finally:
+            self._writes -= 1
+
+    async def _do(self, job: Job, seconds: float) -> Reply:
+        self.check_room()
+        task = _Task(job, asyncio.get_running_loop().create_future())
+        self._queue.append(task)
+        self._dispatch()
+        try:
+            async with asyncio.timeout(seconds):
+                reply = await task.done
+        except TimeoutError as error:
+            self._end_worker_of(task)
+            raise come_back(504, f"not done within {seconds:g} s") from error
+        finally:
+            # Where the client has gone or time is up, it must not take another's place.
+            task.done.cancel()
+            with suppress(ValueError):
+                self._queue.remove(task)
+        if isinstance(reply, Failed):
+            raise fail(reply)
+        return reply
+
+    def _dispatch(self) -> None:
+        """Hand the jobs that wait to the workers that have least to do."""
+        while self._queue and self._workers:
+            worker = min(self._workers, key=lambda item: len(item.tasks))
+            if len(worker.tasks) >= SLOTS:
+                break
+            task = self._queue.popleft()
+            if task.done.done():
+                continue
+            number = next(self._numbers)
+            worker.tasks[number] = task
+            assert worker.process.stdin is not None
+            with suppress(ConnectionError):  # its keeper will see that it is gone
+                worker.process.stdin.write(pack(Sent(number, task.get_job())))
+        self._count()
+
+    async def _start(self) -> _Worker:
+        settings = self._settings
+        index = "" if settings.index is None else str(settings.index)
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, "-m", "rejoinder.server.worker", index, settings.scorer),
+            stdin=PIPE,
+            stdout=PIPE,
+            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
+        )
+        assert process.stdout is not None
+        try:
+            async for body in _read_messages(process.stdout):
+                hello = unpack_hello(body)
+                if isinstance(hello, Failed):
+                    raise InputError(hello.message)
+                self.info = hello
+                worker = _Worker(process)
+                self._workers.append(worker)
+                self._dispatch()
+                return worker
+            raise InputError("a worker ended before it was ready; its log says why")
+        except BaseException:
+            await _end(process)
+            raise
+
+    async def _keep(self, worker: _Worker) -> None:
+        """Take what a worker replies; when it is gone, put another in its place."""
+        pause = 0.1
+        while True:
+            await self._listen(worker)
+            self._lose(worker)
+            await worker.process.wait()
+            if self._is_stopping:
+                return
+            self._metrics.restarts += 1
+            _log.error("a worker ended with status %s; replaced", worker.process.returncode)
+            while True:
+                try:
+                    worker = await self._start()
+                    pause = 0.1
+                    break
+                except InputError as error:
+                    _log.error("a worker could not be started: %s", error)
+                    await asyncio.sleep(pause)
+                    pause = min(2 * pause, MAX_PAUSE_SECONDS)
+
+    async def _listen(self, worker: _Worker) -> None:
+        assert worker.process.stdout is not None
+        async for body in _read_messages(worker.process.stdout):
+            received = unpack_received(body)
+            task = worker.tasks.pop(received.number)
+            if not task.done.done():
+                task.done.set_result(unpack_reply(received, task.job))
+            self._dispatch()
+
+    def _lose(self, worker: _Worker) -> None:
+        """Put the jobs of a lost worker back to the head of the queue."""
+        self._workers.remove(worker)
+        for task in reversed(worker.tasks.values()):
+            task.tries += 1
+            if task.tries < MAX_TRIES:
+                self._queue.appendleft(task)
+                self._metrics.repeated += 1
+            elif not task.done.done():
+                lost = f"its worker was lost {MAX_TRIES} times; the server's log says more"
+                task.done.set_result(Failed("bug", lost))
+        worker.tasks.clear()
+        self._dispatch()
+
+    def _end_worker_of(self, task: _Task) -> None:
+        """End the worker that takes too long over a job: it may never come back."""
+        for worker in self._workers:
+            if task in worker.tasks.values():
+                _log.error("a worker took too long over a %s", type(task.job).__name__)
+                with suppress(ProcessLookupError):
+                    worker.process.kill()
+
+    def _count(self) -> None:
+        self._metrics.waiting = len(self._queue)
+        self._metrics.running = sum(len(worker.tasks) for worker in self._workers)
+        self._metrics.ready = len(self._workers)
+
+
+async def _read_messages(stream: asyncio.StreamReader) -> AsyncIterator[bytes]:
+    """Yield what a worker says, until it is gone."""
+    with suppress(asyncio.IncompleteReadError, ConnectionError):
+        while True:
+            header = await stream.readexactly(4)
+            yield await stream.readexactly(int.from_bytes(header, "big"))
+
+
+async def _end(process: Process) -> None:
+    with suppress(ProcessLookupError):
+        process.kill()
+    await process.wait()

@@ -1,0 +1,107 @@
+"""Runs a server until it is told to stop, and lets it finish what it has accepted."""
+
+import asyncio
+import logging
+import signal
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import uvicorn
+
+from rejoinder.errors import InputError
+from rejoinder.server.app import Server
+from rejoinder.server.logs import log_as_json
+from rejoinder.server.metrics import Metrics
+from rejoinder.server.patience import PatientProtocol
+from rejoinder.server.pool import Pool
+from rejoinder.server.settings import Settings
+
+SETTLE_SECONDS = 0.2
+"""Between the steps of a stop: for what is on its way to arrive."""
+
+KEEP_ALIVE_SECONDS = 75
+
+_log = logging.getLogger(__name__)
+
+
+def serve(settings: Settings, *, tell: Callable[[str], None]) -> None:
+    """Serve until SIGTERM or SIGINT.
+
+    Args:
+        tell: is given the address once requests are answered there.
+
+    Raises:
+        InputError: the settings, the address, the index or the scorer cannot be used.
+    """
+    settings.check()
+    log_as_json()
+    asyncio.run(run_server(settings, tell))
+
+
+async def run_server(settings: Settings, tell: Callable[[str], None]) -> None:
+    """Serve until SIGTERM or SIGINT, in a loop that runs already."""
+    metrics = Metrics()
+    pool = Pool(settings, metrics)
+    server = Server(settings, pool, metrics)
+    listening = _listen(settings.host, settings.port)
+    try:
+        await pool.start()
+        host, port = listening.getsockname()[:2]
+        tell(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+        await _Uvicorn(settings, server).serve(sockets=[listening])
+    finally:
+        listening.close()
+        await pool.stop()
+
+
+class _Uvicorn(uvicorn.Server):
+    """Stops in an order in which no request that has arrived is refused."""
+
+    def __init__(self, settings: Settings, server: Server) -> None:
+        class Protocol(PatientProtocol):
+            header_seconds = settings.body_timeout_seconds
+
+        config = uvicorn.Config(
+            server.make_app(),
+            http=Protocol,
+            # Longer than clients keep idle connections, so that none is closed as it is used.
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
+            log_config=None,
+            access_log=False,
+            lifespan="off",
+            server_header=False,
+            timeout_graceful_shutdown=int(settings.write_timeout_seconds),
+        )
+        super().__init__(config)
+        self._server = server
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        loop = asyncio.get_running_loop()
+        for number in (signal.SIGINT, signal.SIGTERM):
+            loop.add_signal_handler(number, self.handle_exit, number, None)
+        try:
+            yield
+        finally:
+            for number in (signal.SIGINT, signal.SIGTERM):
+                loop.remove_signal_handler(number)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        _log.info("stopping: what was accepted is still answered")
+        # From now on every response closes its connection, so none stays idle in between.
+        self._server.is_stopping = True
+        await asyncio.sleep(SETTLE_SECONDS)
+        for server in self.servers:
+            server.close()
+        await asyncio.sleep(SETTLE_SECONDS)
+        await super().shutdown(sockets)
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    try:
+        return socket.create_server((host, port), family=family, backlog=2048)
+    except OSError as error:
+        problem = error.strerror or error
+        raise InputError(f"cannot listen on {host}:{port} ({problem}); try --port") from error
