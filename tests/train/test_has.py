@@ -18,7 +18,6 @@ from rejoinder.runtime.has import HasScorer  # noqa: E402
 from rejoinder.runtime.text_encoder import TextEncoder, TextTokens  # noqa: E402
 from rejoinder.text.pieces import Pieces  # noqa: E402
 from rejoinder.train import export_has  # noqa: E402
-from rejoinder.train.export_has import write_has  # noqa: E402
 from rejoinder.train.fit import Plan  # noqa: E402
 from rejoinder.train.hashing import HasTorchScorer, fit_has, measure_loss  # noqa: E402
 from rejoinder.train.loop import Recipe  # noqa: E402
@@ -31,7 +30,8 @@ from rejoinder.train.models.has import (  # noqa: E402
     measure_distance,
 )
 from rejoinder.train.triplets import Triplets, pad_texts, split_answers  # noqa: E402
-from tests.train.selectors import VOCABULARY, make_selector  # noqa: E402
+from tests.train.hashers import make_has, write_tiny_has  # noqa: E402
+from tests.train.selectors import VOCABULARY  # noqa: E402
 
 CANDIDATES = (
     Candidate("a", "Most caves are formed by melted water."),
@@ -44,25 +44,13 @@ OTHER = Example("r", "who is warm in summer", CANDIDATES, (False, True, False, F
 TEXTS = [item.text for item in CANDIDATES] + ["café 猫 unheardofword " * 20]
 
 
-def make_has(**settings: Any) -> Has:
-    base = make_selector(max_tokens=32)
-    torch.manual_seed(0)
-    config = HasConfig(encoder="tiny", attention_width=6, max_tokens=32)
-    return Has(replace(config, **settings), base.encoder).eval()
-
-
 def write(folder: Path, model: Has, precision: str = "fp32") -> HasScorer:
-    write_has(
-        folder, model, VOCABULARY, precision=precision, training={}, scores={}, sample=TEXTS
-    )
-    return HasScorer(open_bundle(folder), threads=1)
+    return write_tiny_has(folder, model, precision=precision, sample=tuple(TEXTS))
 
 
 @pytest.mark.parametrize("composition", ["has", "attention", "pooling"])
 @pytest.mark.parametrize("width", [None, 20])
-def test_a_bundle_scores_as_torch_does(
-    tmp_path: Path, composition: str, width: int | None
-) -> None:
+def test_a_bundle_scores_as_torch_does(tmp_path: Path, composition: str, width: int | None) -> None:
     model = make_has(composition=composition, width=width)
 
     scorer = write(tmp_path / "m", model)

@@ -94,7 +94,10 @@ class _Run:
         self.trace: list[StageTrace] = []
 
     def do(self, number: int, stage: Stage, coming: Sequence[Stage]) -> None:
-        """Score what the stage is given, and choose what goes on."""
+        """Score what the stage is given, and choose what goes on.
+
+        What it leaves to the next stage, a score that is not a number, goes on besides.
+        """
         start = time.perf_counter()
         given = self.places
         found = score_until(
@@ -105,11 +108,13 @@ class _Run:
             self._deadline,
             rate_ms=self._predict_rate(stage),
         )
-        scored = given[: len(found)]
+        seen, is_scored = given[: len(found)], ~np.isnan(found)
+        scored, left, found = seen[is_scored], seen[~is_scored], found[is_scored]
         self.scores[scored], self.stages[scored] = found, number
         order = scored[np.lexsort((scored, -found))]
-        wanted = len(given) if stage.keep is None else min(stage.keep, len(given))
-        self.places = order[: self._choose_keep(order[:wanted], coming)]
+        wanted = len(scored) if stage.keep is None else min(stage.keep, len(scored))
+        kept = order[: self._choose_keep(order[:wanted], coming)]
+        self.places = np.concatenate([kept, left]) if coming else kept
         self.trace.append(
             StageTrace(
                 stage.scorer.name,
@@ -117,7 +122,7 @@ class _Run:
                 scored=len(scored),
                 kept=len(self.places),
                 milliseconds=1000 * (time.perf_counter() - start),
-                is_cut=len(scored) < len(given) or len(self.places) < wanted,
+                is_cut=len(seen) < len(given) or len(kept) < wanted,
             )
         )
 

@@ -9,6 +9,8 @@
 
     [[stage]]
     scorer = "models/selector"  # or a bundle's folder, from where this file is
+    missing = "leave"           # only of HAS: candidates that its store does not have go on
+                                # to the next stage unscored; "encode", they are encoded now
 
 `[calibration]` (from `rejoinder calibrate`) and `[tuned]` (from `rejoinder tune`) may follow.
 """
@@ -27,6 +29,7 @@ from rejoinder.cascade.cost import Cost
 from rejoinder.data.whole_files import writing_whole
 from rejoinder.errors import DataError, InputError, RejoinderError
 from rejoinder.runtime.catalogue import describe_all
+from rejoinder.runtime.has import MISSING, HasScorer
 from rejoinder.runtime.scorer import Scorer
 
 WEIGHTS = ("intercept", "best", "margin", "count", "threshold")
@@ -39,6 +42,8 @@ class StageLine:
     scorer: str
     keep: int | None = None
     cost: Cost | None = None
+    leaves_missing: bool = False
+    """Whether a candidate that its store does not have is left to the next stage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +112,8 @@ def to_toml(cascade: CascadeFile) -> str:
             lines.append(f"keep = {stage.keep}")
         if stage.cost is not None:
             lines.append(f"cost = {_show(stage.cost.to_dict())}")
+        if stage.leaves_missing:
+            lines.append('missing = "leave"')
     if calibration := cascade.calibration:
         lines += ["", "[calibration]"]
         lines += [f"{name} = {_show(getattr(calibration, name))}" for name in WEIGHTS]
@@ -136,10 +143,18 @@ def open_cascade(path: Path, *, load: Callable[[str | Path], Scorer]) -> Cascade
     for number, stage in enumerate(found.stages, start=1):
         try:
             scorer = load(find_scorer(stage.scorer, path.parent))
+            if stage.leaves_missing:
+                scorer = _leave_missing(scorer)
         except RejoinderError as error:
             raise DataError(f"stage {number}: {error}", path=path) from error
         stages.append(Stage(scorer, stage.keep, stage.cost))
     return Cascade(found.name, stages, calibration=found.calibration)
+
+
+def _leave_missing(scorer: Scorer) -> Scorer:
+    if not isinstance(scorer, HasScorer):
+        raise InputError(f"missing: {scorer.name} reads no store of answers; leave it out")
+    return scorer.leave_missing()
 
 
 def find_scorer(name: str, folder: Path) -> str | Path:
@@ -223,8 +238,12 @@ def _read_stage(table: _Table) -> StageLine:
     scorer = table.take("scorer", str)
     keep = table.take("keep", int, None)
     cost = table.take_table("cost")
+    missing = table.take("missing", str, "encode")
     table.refuse_rest()
-    return StageLine(scorer, keep, None if cost is None else _read_cost(cost))
+    if missing not in MISSING:
+        raise table.error(f"missing cannot be {missing!r}: it is {' or '.join(MISSING)}")
+    known_cost = None if cost is None else _read_cost(cost)
+    return StageLine(scorer, keep, known_cost, leaves_missing=missing == "leave")
 
 
 def _read_cost(table: _Table) -> Cost:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from rejoinder.cascade.loading import DEFAULT, load
+from rejoinder.engine.binding import bind_scorer
 from rejoinder.engine.duplicates import drop_duplicates
 from rejoinder.engine.retriever import Retriever
 from rejoinder.errors import InputError
@@ -37,7 +38,7 @@ class Engine:
         retrieved: int = RETRIEVED,
     ) -> None:
         self.index = index
-        self._scorer = scorer
+        self._scorer = None if scorer is None else bind_scorer(scorer, index)
         self._retriever = retriever or index
         self._retrieved = retrieved
 

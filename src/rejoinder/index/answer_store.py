@@ -4,10 +4,10 @@
     rows         a block per document, one after another; mapped into memory, never rewritten
     places       where each document's block begins, 8 bytes per document number; 0 for none
 
-A block is the document's number and how many sentences it has; of each sentence where its
-rows end, counted in rows, and the CRC-32 of them; then the rows.  Numbers have 8 bytes, the
-lists of sentences 4 each, low byte first; blocks begin at multiples of 8.  A sentence that is
-never a candidate has no rows.
+A block is the document's number (8 bytes), how many sentences it has (4), how many stand before
+it in the store (4); of each sentence where its rows end, counted in rows, and the CRC-32 of
+them (4 each); then the rows.  Low bytes come first, blocks begin at multiples of 8.  A
+sentence that is never a candidate has no rows.
 
 What counts is what `state.json` says, which is replaced in one step after all else is on
 disk: a crash leaves rows that do not count, and the next writer writes over them.  Opening
@@ -17,12 +17,13 @@ maps two files and reads no answer; each answer's sum is checked when it is firs
 import json
 import logging
 import os
+import struct
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import IO, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,6 +52,8 @@ class State:
     generation: int = 0
     size: int = len(MAGIC)
     """Bytes of rows that count."""
+    sentences: int = 0
+    """In these bytes, with those that were removed."""
     format: int = FORMAT
 
 
@@ -64,7 +67,6 @@ class AnswerStore:
             StoreError: it is torn, cut short, or of another format.
         """
         self.folder = folder
-        self._checked: set[int] = set()
         self._has_warned = False
         self._open()
 
@@ -98,14 +100,15 @@ class AnswerStore:
     def find(self, documents: Places, positions: Places) -> StoredRows:
         """Return where the rows of sentences stand; damaged ones count as not stored."""
         self._follow()
-        starts, lengths, sums = self._locate(documents, positions)
-        unread = np.flatnonzero(lengths)
-        if not self._checked.issuperset(starts[unread].tolist()):
-            for place in unread.tolist():
-                if not self._check(int(starts[place]), int(lengths[place]), int(sums[place])):
-                    lengths[place] = 0
-        lengths[lengths < 0] = 0
-        return StoredRows(self._rows, self.state.row_bytes, starts, lengths)
+        found = self._locate(documents, positions)
+        lengths = found.lengths
+        for place in np.flatnonzero((lengths != 0) & ~self._checked[found.ordinals]).tolist():
+            if self._is_whole(found, place):
+                self._checked[found.ordinals[place]] = True
+            else:
+                lengths[place] = 0
+                self._warn()
+        return StoredRows(self._rows, self.state.row_bytes, found.starts, lengths)
 
     def read_block(self, number: int) -> list[Bytes]:
         """Return the rows of each sentence of a document.
@@ -115,16 +118,10 @@ class AnswerStore:
         """
         count = int(self._words[int(self._places[number]) // 4 + 2])
         positions = np.arange(min(count, self.state.size))
-        starts, lengths, sums = self._locate(np.full(len(positions), number), positions)
-        found = []
-        for start, length, sum_ in zip(
-            starts.tolist(), lengths.tolist(), sums.tolist(), strict=True
-        ):
-            rows = self._rows[start : start + max(length, 0) * self.state.row_bytes]
-            if length < 0 or zlib.crc32(rows) != sum_:
-                raise StoreError(f"{self.folder}: document {number} is damaged")
-            found.append(rows.reshape(length, self.state.row_bytes))
-        return found
+        found = self._locate(np.full(len(positions), number), positions)
+        if not all(self._is_whole(found, place) for place in positions.tolist()):
+            raise StoreError(f"{self.folder}: document {number} is damaged")
+        return [self._read(found, place) for place in positions.tolist()]
 
     def find_damage(self) -> list[str]:
         """Return what is wrong with the stored answers, one line per document."""
@@ -151,18 +148,19 @@ class AnswerStore:
             rows.truncate(self.state.size)
             yield AnswerWriter(self, rows, places)
 
-    def _locate(self, documents: Places, positions: Places) -> tuple[Places, Places, Places]:
-        """Return start, length and sum of sentences; length -1 where what is there cannot be."""
+    def _locate(self, documents: Places, positions: Places) -> "_Located":
+        """Return where sentences stand; their length is -1 where what is there cannot be."""
         size, row_bytes = self.state.size, self.state.row_bytes
         blocks = np.zeros(len(documents), dtype=np.int64)
         known = (documents >= 0) & (documents < len(self._places))
         blocks[known] = self._places[documents[known]]
         blocks[(blocks < 0) | (blocks > size - HEADER)] = 0
         heads = blocks // 4
-        counts = self._words[heads + 2].astype(np.int64)
+        counts, before = (self._words[heads + at].astype(np.int64) for at in (2, 3))
         is_here = (blocks > 0) & (positions < counts)
         is_whole = (blocks % 8 == 0) & (self._words[heads] == documents)
         is_whole &= blocks + HEADER + 8 * counts <= size
+        is_whole &= before + counts <= self.state.sentences
         usable = is_here & is_whole
         at = np.where(usable, heads + 4 + positions, 0)
         ends = self._words[at].astype(np.int64)
@@ -171,18 +169,25 @@ class AnswerStore:
         starts = blocks + HEADER + 8 * counts + begins * row_bytes
         lengths = ends - begins
         fits = usable & (lengths >= 0) & (starts + lengths * row_bytes <= size)
-        lengths = np.where(fits, lengths, np.where(is_here, -1, 0))
-        return np.where(fits, starts, 0), lengths, sums
+        return _Located(
+            np.where(fits, starts, 0),
+            np.where(fits, lengths, np.where(is_here, -1, 0)),
+            sums,
+            np.where(fits, before + positions, -1),
+        )
 
-    def _check(self, start: int, length: int, sum_: int) -> bool:
-        """Return whether an answer is as it was written; says once where one is not."""
-        if start in self._checked:
-            return True
-        if length > 0 and (
-            zlib.crc32(self._rows[start : start + length * self.state.row_bytes]) == sum_
-        ):
-            self._checked.add(start)
-            return True
+    def _is_whole(self, found: "_Located", place: int) -> bool:
+        """Return whether an answer is as it was written."""
+        return bool(found.lengths[place] >= 0) and (
+            _sum(self._read(found, place)) == found.sums[place]
+        )
+
+    def _read(self, found: "_Located", place: int) -> Bytes:
+        start, length = int(found.starts[place]), int(found.lengths[place])
+        rows = self._rows[start : start + length * self.state.row_bytes]
+        return rows.reshape(length, self.state.row_bytes)
+
+    def _warn(self) -> None:
         if not self._has_warned:
             self._has_warned = True
             log.warning(
@@ -190,7 +195,6 @@ class AnswerStore:
                 " 'rejoinder index check' lists all, 'compact' mends them",
                 self.folder,
             )
-        return False
 
     def _follow(self) -> None:
         """See what a writer has committed since."""
@@ -200,14 +204,16 @@ class AnswerStore:
     def _open(self) -> None:
         self._stamp = _stamp(self.folder)
         self.state = _read_state(self.folder)
-        self._rows = self._map("rows", np.uint8, self.state.size)
+        self._rows = self._map("rows", self.state.size)
         self._words: NDArray[np.uint32] = self._rows.view("<u4")
         size = (self.folder / "places").stat().st_size
-        self._places: NDArray[np.int64] = self._map("places", "<i8", size - size % 8)
+        self._places: NDArray[np.int64] = self._map("places", size - size % 8).view("<i8")
+        # Which answers were found to be whole; the last one stands for what is not there.
+        self._checked = np.zeros(self.state.sentences + 1, dtype=np.bool_)
         if bytes(self._rows[: len(MAGIC)]) != MAGIC:
             raise _torn(self.folder, "its rows are not rows")
 
-    def _map(self, name: str, kind: str | type, size: int) -> NDArray[np.generic]:
+    def _map(self, name: str, size: int) -> Bytes:
         path = self.folder / name
         try:
             if path.stat().st_size < size or size < 8:
@@ -215,29 +221,40 @@ class AnswerStore:
             mapped = np.memmap(path, np.uint8, mode="r", shape=(size,))
         except (OSError, ValueError) as error:
             raise _torn(self.folder, f"{name} cannot be read") from error
-        return mapped.view(np.ndarray).view(kind)
+        return np.asarray(mapped)
+
+
+class _Located(NamedTuple):
+    """Where sentences stand, one number per sentence."""
+
+    starts: Places
+    lengths: Places
+    sums: Places
+    ordinals: Places
+    """How many sentences stand before it in the store; -1 where there is none."""
 
 
 class AnswerWriter:
     """Appends to a store; nothing counts before it is committed."""
 
-    def __init__(self, store: AnswerStore, rows: BinaryIO, places: BinaryIO) -> None:
+    def __init__(self, store: AnswerStore, rows: IO[bytes], places: IO[bytes]) -> None:
         self._store = store
         self._rows, self._places = rows, places
-        self._size = store.state.size
+        self._size, self._sentences = store.state.size, store.state.sentences
         self._changed: dict[int, int] = {}
 
     def add(self, number: int, answers: Sequence[Bytes]) -> None:
         """Add a document: the rows of each of its sentences."""
         ends = np.cumsum([len(rows) for rows in answers], dtype="<u4")
-        sums = np.array([zlib.crc32(np.ascontiguousarray(rows)) for rows in answers], dtype="<u4")
-        head = np.array([number, len(answers)], dtype="<u8")
+        sums = np.array([_sum(np.ascontiguousarray(rows)) for rows in answers], dtype="<u4")
+        head = struct.pack("<QII", number, len(answers), self._sentences)
         rows = np.concatenate([np.empty(0, np.uint8), *(item.ravel() for item in answers)])
-        block = b"".join([head.tobytes(), ends.tobytes(), sums.tobytes(), rows.tobytes()])
+        block = b"".join([head, ends.tobytes(), sums.tobytes(), rows.tobytes()])
         self._rows.seek(self._size)
         self._rows.write(block + b"\0" * (-len(block) % 8))
         self._changed[number] = self._size
         self._size += len(block) + -len(block) % 8
+        self._sentences += len(answers)
 
     def remove(self, number: int) -> None:
         """Forget a document; its rows stay on disk until the store is written anew."""
@@ -253,7 +270,8 @@ class AnswerWriter:
         _sync(self._places)
         state = self._store.state
         followed = state.generation if generation is None else generation
-        _write_state(self._store.folder, replace(state, generation=followed, size=self._size))
+        written = replace(state, generation=followed, size=self._size, sentences=self._sentences)
+        _write_state(self._store.folder, written)
         self._changed.clear()
         self._store._open()
 
@@ -262,13 +280,13 @@ def _read_state(folder: Path) -> State:
     try:
         fields = json.loads((folder / "state.json").read_bytes())
         state = State(**fields)
-        numbers = (state.row_bytes, state.generation, state.size, state.format)
+        numbers = (state.row_bytes, state.generation, state.size, state.sentences, state.format)
         is_whole = all(isinstance(number, int) for number in numbers)
     except (OSError, ValueError, TypeError) as error:
         raise _torn(folder, "state.json cannot be read") from error
     if state.format != FORMAT:
         raise _torn(folder, f"it has format {state.format}, not {FORMAT}")
-    if not is_whole or state.row_bytes < 1 or state.size % 8:
+    if not is_whole or state.row_bytes < 1 or state.size % 8 or state.sentences < 0:
         raise _torn(folder, "state.json does not fit")
     return state
 
@@ -287,7 +305,11 @@ def _stamp(folder: Path) -> tuple[int, int] | None:
     return found.st_ino, found.st_mtime_ns
 
 
-def _sync(file: BinaryIO) -> None:
+def _sum(rows: Bytes) -> int:
+    return zlib.crc32(rows.data)
+
+
+def _sync(file: IO[bytes]) -> None:
     file.flush()
     os.fsync(file.fileno())
 

@@ -53,14 +53,14 @@ class Answers:
         self._folder = folder
         self._store = store
 
-    def list(self) -> list[Path]:
+    def list_folders(self) -> list[Path]:
         """Return the folders of stored answers: one, but while another takes its place."""
         return sorted(self._folder.glob("answers-*"))
 
     def get_bundles(self) -> dict[Path, Path]:
         """Return of each folder that is whole the bundle that made it."""
         found = {}
-        for folder in self.list():
+        for folder in self.list_folders():
             with suppress(StoreError):
                 found[folder] = Path(AnswerStore(folder).state.bundle)
         return found
@@ -123,13 +123,13 @@ class Answers:
                         waiting = 0
                     on_progress(done, len(missing))
                 writer.commit(generation)
-        for other in self.list():
+        for other in self.list_folders():
             if other != store.folder:
                 shutil.rmtree(other, ignore_errors=True)
 
     def drop_removed(self) -> None:
         """Forget removed documents, which needs no encoder; the lock is held."""
-        for folder in self.list():
+        for folder in self.list_folders():
             with suppress(StoreError):
                 store = AnswerStore(folder)
                 known = store.state.generation
@@ -147,7 +147,7 @@ class Answers:
     def get_generation(self) -> int:
         """Return the generation that all stored answers have followed."""
         generation = self._store.generation
-        for folder in self.list():
+        for folder in self.list_folders():
             with suppress(StoreError):
                 generation = min(generation, AnswerStore(folder).state.generation)
         return generation
@@ -157,7 +157,7 @@ class Answers:
 
         A damaged or torn store is left behind the truth: who has the bundle brings it up.
         """
-        for folder in self.list():
+        for folder in self.list_folders():
             part = folder.with_name(f".{folder.name}")
             shutil.rmtree(part, ignore_errors=True)
             try:
@@ -173,7 +173,7 @@ class Answers:
         """Return what is wrong with stored answers."""
         problems = []
         numbers = {document.id for document in self._store.get_documents()}
-        for folder in self.list():
+        for folder in self.list_folders():
             try:
                 store = AnswerStore(folder)
             except StoreError as error:
@@ -202,8 +202,8 @@ class Answers:
                     writer.add(number, old.read_block(number))
                 except StoreError:
                     is_whole = False
-            is_whole = is_whole and (kept == known or state.generation != self._store.generation)
-            writer.commit(state.generation if is_whole else 0)
+            # From generation 0 on, following looks at every document, and encodes what is not here.
+            writer.commit(state.generation if is_whole and kept == known else 0)
 
     def _encode(self, document: StoredDocument, encoder: AnswerEncoder) -> list[Bytes]:
         """Return the rows of each sentence; a heading is no candidate, and has none."""

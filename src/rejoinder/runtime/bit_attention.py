@@ -59,7 +59,9 @@ class BitAttention:
     def _score_unpacked(self, question: Matrix, answers: StoredRows) -> Matrix:
         found = []
         for first in range(0, len(answers.lengths), ANSWERS_AT_ONCE):
-            part = answers.take(np.arange(first, min(first + ANSWERS_AT_ONCE, len(answers.lengths))))
+            part = answers.take(
+                np.arange(first, min(first + ANSWERS_AT_ONCE, len(answers.lengths)))
+            )
             words = unpack(part.gather(), self._width)
             found.append(attend(self._weights, question, words, part.lengths))
         return np.concatenate([np.empty(0, np.float32), *found])

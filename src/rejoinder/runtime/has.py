@@ -95,7 +95,7 @@ class HasScorer:
             scores[known] = self.encoder.composition.score(vector, stored.take(known))
         unknown = np.flatnonzero(stored.lengths == 0)
         if len(unknown) and self._missing == "encode":
-            rows = self.encoder.encode([items[place].text for place in unknown])
+            rows = self.encoder.encode([items[place].text for place in unknown.tolist()])
             made = join_rows(rows, self.encoder.row_bytes)
             scores[unknown] = self.encoder.composition.score(vector, made)
         return scores

@@ -225,8 +225,6 @@ def _number(value: int) -> ctypes.c_int64:
     return ctypes.c_int64(value)
 
 
-def _pointer(
-    array: NDArray[np.generic], *, contiguous: bool = True
-) -> ctypes.c_void_p:
+def _pointer(array: NDArray[np.generic], *, contiguous: bool = True) -> ctypes.c_void_p:
     assert not contiguous or array.flags.c_contiguous, "the kernel reads contiguous arrays"
     return ctypes.c_void_p(array.ctypes.data)
