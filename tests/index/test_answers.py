@@ -11,20 +11,20 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("onnxruntime")
 
-from rejoinder.cascade.calibration import Calibration  # noqa: E402
-from rejoinder.cascade.cascade import Cascade, Stage  # noqa: E402
-from rejoinder.engine.binding import bind_scorer  # noqa: E402
-from rejoinder.engine.engine import Engine  # noqa: E402
-from rejoinder.errors import StoreError  # noqa: E402
-from rejoinder.index import answer_store  # noqa: E402
-from rejoinder.index.answer_store import AnswerStore  # noqa: E402
-from rejoinder.index.index import Index  # noqa: E402
-from rejoinder.index.update import add_files, remove_files  # noqa: E402
-from rejoinder.records import Candidate  # noqa: E402
-from rejoinder.runtime.has import HasScorer  # noqa: E402
-from rejoinder.runtime.lexical import WordOverlap  # noqa: E402
-from tests.index.conftest import PIECES  # noqa: E402
-from tests.train.hashers import make_has, write_tiny_has  # noqa: E402
+from rejoinder.cascade.calibration import Calibration
+from rejoinder.cascade.cascade import Cascade, Stage
+from rejoinder.engine.binding import bind_scorer
+from rejoinder.engine.engine import Engine
+from rejoinder.errors import StoreError
+from rejoinder.index import answer_store
+from rejoinder.index.answer_store import AnswerStore
+from rejoinder.index.index import Index
+from rejoinder.index.update import add_files, remove_files
+from rejoinder.records import Candidate
+from rejoinder.runtime.has import HasScorer
+from rejoinder.runtime.lexical import WordOverlap
+from tests.index.conftest import PIECES
+from tests.train.hashers import make_has, write_tiny_has
 
 QUESTION = "is tea hot in summer"
 

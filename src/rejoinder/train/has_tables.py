@@ -78,7 +78,7 @@ TABLES = (
     ),
     HasTable(
         "squad-pools",
-        "squad-train-part:train",
+        "squad-train-part:fit",
         "squad-train-part:dev",
         "squad-v2:dev",
         ("P@1", "MRR"),
