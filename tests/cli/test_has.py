@@ -51,7 +51,15 @@ def test_train_store_and_ask(dataset: Path, encoder: Path, tmp_path: Path) -> No
     docs.mkdir()
     (docs / "ice.txt").write_text("The ice is here. It rained in winter.", encoding="utf-8")
     bundle, index = tmp_path / "has", tmp_path / "index"
-    options = ["--encoder", encoder, "--epochs", "2", "--dev", dataset, "--keep-best"]
+    options: list[str | Path] = [
+        "--encoder",
+        encoder,
+        "--epochs",
+        "2",
+        "--dev",
+        dataset,
+        "--keep-best",
+    ]
 
     trained = run("train", "has", dataset, "--to", bundle, *options, "--precision", "fp32")
     added = run("index", "add", docs, "--index", index, "--hash", bundle)
@@ -136,7 +144,16 @@ def _tiny(dataset: Path, encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None
 @pytest.mark.usefixtures("_tiny")
 def test_reproduce_goes_on_from_its_runs(tmp_path: Path) -> None:
     runs = tmp_path / "runs.jsonl"
-    options = ["--tables", "tiny", "--seeds", "1", "--runs", runs, "--precision", "fp32"]
+    options: list[str | Path] = [
+        "--tables",
+        "tiny",
+        "--seeds",
+        "1",
+        "--runs",
+        runs,
+        "--precision",
+        "fp32",
+    ]
 
     first = run("reproduce", "has", *options)
     again = run("reproduce", "has", *options, "--json")

@@ -2,7 +2,7 @@
 
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +23,7 @@ from rejoinder.index.update import add_files, remove_files
 from rejoinder.records import Candidate
 from rejoinder.runtime.has import HasScorer
 from rejoinder.runtime.lexical import WordOverlap
+from rejoinder.runtime.stored_rows import Bytes
 from tests.index.conftest import PIECES
 from tests.train.hashers import make_has, write_tiny_has
 
@@ -52,7 +53,7 @@ def other(bundles: Path) -> HasScorer:
 
 
 @pytest.fixture
-def stored(index: Index, scorer: HasScorer) -> Iterator[Index]:
+def stored(index: Index, scorer: HasScorer) -> Index:
     index.store_answers(scorer.encoder)
     return index
 
@@ -156,9 +157,12 @@ def test_an_interruption_costs_what_was_not_committed(
     assert len(get_store(index).list_documents()) == 1
     encoded: list[str] = []
     encode = scorer.encoder.encode
-    monkeypatch.setattr(
-        scorer.encoder, "encode", lambda texts: encoded.extend(texts) or encode(texts)
-    )
+
+    def count(texts: Sequence[str]) -> list[Bytes]:
+        encoded.extend(texts)
+        return encode(texts)
+
+    monkeypatch.setattr(scorer.encoder, "encode", count)
 
     index.store_answers(scorer.encoder)
 

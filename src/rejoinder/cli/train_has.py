@@ -11,6 +11,8 @@ from rejoinder.cli import options
 from rejoinder.cli.output import percent, print_json, say, show_progress
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rejoinder.records import Example
 
 PARITY_TEXTS = 60
@@ -129,7 +131,7 @@ def has(**given: Any) -> None:
     _report(target, dev, given)
 
 
-def _report(target: Path, dev: "list[Example]", given: dict[str, Any]) -> None:
+def _report(target: Path, dev: "Sequence[Example]", given: dict[str, Any]) -> None:
     """Say what was written, and what it is worth: answers are read from a reopened store."""
     from tempfile import TemporaryDirectory
 

@@ -119,6 +119,7 @@ class Index:
             try:
                 with writing(self.folder):
                     self.answers.follow(found, encoder)
+                    self._forget_removed(self._search.generation)
             except StoreError as error:
                 log.info("%s: read as it is: %s", found.folder, error)
         return IndexAnswers(found)

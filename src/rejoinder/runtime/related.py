@@ -36,7 +36,7 @@ class Related:
         words = np.fromiter((places[word] for text in texts for word in text), np.int64)
         lengths = np.array([len(text) for text in texts], dtype=np.int64)
         _, of_question = take_closest(cosines, words, lengths)
-        return of_question.mean(axis=1).astype(np.float64)
+        return np.asarray(of_question.mean(axis=1), dtype=np.float64)
 
 
 class Beside:
