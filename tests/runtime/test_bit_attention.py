@@ -79,7 +79,8 @@ def test_a_score_does_not_depend_on_the_answers_around_it() -> None:
     rng = np.random.default_rng(0)
     weights = make_weights(rng, 384, 128)
     question = rng.normal(size=384).astype(np.float32)
-    rows = [pack(rng.normal(size=(length, 384))) for length in rng.integers(1, 60, 40).tolist()]
+    lengths = rng.integers(1, 60, 40).tolist()
+    rows = [pack(rng.normal(size=(length, 384)).astype(np.float32)) for length in lengths]
     attention = BitAttention(weights)
 
     together = attention.score(question, join_rows(rows, 48))

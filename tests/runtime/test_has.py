@@ -60,7 +60,7 @@ def test_a_score_does_not_depend_on_the_list(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_bundle_without_a_file_is_refused(folder: Path, tmp_path: Path, name: str) -> None:
-    torn = rewrite(folder, tmp_path / "torn", lambda files: files.pop(name) and None)
+    torn = rewrite(folder, tmp_path / "torn", lambda files: files.__delitem__(name))
 
     with pytest.raises(BundleError, match="missing"):
         rejoinder.load(torn)
