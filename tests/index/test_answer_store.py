@@ -103,6 +103,13 @@ def test_a_reader_sees_what_a_writer_commits(folder: Path) -> None:
     assert reader.state.generation == 6
 
 
+def test_a_reader_keeps_what_it_has_when_the_folder_goes(folder: Path) -> None:
+    store = AnswerStore(folder)
+    folder.rename(folder.with_name("gone"))
+
+    np.testing.assert_array_equal(read(store, 7, 0), make_answers([4], seed=7)[0])
+
+
 def test_what_was_not_committed_does_not_count(folder: Path) -> None:
     before = (folder / "rows").read_bytes()
     with AnswerStore(folder).changing() as writer:
@@ -226,7 +233,7 @@ def test_a_full_disk_loses_nothing(folder: Path, monkeypatch: pytest.MonkeyPatch
             writer.add(8, make_answers([2]))
             writer.commit(6)
 
-    monkeypatch.setattr(answer_store, "_sync", fail)
+    monkeypatch.setattr(answer_store, "sync", fail)
     with pytest.raises(StoreError, match="No space left on device"):
         add()
 

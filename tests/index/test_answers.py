@@ -136,7 +136,7 @@ def test_removed_numbers_are_kept_until_answers_have_followed(
         raise OSError(28, os.strerror(28))
 
     with monkeypatch.context() as full:
-        full.setattr(answer_store, "_sync", fail)
+        full.setattr(answer_store, "sync", fail)
         list(remove_files(stored, [docs / "bees.txt"]))
         assert len(stored.store.get_removed(after=0)) == 1
 
@@ -177,7 +177,7 @@ def test_a_full_disk_is_named_and_the_index_still_answers(
         raise OSError(28, os.strerror(28))
 
     with monkeypatch.context() as full:
-        full.setattr(answer_store, "_sync", fail)
+        full.setattr(answer_store, "sync", fail)
         with pytest.raises(StoreError, match="No space left on device"):
             index.store_answers(scorer.encoder)
 

@@ -21,6 +21,9 @@ from rejoinder.index.answer_store import AnswerStore
 from rejoinder.records import Candidate
 from rejoinder.runtime.compositions import pool
 from rejoinder.runtime.has import HasScorer
+from rejoinder.runtime.related import Beside, Related
+from rejoinder.runtime.scorer import Scorer
+from rejoinder.runtime.static_vectors import load_vectors
 from rejoinder.runtime.timing import LENGTH, QUESTION, make_candidates
 
 ANSWERS = 500
@@ -51,10 +54,11 @@ class AnswerCost:
 def measure_costs(
     bundles: Mapping[str, Path], *, answers: int = ANSWERS, stored: int = STORED, repeats: int = 20
 ) -> Iterator[AnswerCost]:
-    """Yield the cost of each bundle over stored answers, and of attention recalculated.
+    """Yield the cost of each bundle over stored answers.
 
     Args:
-        bundles: by the name of the row; the one called attention is also recalculated.
+        bundles: by the name of the row; the one called attention is also recalculated, and
+            has is also measured with relatedness beside it.
     """
     candidates = make_candidates(answers)
     for name, folder in bundles.items():
@@ -64,13 +68,17 @@ def measure_costs(
                 Path(place, "store"), scorer.encoder, [item.text for item in candidates]
             )
             bound = scorer.bind(texts)
-            question_ms, times = _time(bound, candidates, repeats)
             disk, resident = _measure_memory(Path(place, "memory"), scorer, stored)
-        label = f"{name} (stored)" if name == "attention" else name
-        yield _to_cost(label, question_ms, times, disk, resident)
+            label = f"{name} (stored)" if name == "attention" else name
+            question_ms, times = _time(bound, scorer, candidates, repeats)
+            yield _to_cost(label, question_ms, times, disk, resident)
+            if name == "has":
+                beside = Beside(bound, Related(load_vectors()), 1.0)
+                question_ms, times = _time(beside, scorer, candidates, repeats)
+                yield _to_cost("has+relatedness", question_ms, times, disk, resident)
         if name == "attention":
             few = max(3, repeats // 7)
-            question_ms, times = _time(scorer, candidates, few)
+            question_ms, times = _time(scorer, scorer, candidates, few)
             yield _to_cost("attention (recalculated)", question_ms, times)
 
 
@@ -86,12 +94,12 @@ def _to_cost(
 
 
 def _time(
-    scorer: HasScorer, candidates: list[Candidate], repeats: int
+    scorer: Scorer, encoding: HasScorer, candidates: list[Candidate], repeats: int
 ) -> tuple[float, list[float]]:
     """Return the milliseconds of the question, and those of the rest each time."""
 
     def encode() -> object:
-        return pool(scorer.encoder.texts.encode([QUESTION])[0])
+        return pool(encoding.encoder.texts.encode([QUESTION])[0])
 
     def score() -> object:
         return scorer.score(QUESTION, candidates)

@@ -10,6 +10,7 @@ and the answer's score is the cosine of u and the weighted mean of its words.
 Axes: N words of all answers one after another, A answers, D width, M attention width.
 """
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,15 +27,24 @@ class AttentionWeights:
     of_hidden: Matrix
 
 
-def attend(weights: AttentionWeights, question: Matrix, words: Matrix, lengths: Ids) -> Matrix:
+def attend(
+    weights: AttentionWeights,
+    question: Matrix,
+    words: Matrix,
+    lengths: Ids,
+    *,
+    multiply: Callable[[Matrix], Matrix] | None = None,
+) -> Matrix:
     """Return the score of each answer, shape (A,).
 
     Args:
         question: its vector, of any length, shape (D,).
         words: shape (N, D).
         lengths: how many words each answer has, at least 1, shape (A,).
+        multiply: gives W1 times each word, where numpy is not to do it.
     """
-    hidden = np.tanh(words @ weights.of_word.T + weights.of_question @ question)  # (N, M)
+    products = multiply(words) if multiply else words @ weights.of_word.T
+    hidden = np.tanh(products + weights.of_question @ question)  # (N, M)
     shares = weigh(hidden @ weights.of_hidden, lengths)
     starts = np.cumsum(lengths) - lengths
     means = np.add.reduceat(words * shares[:, None], starts, axis=0)  # (A, D)

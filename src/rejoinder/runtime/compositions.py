@@ -14,7 +14,9 @@ import numpy as np
 
 from rejoinder.runtime.attention import AttentionWeights, attend, take_cosines
 from rejoinder.runtime.bit_attention import BitAttention, pack
+from rejoinder.runtime.kernel import load_kernel
 from rejoinder.runtime.networks.pairs import Matrix
+from rejoinder.runtime.networks.product import Product
 from rejoinder.runtime.stored_rows import Bytes, StoredRows
 
 Weights = Mapping[str, Matrix]
@@ -56,6 +58,7 @@ class Attended:
     def __init__(self, weights: Weights, width: int) -> None:
         self.row_bytes = 4 * width
         self._weights = _read_attention(weights)
+        self._multiply = Product(self._weights.of_word.T, kernel=load_kernel())
 
     def to_rows(self, states: Matrix) -> Bytes:
         """Return the words as they are."""
@@ -63,7 +66,8 @@ class Attended:
 
     def score(self, question: Matrix, answers: StoredRows) -> Matrix:
         """Return the score (A,) of stored answers."""
-        return attend(self._weights, question, answers.gather().view("<f4"), answers.lengths)
+        words: Matrix = answers.gather().view("<f4")
+        return attend(self._weights, question, words, answers.lengths, multiply=self._multiply)
 
 
 class Pooled:

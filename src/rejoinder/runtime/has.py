@@ -108,5 +108,6 @@ class HasScorer:
 
 def hash_bundle(bundle: Bundle) -> str:
     """Return what tells a bundle's answers from those of every other; its card does not count."""
-    sums = "\n".join(f"{bundle.manifest.files.get(name)}" for name in PARTS)
-    return hashlib.sha256(sums.encode()).hexdigest()[:16]
+    manifest = bundle.manifest
+    told = [manifest.config.get("composition"), *(manifest.files.get(name) for name in PARTS)]
+    return hashlib.sha256("\n".join(map(str, told)).encode()).hexdigest()[:16]
