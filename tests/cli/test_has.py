@@ -202,7 +202,9 @@ def test_reproduce_leaves_out_what_is_not_here(
 
 
 def test_the_study_covers_both_settings_of_the_paper() -> None:
-    configs = [row.config for row in has_tables.STUDY.rows]
+    rows = has_tables.STUDY.rows
 
-    assert [item.beta for item in configs] == [1, 2, 5, 10, 20, 5, 5, 5, 5, 5]
-    assert [item.delta for item in configs] == [1e-6] * 5 + [0, 1e-7, 1e-6, 1e-5, 1e-4]
+    assert [row.config.beta for row in rows] == [1, 2, 5, 10, 20, 5, 5, 5, 5]
+    assert [row.config.delta for row in rows] == [1e-6] * 5 + [0, 1e-7, 1e-5, 1e-4]
+    assert rows[0].name == "beta=1 delta=1e-06"
+    assert len({row.name for row in rows}) == len(rows)

@@ -28,6 +28,7 @@ from rejoinder.train.models.has import (  # noqa: E402
     Words,
     load_has,
     measure_distance,
+    pool,
 )
 from rejoinder.train.triplets import Triplets, pad_texts, split_answers  # noqa: E402
 from tests.train.hashers import make_has, write_tiny_has  # noqa: E402
@@ -67,12 +68,12 @@ def test_padding_changes_no_score() -> None:
     texts = [tokens.cut(text) for text in TEXTS]
     with torch.no_grad():
         together = model.encode(*_to_inputs(texts))
-        asked = Words(*(part[:1].expand(len(texts), *part.shape[1:]) for part in together))
-        scores = model.score(asked, model.to_bits(together))
+        asked = pool(together)[:1]
+        scores = model.score(asked.expand(len(texts), -1), model.to_bits(together))
         alone = []
         for text in texts:
             answer = model.encode(*_to_inputs([text]))
-            question = model.encode(*_to_inputs(texts[:1]))
+            question = pool(model.encode(*_to_inputs(texts[:1])))
             alone.append(model.score(question, model.to_bits(answer)).item())
 
     np.testing.assert_allclose(scores.numpy(), alone, atol=1e-5)
@@ -102,6 +103,31 @@ def test_bits_are_held_fixed_while_the_network_learns() -> None:
     assert states.grad.item() == pytest.approx(2 * (0.5 - 1))
 
 
+@pytest.mark.parametrize("composition", ["has", "attention", "pooling"])
+def test_the_loss_is_a_hinge_over_triplets_however_they_are_cut(
+    composition: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = make_has(composition=composition, delta=0.0)
+    tokens = TextTokens(Pieces(VOCABULARY), max_tokens=32)
+    right = [replace(EXAMPLE, candidates=CANDIDATES[:2], labels=(True, False))]
+    other = [replace(OTHER, candidates=CANDIDATES[1:3], labels=(True, False))]
+    monkeypatch.setattr("rejoinder.train.triplets.CHUNK", 1)
+    batch = Triplets(right + other, tokens).batch(torch.tensor([0, 1]))
+
+    loss = measure_loss(model, batch, "triplet").item()
+
+    expected = []
+    with torch.no_grad():
+        for example in right + other:
+            asked = pool(model.encode(*_to_inputs([tokens.cut(example.question)])))
+            found = [
+                model.score(asked, model.hash(model.encode(*_to_inputs([tokens.cut(item.text)]))))
+                for item in example.candidates
+            ]
+            expected.append(max(0.0, 0.1 - found[0].item() + found[1].item()))
+    assert loss == pytest.approx(sum(expected) / 2, abs=0.02)  # bfloat16
+
+
 def test_delta_weighs_the_distance() -> None:
     tokens = TextTokens(Pieces(VOCABULARY), max_tokens=32)
     batch = Triplets([EXAMPLE, OTHER], tokens).batch(torch.tensor([0, 1]))
@@ -116,22 +142,25 @@ def test_delta_weighs_the_distance() -> None:
 
 
 @pytest.mark.parametrize("composition", ["has", "attention", "pooling"])
-def test_two_questions_are_learnt_by_heart(composition: str) -> None:
+def test_what_it_ranks_wrong_is_learnt_by_heart(composition: str) -> None:
     model = make_has(composition=composition)
-    recipe = Recipe("triplet", epochs=30, questions_per_step=2, learning_rate=3e-3)
+    before = HasTorchScorer(model, VOCABULARY).score(EXAMPLE.question, CANDIDATES[:2])
+    is_answer = tuple((before == before.min()).tolist())
+    wrong = replace(EXAMPLE, candidates=CANDIDATES[:2], labels=is_answer)
+    recipe = Recipe("triplet", epochs=40, questions_per_step=2, learning_rate=1e-3)
     losses: list[float] = []
 
     fitted = fit_has(
         Plan(model.config, recipe),
-        [Part([EXAMPLE, OTHER])],
+        [Part([wrong])],
         model,
         VOCABULARY,
         on_step=lambda step: losses.append(step.loss),
     )
 
     scorer = HasTorchScorer(fitted.model, VOCABULARY)
-    assert evaluate(scorer, [EXAMPLE, OTHER], measures=["MAP"]).means["MAP"] == 1
-    assert losses[-1] < max(losses)
+    assert evaluate(scorer, [wrong], measures=["P@1"]).means["P@1"] == 1
+    assert losses[-1] < losses[0]
 
 
 def test_each_answer_is_an_example_with_the_wrong_ones_of_its_list() -> None:
@@ -151,7 +180,9 @@ def test_a_list_without_a_wrong_candidate_draws_from_others() -> None:
 
     batch = Triplets([right, OTHER], tokens).batch(torch.tensor([0]))
 
-    drawn = batch.wrong.ids[0, : int(batch.wrong.mask[0].sum())].tolist()
+    ((places, texts),) = batch.chunks
+    row = places.tolist().index(1)  # the answer is at 0
+    drawn = texts.ids[row, : int(texts.mask[row].sum())].tolist()
     assert drawn in [tokens.cut(item.text) for item in CANDIDATES if item.id != "b"]
 
 

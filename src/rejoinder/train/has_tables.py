@@ -56,10 +56,13 @@ def _make_rows(**published: Mapping[str, float]) -> tuple[HasRow, ...]:
 
 
 def _make_study() -> tuple[HasRow, ...]:
+    """Return a row for each beta at the usual delta, and for each delta at the usual beta."""
     usual = HasConfig()
-    betas = [HasRow(f"beta={beta:g}", replace(usual, beta=beta)) for beta in BETAS]
-    deltas = [HasRow(f"delta={delta:g}", replace(usual, delta=delta)) for delta in DELTAS]
-    return (*betas, *deltas)
+    configs = [replace(usual, beta=beta) for beta in BETAS]
+    configs += [replace(usual, delta=delta) for delta in DELTAS if delta != usual.delta]
+    return tuple(
+        HasRow(f"beta={config.beta:g} delta={config.delta:g}", config) for config in configs
+    )
 
 
 TABLES = (

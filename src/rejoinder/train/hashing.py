@@ -17,7 +17,7 @@ from rejoinder.text.pieces import Pieces
 from rejoinder.train.fit import Fitted, Plan, Run, describe_weights, keep_answered
 from rejoinder.train.loop import Recipe, Step
 from rejoinder.train.mixing import Part
-from rejoinder.train.models.has import Has, HasConfig, Words, measure_distance
+from rejoinder.train.models.has import Has, HasConfig, Words, measure_distance, pool
 from rejoinder.train.triplets import Texts, TripletBatch, Triplets, pad_texts, split_answers
 
 MARGIN = 0.1
@@ -65,17 +65,19 @@ def fit_has(
 def measure_loss(model: nn.Module, batch: TripletBatch, _: str) -> Tensor:
     """Return the triplet hinge and, for HAS, how far words are from bits; a mean over triplets."""
     assert isinstance(model, Has)
-    # Products in bfloat16, as for the selector; everything after the encoder in float32.
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        questions, answers, wrong = (
-            _encode(model, texts) for texts in (batch.questions, batch.answers, batch.wrong)
-        )
-    right, other = model.hash(answers), model.hash(wrong)
-    hinge = (MARGIN - model.score(questions, right) + model.score(questions, other)).clamp(min=0)
+    asked = pool(_encode_fast(model, batch.questions))  # (T, D)
+    count = len(asked)
+    found, distances = [], []
+    for places, texts in batch.chunks:
+        hashed = model.hash(_encode_fast(model, texts))
+        found.append(model.score(asked[places % count], hashed))
+        distances.append(measure_distance(hashed).sum())
+    places = torch.cat([places for places, _ in batch.chunks])
+    right, wrong = torch.cat(found)[torch.argsort(places)].split(count)
+    hinge = (MARGIN - right + wrong).clamp(min=0).mean()
     if model.config.composition != "has":
-        return hinge.mean()
-    distance = measure_distance(right) + measure_distance(other)
-    return (hinge + model.config.delta * distance).mean()
+        return hinge
+    return hinge + model.config.delta * torch.stack(distances).sum() / count
 
 
 class HasTorchScorer:
@@ -92,15 +94,20 @@ class HasTorchScorer:
         order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
         scores = np.empty(len(texts), dtype=np.float64)
         with torch.inference_mode():
-            asked = _encode(self._model, pad_texts([self._tokens.cut(question)]))
+            asked = pool(_encode(self._model, pad_texts([self._tokens.cut(question)])))
             for first in range(0, len(order), CHUNK):
                 places = order[first : first + CHUNK]
                 given = _encode(self._model, pad_texts([texts[place] for place in places]))
-                shape = (len(places), -1)
-                same = Words(asked.states.expand(*shape, -1), asked.mask.expand(*shape))
+                same = asked.expand(len(places), -1)
                 scores[places] = self._model.score(same, self._model.to_bits(given)).numpy()
         return scores
 
 
 def _encode(model: Has, texts: Texts) -> Words:
     return model.encode(texts.ids, texts.mask)
+
+
+def _encode_fast(model: Has, texts: Texts) -> Words:
+    """Encode with products in bfloat16, as for the selector; all that follows is float32."""
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        return _encode(model, texts)

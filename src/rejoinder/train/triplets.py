@@ -14,6 +14,9 @@ from rejoinder.records import Example
 from rejoinder.runtime.text_encoder import TextTokens
 from rejoinder.train.mixing import Part
 
+CHUNK = 16
+"""Candidates that are padded to the same length."""
+
 
 @dataclass(frozen=True, slots=True)
 class Texts:
@@ -25,11 +28,15 @@ class Texts:
 
 @dataclass(frozen=True, slots=True)
 class TripletBatch:
-    """Questions with an answer and a wrong candidate each."""
+    """Questions with an answer and a wrong candidate each.
+
+    The candidates, all answers before all wrong ones, are read in chunks of about the same
+    length, so that little is padded.
+    """
 
     questions: Texts
-    answers: Texts
-    wrong: Texts
+    chunks: list[tuple[Tensor, Texts]]
+    """Places in the list of candidates, and the candidates there."""
 
 
 class Triplets:
@@ -65,11 +72,16 @@ class Triplets:
     def batch(self, questions: Tensor) -> TripletBatch:
         """Return these triplets; the wrong ones are drawn with torch's generator."""
         places = questions.tolist()
-        wrong = [_draw(self._wrong[place] or self._all_wrong) for place in places]
+        candidates = [self._answers[place] for place in places]
+        candidates += [_draw(self._wrong[place] or self._all_wrong) for place in places]
+        order = sorted(range(len(candidates)), key=lambda place: len(candidates[place]))
+        groups = [order[first : first + CHUNK] for first in range(0, len(order), CHUNK)]
         return TripletBatch(
             pad_texts([self._questions[place] for place in places]),
-            pad_texts([self._answers[place] for place in places]),
-            pad_texts(wrong),
+            [
+                (torch.tensor(group), pad_texts([candidates[place] for place in group]))
+                for group in groups
+            ],
         )
 
 

@@ -104,9 +104,12 @@ class Has(nn.Module):
             return answers
         return Words(take_signs(answers.states), answers.mask)
 
-    def score(self, questions: Words, answers: Words) -> Tensor:
-        """Return the scores (P,) of answers that `hash` or `to_bits` returned."""
-        asked = pool(questions)
+    def score(self, asked: Tensor, answers: Words) -> Tensor:
+        """Return the scores (P,) of answers that `hash` or `to_bits` returned.
+
+        Args:
+            asked: the question of each, pooled, (P, D).
+        """
         found = pool(answers) if self.attention is None else self.attention(asked, answers)
         return functional.cosine_similarity(asked, found, dim=1)
 
