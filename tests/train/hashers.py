@@ -13,9 +13,10 @@ from rejoinder.train.models.has import Has, HasConfig
 from tests.train.selectors import VOCABULARY, make_selector
 
 
-def make_has(*, seed: int = 0, **settings: Any) -> Has:
+def make_has(*, seed: int = 0, dropout: float = 0.1, **settings: Any) -> Has:
     """Return a network whose words have 32 numbers, and texts 30 word pieces at most."""
-    base = make_selector(seed=seed, max_tokens=32)
+    names = ("hidden_dropout_prob", "attention_probs_dropout_prob")
+    base = make_selector(seed=seed, max_tokens=32, **dict.fromkeys(names, dropout))
     torch.manual_seed(seed)
     config = HasConfig(encoder="tiny", attention_width=6, max_tokens=32)
     return Has(replace(config, **settings), base.encoder).eval()

@@ -143,7 +143,7 @@ def test_delta_weighs_the_distance() -> None:
 
 @pytest.mark.parametrize("composition", ["has", "attention", "pooling"])
 def test_what_it_ranks_wrong_is_learnt_by_heart(composition: str) -> None:
-    model = make_has(composition=composition)
+    model = make_has(composition=composition, dropout=0.0)
     before = HasTorchScorer(model, VOCABULARY).score(EXAMPLE.question, CANDIDATES[:2])
     is_answer = tuple((before == before.min()).tolist())
     wrong = replace(EXAMPLE, candidates=CANDIDATES[:2], labels=is_answer)
