@@ -15,8 +15,12 @@ from tests.train.selectors import VOCABULARY, make_selector
 
 def make_has(*, seed: int = 0, dropout: float = 0.1, **settings: Any) -> Has:
     """Return a network whose words have 32 numbers, and texts 30 word pieces at most."""
-    names = ("hidden_dropout_prob", "attention_probs_dropout_prob")
-    base = make_selector(seed=seed, max_tokens=32, **dict.fromkeys(names, dropout))
+    base = make_selector(
+        seed=seed,
+        max_tokens=32,
+        hidden_dropout_prob=dropout,
+        attention_probs_dropout_prob=dropout,
+    )
     torch.manual_seed(seed)
     config = HasConfig(encoder="tiny", attention_width=6, max_tokens=32)
     return Has(replace(config, **settings), base.encoder).eval()
