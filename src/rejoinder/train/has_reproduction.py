@@ -19,12 +19,12 @@ from rejoinder.runtime.related import Beside, Related
 from rejoinder.runtime.scorer import Scorer
 from rejoinder.runtime.static_vectors import load_vectors
 from rejoinder.train.export_has import write_has
-from rejoinder.train.fit import Plan
+from rejoinder.train.fit import Fitted, Plan
 from rejoinder.train.has_tables import RELATED, HasRow, HasTable
 from rejoinder.train.hashing import RECIPE, fit_has
 from rejoinder.train.loop import Recipe, Step
 from rejoinder.train.mixing import Part
-from rejoinder.train.models.has import load_has
+from rejoinder.train.models.has import Has, HasConfig, load_has
 from rejoinder.train.models.ranker import count_parameters
 from rejoinder.train.reproduction import Run
 
@@ -42,6 +42,16 @@ class HasData:
     train: Sequence[Example]
     dev: Sequence[Example]
     test: Sequence[Example]
+
+
+@dataclass(frozen=True, slots=True)
+class _Trained:
+    """A network, and all that it depends on."""
+
+    config: HasConfig
+    recipe: Recipe
+    fitted: Fitted[Has]
+    vocabulary: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,8 +116,12 @@ def run_rows(
     if not left:
         return
     data = read()
+    last: _Trained | None = None
     for row, seed in left:
-        yield _run(table, row, replace(recipe, seed=seed), data, precision, on_step)
+        seeded = replace(recipe, seed=seed)
+        if last is None or (last.config, last.recipe) != (row.config, seeded):
+            last = _train(row, seeded, data, on_step)  # else only what is measured differs
+        yield _run(table, row, last, data, precision)
 
 
 def measure_gains(table: HasTable, runs: Sequence[Run]) -> list[Gain]:
@@ -153,9 +167,7 @@ def summarise(row: HasRow, runs: Sequence[Run]) -> dict[str, Any]:
     }
 
 
-def _run(
-    table: HasTable, row: HasRow, recipe: Recipe, data: HasData, precision: str, on_step: OnStep
-) -> Run:
+def _train(row: HasRow, recipe: Recipe, data: HasData, on_step: OnStep) -> _Trained:
     model, vocabulary = load_has(row.config, seed=recipe.seed)
     fitted = fit_has(
         Plan(model.config, recipe, keeps_best=True),
@@ -165,11 +177,15 @@ def _run(
         dev=data.dev,
         on_step=lambda step: on_step(row, recipe.seed, step),
     )
+    return _Trained(row.config, recipe, fitted, vocabulary)
+
+
+def _run(table: HasTable, row: HasRow, trained: _Trained, data: HasData, precision: str) -> Run:
     with TemporaryDirectory() as place:
         write_has(
             Path(place, "bundle"),
-            fitted.model,
-            vocabulary,
+            trained.fitted.model,
+            trained.vocabulary,
             precision=precision,
             training={},
             scores={},
@@ -180,9 +196,9 @@ def _run(
     return Run(
         table.name,
         row.name,
-        recipe.seed,
-        count_parameters(fitted.model),
-        round(fitted.seconds, 2),
+        trained.recipe.seed,
+        count_parameters(trained.fitted.model),
+        round(trained.fitted.seconds, 2),
         values,
     )
 

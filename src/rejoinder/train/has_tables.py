@@ -52,7 +52,8 @@ def _make_rows(**published: Mapping[str, float]) -> tuple[HasRow, ...]:
         HasRow(f"has-attention-{width}", replace(config, attention_width=width))
         for width in (32, 8)
     )
-    return (*rows, *narrow, *small, HasRow(f"has{RELATED}", config))
+    # Beside HAS itself: the same network, trained once for both.
+    return (*rows, HasRow(f"has{RELATED}", config), *narrow, *small)
 
 
 def _make_study() -> tuple[HasRow, ...]:
