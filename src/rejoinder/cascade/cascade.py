@@ -99,7 +99,10 @@ class _Run:
         self.trace: list[StageTrace] = []
 
     def do(self, number: int, stage: Stage, coming: Sequence[Stage]) -> None:
-        """Score what the stage is given, and choose what goes on."""
+        """Score what the stage is given, and choose what goes on.
+
+        What it leaves to the next stage, a score that is not a number, goes on besides.
+        """
         start = time.perf_counter()
         given = self.places
         found = score_until(
@@ -110,18 +113,14 @@ class _Run:
             self._deadline,
             rate_ms=self._predict_rate(stage),
         )
-        scored = given[: len(found)]
+        seen, is_scored = given[: len(found)], ~np.isnan(found)
+        scored, left, found = seen[is_scored], seen[~is_scored], found[is_scored]
         found = found + self._carried[scored]
         self.scores[scored], self.stages[scored] = found, number
-        order = scored[np.lexsort((scored, -found))]
-        if stage.carry:
-            carried = stage.carry * rate_documents(
-                found, [self._candidates[place] for place in scored]
-            )
-            self._carried[scored] += carried
-            order = scored[np.lexsort((scored, -(standardise(found) + carried)))]
-        wanted = len(given) if stage.keep is None else min(stage.keep, len(given))
-        self.places = order[: self._choose_keep(order[:wanted], coming)]
+        order = self._order(stage, scored, found)
+        wanted = len(scored) if stage.keep is None else min(stage.keep, len(scored))
+        kept = order[: self._choose_keep(order[:wanted], coming)]
+        self.places = np.concatenate([kept, left]) if coming else kept
         self.trace.append(
             StageTrace(
                 stage.scorer.name,
@@ -129,9 +128,18 @@ class _Run:
                 scored=len(scored),
                 kept=len(self.places),
                 milliseconds=1000 * (time.perf_counter() - start),
-                is_cut=len(scored) < len(given) or len(self.places) < wanted,
+                is_cut=len(seen) < len(given) or len(kept) < wanted,
             )
         )
+
+    def _order(self, stage: Stage, scored: Places, found: Scores) -> Places:
+        """Return what a stage scored, best first, and remember what it carries on."""
+        if stage.carry:
+            given = [self._candidates[place] for place in scored]
+            carried = stage.carry * rate_documents(found, given)
+            self._carried[scored] += carried
+            found = standardise(found) + carried
+        return scored[np.lexsort((scored, -found))]
 
     def _predict_rate(self, stage: Stage) -> float | None:
         """Return the milliseconds that one candidate should take, where that is known."""

@@ -7,6 +7,7 @@ import click
 
 from rejoinder.cli import options
 from rejoinder.cli.output import print_json, print_table, say, show_progress
+from rejoinder.cli.reproduce_has import has
 
 if TYPE_CHECKING:
     from rejoinder.evaluation.remembered import Remembered
@@ -214,6 +215,9 @@ _TRAINS = (
 )
 for _name, _what in TABLES.items():
     _make_command(_name, _what)
+
+
+reproduce.add_command(has)
 
 
 def _reproduce_tables(name: str, given: dict[str, Any]) -> None:

@@ -7,6 +7,7 @@ import click
 
 from rejoinder.cli import options
 from rejoinder.cli.output import count, percent, print_json, say, show_progress
+from rejoinder.cli.train_has import has
 from rejoinder.cli.train_selector import selector
 from rejoinder.cli.training import keep_checkpoint, make_room, name_data
 
@@ -132,6 +133,7 @@ DATA = (
 for _name, _what in MODELS.items():
     _make_command(_name, _what)
 train.add_command(selector)
+train.add_command(has)
 
 
 def train_ranker(model: str, parts: "Sequence[Part]", given: dict[str, Any]) -> None:

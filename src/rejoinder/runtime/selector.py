@@ -6,11 +6,9 @@ the same pair would score otherwise beside others.
 """
 
 import logging
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +16,7 @@ from numpy.typing import NDArray
 from rejoinder.bundle.folder import Bundle
 from rejoinder.errors import BundleError
 from rejoinder.records import Candidate, to_candidates
+from rejoinder.runtime.onnx_session import count_cores, network_errors, open_session, refuse
 from rejoinder.runtime.scorer import Given, Scores
 from rejoinder.runtime.static_vectors import SHIPPED
 from rejoinder.text.pair_tokens import PairTokens
@@ -59,7 +58,7 @@ class SelectorScorer:
         stored = self._pieces.vocabulary[: shipped.count("\n")]
         self._stored_hash = hash_vocabulary(stored) if self._reads_stored else None
         self._has_said = False
-        self._session = _open_session(network, bundle.folder)
+        self._session = open_session(network, bundle.folder)
         self._try_out(bundle.folder)
 
     def score(self, question: str, candidates: Given) -> Scores:
@@ -116,8 +115,8 @@ class SelectorScorer:
         """Score one pair, with the last piece in it: a network that opens may still be torn."""
         try:
             score = self._run(to_feed([0, len(self._pieces) - 1], [0, 1]))
-        except _network_errors() as error:
-            raise _refuse(folder, error) from error
+        except network_errors() as error:
+            raise refuse(folder, error) from error
         if not np.isfinite(score):
             raise BundleError(f"{folder}: {NETWORK} gives a score that is not finite")
 
@@ -129,46 +128,6 @@ def to_feed(ids: Sequence[int], kinds: Sequence[int]) -> Feed:
         "mask": np.ones((1, len(ids)), dtype=np.int64),
         "kinds": np.array([kinds], dtype=np.int64),
     }
-
-
-def count_cores() -> int:
-    """Return how many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def _open_session(network: bytes, folder: Path) -> Any:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 4  # what fails is raised, and told in our words
-    try:
-        return onnxruntime.InferenceSession(network, options, providers=["CPUExecutionProvider"])
-    except _network_errors() as error:
-        raise _refuse(folder, error) from error
-
-
-def _network_errors() -> tuple[type[Exception], ...]:
-    """Return what onnxruntime raises about a network; its errors have no class in common."""
-    from onnxruntime.capi import onnxruntime_pybind11_state as errors
-
-    return (
-        errors.Fail,
-        errors.InvalidArgument,
-        errors.InvalidGraph,
-        errors.InvalidProtobuf,
-        errors.NotImplemented,
-        errors.RuntimeException,
-        ValueError,
-    )
-
-
-def _refuse(folder: Path, error: Exception) -> BundleError:
-    lines = str(error).splitlines()
-    reason = lines[0] if lines else type(error).__name__
-    return BundleError(f"{folder}: {NETWORK} cannot be run: {reason}; export the bundle again")
 
 
 def _read_shipped_vocabulary() -> str:

@@ -53,7 +53,7 @@ def build_graph(model: Selector, rows: Sequence[int], *, precision: str) -> byte
     if config.hidden_act != "gelu":
         raise BundleError(f"an encoder with activation {config.hidden_act!r} is not exported")
     state = {name: value.detach().cpu().numpy() for name, value in model.state_dict().items()}
-    graph = _Graph(state, is_small=precision == "int8", epsilon=config.layer_norm_eps)
+    graph = Graph(state, is_small=precision == "int8", epsilon=config.layer_norm_eps)
     states = graph.embed(np.asarray(rows), model.config.max_tokens)
     hidden = graph.hide_padding()
     for layer in range(len(model.encoder.encoder.layer)):
@@ -64,7 +64,7 @@ def build_graph(model: Selector, rows: Sequence[int], *, precision: str) -> byte
     return graph.to_bytes()
 
 
-class _Graph:
+class Graph:
     """Nodes and constants; every method adds some, and returns the name of the result."""
 
     def __init__(self, state: Mapping[str, Array], *, is_small: bool, epsilon: float) -> None:
