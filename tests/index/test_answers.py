@@ -222,7 +222,7 @@ def test_a_scorer_alone_whose_answers_are_torn_leaves_the_order_of_retrieval(
     assert bind_scorer(scorer, stored) is None
     found = Engine(stored, scorer).answer("is tea hot?")
 
-    assert found.scorer == "bm25"
+    assert found.scorer == "found"
     assert "rows is cut short" in caplog.text
     assert any("cut short" in problem for problem in stored.check())
 
