@@ -17,11 +17,11 @@ from rejoinder.text.pieces import Pieces  # noqa: E402
 from rejoinder.train import export_selector  # noqa: E402
 from rejoinder.train.export_selector import (  # noqa: E402
     correlate_ranks,
-    order_pieces,
     reopen_selector,
     write_selector,
 )
 from rejoinder.train.models.selector import Selector  # noqa: E402
+from rejoinder.train.pieces import order_pieces  # noqa: E402
 from rejoinder.train.selecting import SelectorTorchScorer  # noqa: E402
 from rejoinder.train.selector_graph import build_graph, quantise  # noqa: E402
 from tests.train.selectors import VOCABULARY, WORDS, make_selector  # noqa: E402
