@@ -12,10 +12,14 @@ import rejoinder  # noqa: E402
 from rejoinder.bundle.folder import open_bundle, write_bundle  # noqa: E402
 from rejoinder.bundle.manifest import Manifest  # noqa: E402
 from rejoinder.cascade.cascade import Cascade, Stage  # noqa: E402
+from rejoinder.engine.engine import Engine  # noqa: E402
 from rejoinder.errors import BundleError, InputError, UnknownNameError  # noqa: E402
+from rejoinder.index.index import Index  # noqa: E402
+from rejoinder.index.update import add_files  # noqa: E402
 from rejoinder.records import Candidate, Document, Example  # noqa: E402
 from rejoinder.runtime.context import FORMS, ContextConfig  # noqa: E402
 from rejoinder.runtime.selector import KIND, SelectorScorer  # noqa: E402
+from rejoinder.text.pieces import Pieces  # noqa: E402
 from rejoinder.train.export_selector import reopen_selector, write_selector  # noqa: E402
 from rejoinder.train.fit import Plan  # noqa: E402
 from rejoinder.train.loop import Recipe, make_optimizer  # noqa: E402
@@ -260,6 +264,23 @@ def test_a_bundle_of_other_static_vectors_is_refused(tmp_path: Path) -> None:
 
     with pytest.raises(BundleError, match="other static vectors"):
         rejoinder.load(tmp_path / "n")
+
+
+def test_an_engine_gives_neighbours_that_were_not_found(
+    scorers: dict[str, SelectorScorer], tmp_path: Path
+) -> None:
+    (tmp_path / "cave.txt").write_text(
+        "It rained in summer. The cave is deep. A dog is here.", encoding="utf-8"
+    )
+    with Index(tmp_path / "index", create=True) as index:
+        list(add_files(index, [tmp_path / "cave.txt"], Pieces(["[UNK]", "cave"])))
+        found = Engine(index, scorers["local"], retrieved=1).answer("cave")
+
+    sentences = ("It rained in summer.", "The cave is deep.", "A dog is here.")
+    (answer,) = found.answers
+    place = sentences.index(answer.sentence)
+    expected = Candidate("", answer.sentence, Document("", "", sentences), place)
+    assert answer.score == scorers["local"].score("cave", [expected])[0]
 
 
 def test_a_plain_selector_says_nothing_of_context(tmp_path: Path) -> None:

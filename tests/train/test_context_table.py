@@ -24,10 +24,12 @@ from rejoinder.train.context_table import (  # noqa: E402
 from rejoinder.train.export_selector import write_selector  # noqa: E402
 from tests.train.selectors import VOCABULARY, WORDS, make_selector  # noqa: E402
 
+ROWS_TRIED = "none,ensemble,stored,cosinet,cosinet/context"
+
 
 def a_run(row: str, seed: int, *rights: float) -> Run:
     values = {name: list(rights) for name in ("P@1", "MAP", "MRR")}
-    return Run(row, seed, 100, 10, 1.0, {"set:dev": values}, [], [])
+    return Run(row, seed, 100, 10, 1.0, "int8", {"set:dev": values}, [], [])
 
 
 def make_examples() -> list[Example]:
@@ -68,7 +70,7 @@ def test_a_gain_is_held_against_the_same_seeds_of_no_context() -> None:
 
 
 def test_a_cascade_sees_only_what_is_kept() -> None:
-    run = Run("none", 0, 1, 1, 1.0, {}, [[False, True, True]], [[0.5, 0.7, 0.9]])
+    run = Run("none", 0, 1, 1, 1.0, "int8", {}, [[False, True, True]], [[0.5, 0.7, 0.9]])
 
     assert [run.measure_cascade(keep) for keep in (1, 2, 3)] == [[0.0], [1.0], [1.0]]
 
@@ -112,7 +114,7 @@ def test_the_tables_are_reproduced_on_a_fixture(
         "--data",
         str(tmp_path),
         "--models",
-        "none,ensemble,stored",
+        ROWS_TRIED,
     ]
     arguments += ["--seeds", "2", "--pairs", "12", "--runs", str(runs), "--to", str(tmp_path / "b")]
 
@@ -122,13 +124,13 @@ def test_the_tables_are_reproduced_on_a_fixture(
     assert result.exit_code == 0, result.output
     assert "left out: asnq" in result.stderr
     lines = [line.split() for line in result.stdout.splitlines()]
-    assert [line[0] for line in lines if line][2:5] == ["none", "ensemble", "stored"]
-    assert len(runs.read_text().splitlines()) == 4  # two of none, one of each other
+    assert [line[0] for line in lines if line][2:7] == ROWS_TRIED.split(",")
+    assert len(runs.read_text().splitlines()) == 6  # two of none, one of each other
     assert sorted(path.name for path in (tmp_path / "b").iterdir()) == [
-        *("ensemble-0", "none-0", "none-1", "stored-0")
+        *("cosinet-0", "cosinet-context-0", "ensemble-0", "none-0", "none-1", "stored-0")
     ]
     found = json.loads(again.stdout)
-    assert [item["row"] for item in found["quality"]] == ["none", "ensemble", "stored"]
+    assert [item["row"] for item in found["quality"]] == ROWS_TRIED.split(",")
     assert found["quality"][0]["questions"] == 6
     assert [item["row"] for item in found["latency"]] == ["none", "ensemble", "stored"]
     assert all(item["natural_ms"] > 0 for item in found["latency"])

@@ -47,8 +47,9 @@ def context(**given: Any) -> None:
     """Tables 2 and 4 of the context paper: selectors that see more than a sentence.
 
     Every row begins with the shipped selector and is trained on the same questions of SQuAD over
-    whole pages; it is tested as an int8 bundle on SQuAD, WikiQA, SelQA and, where you
-    have it, ASNQ.  Latencies are of one thread; measure them on an idle machine.
+    whole pages; it is tested as a bundle, in int8 where that is close enough, on SQuAD, WikiQA,
+    SelQA and, where you have it, ASNQ.  Latencies are of one thread; measure them on an idle
+    machine.
     """
     from rejoinder.train.context_table import choose_rows, summarise
     from rejoinder.train.threads import use_threads
@@ -58,7 +59,7 @@ def context(**given: Any) -> None:
     runs, examples = _run(rows, given)
     summaries = summarise(rows, runs)
     latencies, construction = _measure(rows, examples())
-    verdicts = _decide(rows, runs, latencies)
+    verdicts = _decide([row for row in rows if row.is_selector], runs, latencies)
     if given["as_json"]:
         print_json(_to_dict(summaries, latencies, construction, verdicts))
         return
@@ -109,7 +110,7 @@ def _measure(rows: "list[Row]", examples: Any) -> "tuple[list[Latency], list[Con
     from rejoinder.train.context_latency import measure_construction, measure_latencies
     from rejoinder.train.context_table import BASE
 
-    timed = [BASE, *(row for row in rows if row is not BASE)]
+    timed = [BASE, *(row for row in rows if row is not BASE and row.is_selector)]
     return measure_latencies(timed, examples), measure_construction(examples)
 
 
@@ -159,11 +160,20 @@ def _print_quality(summaries: "list[Summary]") -> None:
         own = [item for item in summaries if item.dataset == dataset]
         click.echo(f"{dataset}: {own[0].questions} questions")
         print_table(
-            ["context", "seeds", *MEASURES, "P@1 over none", "95 %", "P@1 published (ASNQ)"],
+            [
+                "context",
+                "seeds",
+                "precision",
+                *MEASURES,
+                "P@1 over no context",
+                "95 %",
+                "P@1 published (ASNQ)",
+            ],
             [
                 [
                     item.row.name,
                     str(item.seeds),
+                    "/".join(item.precisions),
                     *(f"{item.means[name]:.2f} ±{item.deviations[name]:.2f}" for name in MEASURES),
                     *_show_gain(item),
                     f"{item.row.published['P@1']:.1f}" if item.row.published else "",

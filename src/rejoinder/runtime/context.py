@@ -27,7 +27,7 @@ FORMS = ("none", "local", "global", "concatenation", "ensemble", "multi-way", "s
 SIMILARITIES = ("ngrams", "static", "encoder")
 MAX_TITLE = 200
 """Characters of a title beyond this many are not read."""
-KEPT_SENTENCES = 100_000
+KEPT_SENTENCES = 50_000
 """Of the documents that are kept prepared, those of the last one aside."""
 
 

@@ -9,6 +9,7 @@ of the training questions before, and SelQA's, without context: that is the same
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from statistics import fmean, stdev
 from tempfile import TemporaryDirectory
@@ -19,19 +20,21 @@ import numpy as np
 from rejoinder.data.catalogue import open_dataset
 from rejoinder.data.json_objects import read_json_lines
 from rejoinder.data.pages import join_pages
-from rejoinder.errors import InputError, MissingDataError, UnknownNameError
+from rejoinder.errors import BundleError, InputError, MissingDataError, UnknownNameError
 from rejoinder.evaluation.evaluate import evaluate
 from rejoinder.metrics.significance import Interval, bootstrap_difference
 from rejoinder.records import Candidate, Example
 from rejoinder.runtime.catalogue import load
 from rejoinder.runtime.scorer import Scorer
+from rejoinder.runtime.static_vectors import load_vectors
+from rejoinder.train.export import read_weights, write_ranker
 from rejoinder.train.export_selector import write_selector
-from rejoinder.train.fit import Plan
+from rejoinder.train.fit import Plan, fit
 from rejoinder.train.lists import MAX_CANDIDATES
 from rejoinder.train.loop import Recipe, Step
 from rejoinder.train.mixing import Part
 from rejoinder.train.models.ensemble import AnySelector
-from rejoinder.train.models.ranker import count_parameters
+from rejoinder.train.models.ranker import RankerConfig, count_parameters
 from rejoinder.train.selecting import DEFAULTS, fit_selector, open_start, read_context
 
 MEASURES = ("P@1", "MAP", "MRR")
@@ -51,6 +54,7 @@ SETS: tuple[tuple[str, str | None], ...] = (
 LISTS: tuple[str, str | None] = ("squad-v2", "dev")
 """Whose whole articles a cascade is tried on."""
 FIRST = "cosinet"
+COSINET = "cosinet"
 KEEP = 20
 """Candidates of an article that the selector without context gets from the first stage."""
 LIST_QUESTIONS = 300
@@ -71,6 +75,13 @@ class Row:
     published: Mapping[str, float] = field(default_factory=dict)
     has_seeds: bool = False
     """Whether it is trained with several seeds."""
+    base: str = "none"
+    """The row that it is held against: the same without context."""
+
+    @property
+    def is_selector(self) -> bool:
+        """Whether it is a transformer; else it is Cosinet."""
+        return self.form != COSINET
 
 
 ROWS = (
@@ -83,6 +94,8 @@ ROWS = (
     Row("multi-way/ngrams", "multi-way", "ngrams", {"P@1": 63.8, "MAP": 72.5, "MRR": 74.6}),
     Row("multi-way/encoder", "multi-way", "encoder", {"P@1": 66.1, "MAP": 74.2, "MRR": 75.8}),
     Row("stored", "stored"),
+    Row("cosinet", COSINET, base="cosinet"),
+    Row("cosinet/context", COSINET, base="cosinet"),
 )
 BASE = ROWS[0]
 
@@ -96,6 +109,8 @@ class Run:
     pairs: int
     parameters: int
     seconds: float
+    precision: str
+    """Of the bundle that was tested: fp32 where int8 was too far off."""
     values: dict[str, dict[str, list[float]]]
     """Of each test set and measure, one value per question."""
     labels: list[list[bool]]
@@ -128,6 +143,8 @@ class Summary:
     gain: float | None
     """In P@1, over the same seeds of no context; None for that row itself."""
     interval: Interval | None
+    precisions: tuple[str, ...]
+    """In which the bundles were tested."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,29 +252,63 @@ class _Trainer:
     def run(self, row: Row, seed: int, pairs: int, to: Path | None) -> Run:
         self._data = self._data or self._read()
         self._seconds = 0.0
-        model = self._train(row, seed, self._data.train)
         with TemporaryDirectory() as place:
             folder = (to or Path(place)) / f"{row.name.replace('/', '-')}-{seed}"
-            write_selector(
-                folder,
-                model,
-                self._vocabulary,
-                training={"data": [name_set(*part) for part in TRAIN], "from": START, "seed": seed},
-                scores={},
-                sample=self._data.train[:PARITY_SAMPLE],
-            )
+            write = self._write_selector if row.is_selector else self._write_cosinet
+            parameters, precision = write(row, seed, self._data.train, folder)
             values, scores = _test(load(folder), self._data)
         labels = [labels for _, _, labels in self._data.lists]
         return Run(
             row.name,
             seed,
             pairs,
-            count_parameters(model),
+            parameters,
             round(self._seconds, 1),
+            precision,
             values,
             labels,
             scores,
         )
+
+    def _write_selector(
+        self, row: Row, seed: int, examples: list[Example], folder: Path
+    ) -> tuple[int, str]:
+        """Train and write a row; return how many weights it has, and its precision."""
+        model = self._train(row, seed, examples)
+        write = partial(
+            write_selector,
+            folder,
+            model,
+            self._vocabulary,
+            training={"data": [name_set(*part) for part in TRAIN], "from": START, "seed": seed},
+            scores={},
+            sample=examples[:PARITY_SAMPLE],
+        )
+        try:
+            write(precision="int8")
+        except BundleError:  # a long table does not end for one row that rounds badly
+            write(precision="fp32")
+            return count_parameters(model), "fp32"
+        return count_parameters(model), "int8"
+
+    def _write_cosinet(
+        self, row: Row, seed: int, examples: list[Example], folder: Path
+    ) -> tuple[int, str]:
+        vectors = load_vectors()
+        config = RankerConfig(COSINET, vectors.width, "birnn", context=row.name != COSINET)
+        plan = Plan(config, Recipe("anchored", seed=seed))
+        fitted = fit(
+            plan,
+            [Part(examples)],
+            vectors,
+            start=read_weights(COSINET, config),
+            on_step=lambda step: self._on_step(row.name, seed, step),
+        )
+        self._seconds += fitted.seconds
+        data = [name_set(*part) for part in TRAIN]
+        sample = examples[:PARITY_SAMPLE]
+        write_ranker(folder, plan, fitted, vectors, data=data, scores={}, sample=sample)
+        return count_parameters(fitted.model), "fp32"
 
     def _train(self, row: Row, seed: int, examples: list[Example]) -> AnySelector:
         if (row.name, seed) in self._members:
@@ -284,12 +335,13 @@ class _Trainer:
 
 
 def summarise(rows: Sequence[Row], runs: Sequence[Run]) -> list[Summary]:
-    """Return each row on each test set, held against no context."""
+    """Return each row on each test set, held against the same without context."""
     found = []
     for dataset in dict.fromkeys(name for run in runs for name in run.values):
-        base = {run.seed: run for run in runs if run.row == BASE.name and dataset in run.values}
+        known = [run for run in runs if dataset in run.values]
         for row in rows:
-            own = [run for run in runs if run.row == row.name and dataset in run.values]
+            own = [run for run in known if run.row == row.name]
+            base = {run.seed: run for run in known if run.row == row.base != row.name}
             if own:
                 found.append(_summarise(row, dataset, own, base))
     return found
@@ -324,7 +376,7 @@ def _summarise(row: Row, dataset: str, own: list[Run], base: dict[int, Run]) -> 
     means = {name: [100 * fmean(run.values[dataset][name]) for run in own] for name in MEASURES}
     gain, interval = None, None
     paired = [run for run in own if run.seed in base]
-    if row is not BASE and paired:
+    if paired:
         one = average([base[run.seed].values[dataset]["P@1"] for run in paired])
         other = average([run.values[dataset]["P@1"] for run in paired])
         gain, interval = 100 * (fmean(other) - fmean(one)), bootstrap_difference(one, other)
@@ -337,6 +389,7 @@ def _summarise(row: Row, dataset: str, own: list[Run], base: dict[int, Run]) -> 
         {name: stdev(values) if len(values) > 1 else 0.0 for name, values in means.items()},
         gain,
         interval,
+        tuple(sorted({run.precision for run in own})),
     )
 
 

@@ -138,8 +138,10 @@ class Graph:
 def read_state(content: bytes) -> dict[str, Array]:
     """Return the weights of an ONNX file that was written so, by the model's own names.
 
-    Rows of the embedding stand in the order of the bundle's vocabulary; what was int8 is what
-    the runtime multiplies with.
+    Rows of the embedding stand in the order of the bundle's vocabulary, and are what the runtime
+    looks up.  Other weights that were int8 get back a random remainder, of less than half a step:
+    training moves them by less than a step, and what begins on a step would be rounded
+    back to where it was (docs/decisions/0016).
     """
     graph = load_model_from_string(content).graph
     constants = {
@@ -147,10 +149,15 @@ def read_state(content: bytes) -> dict[str, Array]:
         for item in graph.initializer
         if not _is_plain(item.name)
     }
+    rng = np.random.default_rng(0)
     for name in [name for name in constants if name.endswith(".int8")]:
         stem = name.removesuffix(".int8")
-        whole, scales = constants.pop(name), constants.pop(f"{stem}.scale")
-        constants[f"{stem}.weight"] = whole.astype(np.float32) * scales
+        whole, scales = constants.pop(name).astype(np.float32), constants.pop(f"{stem}.scale")
+        if "embeddings" not in stem:  # those are not trained
+            # The largest of a column stays, and with it the scale of all.
+            remainder = rng.uniform(-0.5, 0.5, whole.shape) * (np.abs(whole) < LIMIT)
+            whole = np.asarray(whole + remainder, dtype=np.float32)
+        constants[f"{stem}.weight"] = whole * scales
     state = {}
     for name, value in constants.items():
         stem, _, kind = name.rpartition(".")

@@ -36,7 +36,7 @@ DEFAULTS: dict[str, Any] = {
     "clip": 1.0,
     "weight_decay": 0.01,
     "questions_at_once": 16,
-    "new_learning_rate": 1e-3,
+    "new_learning_rate": 2e-4,
 }
 """What of a selector's recipe nobody has to choose."""
 ADAPTING = Recipe("anchored", epochs=2, questions_per_step=8, learning_rate=3e-5, **DEFAULTS)
