@@ -95,6 +95,7 @@ def _add_options(command: Any) -> Any:
                 "start",
                 help="Go on from a bundle of the same model, head and vectors, or from `cosinet`.",
             ),
+            click.option("--context", is_flag=True, help=_CONTEXT),
             click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
             click.option("--threads", type=click.IntRange(min=1), help="[default: all cores]"),
             options.data_folder,
@@ -107,6 +108,7 @@ def _add_options(command: Any) -> Any:
 
 _HEAD = "Over the list: none, rnn, birnn, lstm or bilstm."
 _LOSS = "pointwise, pairwise, listwise, or anchored: listwise and pointwise together."
+_CONTEXT = "Read how related the question is to the sentences beside a candidate, and to the title."
 _VECTORS = "A bundle of vectors, or a GloVe, fastText, word2vec or Numberbatch file."
 
 
@@ -199,7 +201,7 @@ def _make_plan(model: str, width: int, given: dict[str, Any]) -> "Plan[RankerCon
         raise UnknownNameError("loss", given["loss"], LOSSES)
     names = ("loss", "epochs", "questions_per_step", "learning_rate", "weight_decay", "seed")
     return Plan(
-        RankerConfig(model, width, given["head"], given["dropout"]),
+        RankerConfig(model, width, given["head"], given["dropout"], given["context"]),
         Recipe(**{name: given[name] for name in names}),
         keeps_best=given["keep_best"],
         patience=given["patience"],

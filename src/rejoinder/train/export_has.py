@@ -21,8 +21,9 @@ from rejoinder.runtime.has import KIND, WEIGHTS
 from rejoinder.runtime.networks.pairs import Matrix
 from rejoinder.runtime.text_encoder import NETWORK, VOCABULARY, TextEncoder, TextTokens
 from rejoinder.text.pieces import Pieces
-from rejoinder.train.export_selector import PRECISIONS, SIZES, order_pieces
+from rejoinder.train.export_selector import PRECISIONS, SIZES
 from rejoinder.train.models.has import Has
+from rejoinder.train.pieces import order_pieces
 from rejoinder.train.triplets import pad_texts
 
 LARGEST_DIFFERENCE = 1e-4

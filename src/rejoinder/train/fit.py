@@ -87,6 +87,7 @@ def fit(
             list(chain.from_iterable(part.examples for part in answered)),
             vectors,
             targets=chain.from_iterable(part.get_targets() for part in answered),
+            context=plan.config.context,
         ),
         answered,
         to_scorer=lambda model: TorchScorer(model, vectors),

@@ -48,6 +48,8 @@ class Recipe:
     epochs: int = 3
     questions_per_step: int = 4
     learning_rate: float | None = None
+    new_learning_rate: float | None = None
+    """The highest of weights that begin from nothing beside learnt ones."""
     weight_decay: float = 0.0
     clip: float | None = None
     """Scale the gradient down to this length where it is longer."""
@@ -73,12 +75,23 @@ class Step:
 
 
 def make_optimizer(model: nn.Module, recipe: Recipe) -> Optimizer:
-    """Return Adam, with decoupled weight decay where the recipe asks for it."""
+    """Return Adam, with decoupled weight decay where the recipe asks for it.
+
+    Each group of weights has its own `peak`: a network says with `get_new_parameters` which of
+    its weights are new.
+    """
+    groups: list[dict[str, Any]] = [{"params": list(model.parameters()), "peak": recipe.peak}]
+    new = list(getattr(model, "get_new_parameters", list)())
+    if recipe.new_learning_rate is not None and new:
+        known = {id(parameter) for parameter in new}
+        learnt = [parameter for parameter in model.parameters() if id(parameter) not in known]
+        groups = [
+            {"params": learnt, "peak": recipe.peak},
+            {"params": new, "peak": recipe.new_learning_rate},
+        ]
     if recipe.weight_decay:
-        return AdamW(
-            model.parameters(), lr=recipe.peak, weight_decay=recipe.weight_decay, fused=True
-        )
-    return Adam(model.parameters(), lr=recipe.peak, fused=True)
+        return AdamW(groups, lr=recipe.peak, weight_decay=recipe.weight_decay, fused=True)
+    return Adam(groups, lr=recipe.peak, fused=True)
 
 
 def train(
@@ -114,7 +127,7 @@ def train(
             if number < done:
                 continue
             for group in optimizer.param_groups:
-                group["lr"] = recipe.peak * slanted_triangle(number, steps)
+                group["lr"] = group["peak"] * slanted_triangle(number, steps)
             loss = _take_step(model, lists, questions, recipe, optimizer, number, measure)
             if not isfinite(loss):
                 raise TrainingError(
