@@ -15,6 +15,8 @@ COMMANDS = {
     "ask": "Answer a question with a sentence of your documents.",
     "index": "Keep an index of documents.",
     "rank": "Rank candidates for a question.",
+    "rank-table": "Rank a table of questions, here or on a cluster.",
+    "encode-table": "Cut a table of documents for an index, here or on a cluster.",
     "evaluate": "Measure a scorer on a data set.",
     "compare": "Hold scorers against each other, with significance.",
     "tune": "Find the cascade that fits a latency.",
@@ -39,8 +41,9 @@ class Commands(click.Group):
         """Return the command of a module in this package."""
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"rejoinder.cli.{cmd_name}")
-        command: click.Command = getattr(module, cmd_name)
+        name = cmd_name.replace("-", "_")
+        module = importlib.import_module(f"rejoinder.cli.{name}")
+        command: click.Command = getattr(module, name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
