@@ -1,4 +1,4 @@
-"""Real clusters on this machine: each scheduler, master and worker is its own process on loopback."""
+"""Real clusters on this machine: each scheduler, master and worker is a process on loopback."""
 
 import json
 import os
@@ -42,10 +42,10 @@ class Cluster:
 def dask_cluster(workers: int = 2) -> Iterator[Cluster]:
     with _scratch() as folder:
         found = folder / "scheduler.json"
+        quiet = ["--no-dashboard", "--scheduler-file", str(found)]
         python = [sys.executable, "-W", "ignore", "-m"]
         scheduler = start(
-            [*python, "distributed.cli.dask_scheduler", "--host", HOST, "--port", "0"]
-            + ["--no-dashboard", "--scheduler-file", str(found)],
+            [*python, "distributed.cli.dask_scheduler", "--host", HOST, "--port", "0", *quiet],
             folder,
         )
         try:
@@ -66,11 +66,10 @@ def spark_cluster(workers: int = 2) -> Iterator[Cluster]:
         pytest.skip(why)
     with _scratch() as folder:
         port = find_free_port()
+        ports = ["--port", str(port), "--webui-port", "0"]
         run = [str(_find_spark() / "bin" / "spark-class")]
         master = start(
-            [*run, "org.apache.spark.deploy.master.Master", "--host", HOST]
-            + ["--port", str(port), "--webui-port", "0"],
-            folder,
+            [*run, "org.apache.spark.deploy.master.Master", "--host", HOST, *ports], folder
         )
         try:
             wait_until(lambda: is_open(port), master, folder)

@@ -8,7 +8,7 @@ from rejoinder.scale.model import Model
 from tests.scale.clusters import Cluster
 from tests.scale.tables import read_ranked, write_questions
 
-PARTITIONS = 120
+PARTITIONS = 60
 ROWS_EACH = 10
 
 

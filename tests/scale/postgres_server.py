@@ -1,4 +1,4 @@
-"""A PostgreSQL server of its own for a test: Debian's binaries, a temporary folder, a socket in it."""
+"""A PostgreSQL server of a test's own: Debian's binaries, a temporary folder, a socket in it."""
 
 import os
 import pwd
@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 START_SECONDS = 60
+_INIT = ["-A", "trust", "-U", "test", "-E", "UTF8", "--locale", "C.UTF-8", "-N"]
 
 
 def find_binaries() -> Path | None:
@@ -32,8 +33,7 @@ def postgres_server() -> Iterator[str]:
         shutil.chown(folder, user)
     try:
         subprocess.run(
-            [binaries / "initdb", "-D", folder / "data", "-A", "trust", "-U", "test", "-E", "UTF8"]
-            + ["--locale", "C.UTF-8", "-N"],
+            [binaries / "initdb", "-D", folder / "data", *_INIT],
             check=True,
             capture_output=True,
             user=user,

@@ -2,21 +2,23 @@
 
 import queue
 import time
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.scale.job import Numbered, Outcome, Task
 
 if TYPE_CHECKING:
-    from distributed import Client, Future
+    from distributed import Client, Future, WorkerPlugin
 
 LOCAL = "local"
 """Stands for a cluster of this machine's own, with one worker process per core."""
 
 CONNECT_SECONDS = 10
 MAX_SECONDS_WITHOUT_WORKERS = 60
+POLL_SECONDS = 2
 
 
 class OnDask:
@@ -32,50 +34,81 @@ class OnDask:
             InputError: no scheduler or no worker is there, or workers die of a partition.
         """
         with _connecting(self._address) as client:
-            # A thread of Dask's gives what is done; workers that die are Dask's to replace.
-            finished: queue.Queue[Future] = queue.Queue()
-            sent = client.scatter(task, broadcast=True, hash=False)
-            futures = [
-                client.submit(_do, sent, item, key=f"rejoinder-{item.number}", pure=False)
-                for item in items
-            ]
-            for future in futures:
-                future.add_done_callback(finished.put)
-            for _ in futures:
-                yield _get_outcome(_wait(finished, client, self._address))
+            name = f"rejoinder-{uuid.uuid4().hex}"
+            client.register_plugin(_make_plugin(task, name))
+            try:
+                # A thread of Dask's puts what is done here; lost workers' work is Dask's to repeat.
+                finished: queue.Queue[Future] = queue.Queue()
+                futures = [  # Dask forgets what nobody holds
+                    client.submit(_do, name, item, key=f"{name}-{item.number}") for item in items
+                ]
+                for future in futures:
+                    future.add_done_callback(finished.put)
+                for _ in futures:
+                    yield _take(finished, client, self._address)
+            finally:
+                client.unregister_worker_plugin(name)
 
 
-def _do(task: Task, item: Numbered) -> Outcome:
-    return task(item)
+_tasks: dict[str, Task] = {}
+"""What this worker process carries."""
 
 
-def _wait(finished: "queue.Queue[Future]", client: "Client", address: str) -> "Future":
+def _do(name: str, item: Numbered) -> Outcome:
+    return _tasks[name](item)
+
+
+def _carry(name: str, task: Task) -> None:
+    _tasks[name] = task
+
+
+def _drop(name: str) -> None:
+    _tasks.pop(name, None)
+
+
+def _make_plugin(task: Task, name: str) -> "WorkerPlugin":
+    """Return what takes a task to every worker, also to those that come later.
+
+    What is scattered among workers is gone with the last of them.
+    """
+    from distributed import WorkerPlugin
+
+    class Carry(WorkerPlugin):
+        def setup(self, worker: Any) -> None:  # noqa: ARG002
+            _carry(name, task)
+
+        def teardown(self, worker: Any) -> None:  # noqa: ARG002
+            _drop(name)
+
+    plugin = Carry()
+    plugin.name = name
+    return plugin
+
+
+def _take(finished: "queue.Queue[Future]", client: "Client", address: str) -> Outcome:
     """Return the next that is done; workers may come and go, but not all be gone for long."""
+    from distributed import KilledWorker
+    from distributed.client import FutureCancelledError
+
+    future: Future | None = None
     seen = time.monotonic()
     while True:
         try:
-            return finished.get(timeout=2)
-        except queue.Empty:
-            if client.status != "running":
-                raise InputError(
-                    f"the Dask scheduler at {address} is gone; run the same again"
-                ) from None
-            if client.scheduler_info(n_workers=-1)["workers"]:
+            future = future or finished.get(timeout=POLL_SECONDS)
+            outcome: Outcome = future.result(timeout=POLL_SECONDS)
+            return outcome
+        except (queue.Empty, TimeoutError):
+            if client.status == "running" and client.scheduler_info(n_workers=-1)["workers"]:
                 seen = time.monotonic()
             if time.monotonic() - seen > MAX_SECONDS_WITHOUT_WORKERS:
-                raise InputError(
-                    f"no worker is left at {address}; start some, and run the same again"
-                ) from None
+                raise InputError(f"no worker is left at {address}; {_AGAIN}") from None
+        except FutureCancelledError as error:
+            raise InputError(f"the Dask scheduler at {address} was lost; {_AGAIN}") from error
+        except KilledWorker as error:
+            raise InputError(f"workers die again and again of one partition: {error}") from error
 
 
-def _get_outcome(future: "Future") -> Outcome:
-    from distributed import KilledWorker
-
-    try:
-        outcome: Outcome = future.result()
-    except KilledWorker as error:
-        raise InputError(f"workers die again and again of one partition: {error}") from error
-    return outcome
+_AGAIN = "what is done stays done; run the same again to go on"
 
 
 @contextmanager

@@ -75,16 +75,23 @@ class PostgresRetriever:
             for document in documents:
                 self._run("DELETE FROM {table} WHERE document = %s", [document.id])
                 rows = [
-                    (document.id, place, document.title, text, facts)
-                    + (self._language, text, self._language, document.title)
+                    {
+                        "document": document.id,
+                        "position": place,
+                        "title": document.title,
+                        "text": text,
+                        "facts": facts,
+                        "language": self._language,
+                    }
                     for place, text in enumerate(document.sentences)
                 ]
                 with self._connection.cursor() as cursor:
                     cursor.executemany(
                         self._compose(
-                            "INSERT INTO {table} VALUES (%s, %s, %s, %s, %s,"
-                            " setweight(to_tsvector(%s::regconfig, %s), 'A') ||"
-                            " setweight(to_tsvector(%s::regconfig, %s), 'D'))"
+                            "INSERT INTO {table} VALUES"
+                            " (%(document)s, %(position)s, %(title)s, %(text)s, %(facts)s,"
+                            " setweight(to_tsvector(%(language)s::regconfig, %(text)s), 'A') ||"
+                            " setweight(to_tsvector(%(language)s::regconfig, %(title)s), 'D'))"
                         ),
                         rows,
                     )
