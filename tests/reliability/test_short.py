@@ -1,0 +1,21 @@
+"""The short form of every case: the same faults, a few times."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.reliability.case import CannotRunError, Case
+from tests.reliability.cases import CASES
+
+
+@pytest.mark.parametrize(
+    "case", [case for case in CASES if case.short], ids=lambda case: f"{case.area}: {case.fault}"
+)
+def test_nothing_is_lost(case: Case, tmp_path: Path) -> None:
+    try:
+        found = case.run(tmp_path, case.short)
+    except CannotRunError as error:
+        pytest.skip(str(error))
+
+    assert found.tried >= min(case.short, 20)
+    assert found.lost == 0
