@@ -6,6 +6,7 @@ import pytest
 
 from tests.reliability.case import CannotRunError, Case
 from tests.reliability.cases import CASES
+from tests.reliability.parsers import PARSERS, parse
 
 
 @pytest.mark.parametrize(
@@ -19,3 +20,9 @@ def test_nothing_is_lost(case: Case, tmp_path: Path) -> None:
 
     assert found.tried >= min(case.short, 20)
     assert found.lost == 0
+
+
+@pytest.mark.parametrize("name", PARSERS)
+def test_a_good_input_is_read(name: str) -> None:
+    # Else everything would be refused, and feeding it would show nothing.
+    assert parse(PARSERS[name], PARSERS[name].seeds[0])

@@ -113,10 +113,16 @@ def _follow(
                 yield Outcome(number)
             continue
         if isinstance(result, Exception):
-            reason = str(result).strip().splitlines()[0][:300]
-            raise InputError(f"Spark gave up ({reason}); run the same again") from result
+            raise InputError(f"Spark gave up ({_shorten(result)}); run the same again") from result
         yield from result
         return
+
+
+def _shorten(error: Exception) -> str:
+    """Return the line that says why: Java's own comes after the one that names the call."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    causes = [line for line in lines if "Exception: " in line]
+    return (causes or lines or [type(error).__name__])[0][-300:]
 
 
 def _find_state(task: Task, number: int) -> tuple[int, int] | None:
@@ -130,6 +136,7 @@ def _find_state(task: Task, number: int) -> tuple[int, int] | None:
 @contextmanager
 def _connecting(master: str) -> Iterator["SparkSession"]:
     try:
+        from py4j.protocol import Py4JError
         from pyspark.errors import PySparkException
         from pyspark.sql import SparkSession
     except ImportError as error:
@@ -147,8 +154,8 @@ def _connecting(master: str) -> Iterator["SparkSession"]:
             .config("spark.ui.showConsoleProgress", "false")
             .getOrCreate()
         )
-    except (PySparkException, RuntimeError) as error:
-        raise InputError(f"no Spark at {master}: {str(error).splitlines()[0][:200]}") from error
+    except (Py4JError, PySparkException, RuntimeError) as error:
+        raise InputError(f"no Spark at {master} ({_shorten(error)})") from error
     spark.sparkContext.setLogLevel("OFF")
     try:
         yield spark
