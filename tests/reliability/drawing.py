@@ -2,7 +2,16 @@
 
 from hypothesis import strategies as st
 
-TROUBLE = (b"\0", b"\xff\xfe", b"\xed\xa0\x80", b"-1", b"1e999", b"NaN", b"null", b"{" * 99)
+TROUBLE: tuple[bytes, ...] = (
+    b"\0",
+    b"\xff\xfe",
+    b"\xed\xa0\x80",
+    b"-1",
+    b"1e999",
+    b"NaN",
+    b"null",
+    b"{" * 99,
+)
 TROUBLE += (b"[" * 2000, b"<" * 99, b"<!--", b"&#x110000;", b'"', b"\n", b"\r", b"../", b"9" * 30)
 
 

@@ -243,6 +243,16 @@ def test_a_partition_that_cannot_be_read_is_named_and_the_others_stay(
     assert state.st_size == questions.stat().st_size
 
 
+def test_text_that_is_not_utf_8_is_found_before_it_is_read(tmp_path: Path) -> None:
+    rows = [{**row, "question": row["question"] + " @@@"} for row in make_rows(3)]
+    path = tmp_path / "in.parquet"
+    pq.write_table(pa.Table.from_pylist(rows), path, compression="none")
+    path.write_bytes(path.read_bytes().replace(b"@@@", b"\x92\x92\x92"))
+
+    with pytest.raises(InputError, match=r"in\.parquet: row group 0 cannot be read \(.*UTF-?8"):
+        run(path, tmp_path / "out")
+
+
 def test_a_row_that_cannot_be_used_is_named_by_its_place_in_the_file(tmp_path: Path) -> None:
     rows = make_rows(25)
     rows[17]["question"] = None

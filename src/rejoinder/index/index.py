@@ -112,7 +112,10 @@ class Index:
         problems = self.store.find_damage()
         for document in self.store.get_documents():
             problems.extend(self._check_document(document))
-        self._follow()
+        try:
+            self._follow()
+        except StoreError as error:
+            return [*problems, str(error)]
         if torn := self._search.find_damage():
             return problems + torn
         _, _, answers = self.store.count()

@@ -19,6 +19,10 @@ ROWS = 500
 """The most rows of a partition."""
 
 
+_TORN = (pa.ArrowException, OSError, ValueError)
+"""What pyarrow raises of a file that is not what it says."""
+
+
 @dataclass(frozen=True, slots=True)
 class Partition:
     """Rows of a file: `count` from `start` of a row group on."""
@@ -80,13 +84,14 @@ def read_partition(partition: Partition, columns: Sequence[str]) -> pa.RecordBat
     """
     try:
         group = _read_group(partition.path, partition.group, tuple(columns))
-    except (pa.ArrowException, OSError) as error:
+        (batch,) = group.slice(partition.start, partition.count).combine_chunks().to_batches()
+        batch.validate(full=True)  # Arrow believes the file, also that text is UTF-8
+    except _TORN as error:
         raise DataError(
             f"row group {partition.group} cannot be read ({_shorten(error)})",
             path=Path(partition.path),
         ) from error
-    rows = group.slice(partition.start, partition.count).combine_chunks()
-    return rows.to_batches()[0]
+    return batch
 
 
 @lru_cache(maxsize=1)
@@ -102,7 +107,7 @@ def _read_columns(
     """Return the columns that are read, and those that are left out; all files must agree."""
     found: dict[tuple[str, ...], tuple[str, ...]] = {}
     for file in files:
-        schema = _open(file).schema_arrow
+        schema, _ = _open(file)
         try:
             check_columns(schema, columns)
         except InputError as error:
@@ -116,7 +121,7 @@ def _read_columns(
 
 
 def _cut(path: Path, rows: int) -> list[Partition]:
-    metadata = _open(path).metadata
+    _, metadata = _open(path)
     partitions, first = [], 0
     for group in range(metadata.num_row_groups):
         size = metadata.row_group(group).num_rows
@@ -128,11 +133,11 @@ def _cut(path: Path, rows: int) -> list[Partition]:
     return partitions
 
 
-def _open(path: Path) -> pq.ParquetFile:
+def _open(path: Path) -> tuple[pa.Schema, pq.FileMetaData]:
     try:
         with pq.ParquetFile(path) as file:
-            return file
-    except (pa.ArrowException, OSError) as error:
+            return file.schema_arrow, file.metadata
+    except _TORN as error:
         raise DataError(f"not a parquet file ({_shorten(error)})", path=path) from error
 
 
