@@ -1,6 +1,6 @@
 """Bundles whose sums are right and whose content is not: refused in our words, never run."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -37,13 +37,13 @@ def make_weights(head: str) -> dict[str, Any]:
     return weights
 
 
-def write(folder: Path, head: str = "none", **files: bytes) -> Path:
+def write(folder: Path, head: str = "none", files: Mapping[str, bytes] | None = None) -> Path:
     words = ["[UNK]", "tea", "is", "hot", "a"]
     rows = np.arange(20, dtype=np.int8).reshape(5, 4)
     vectors = StaticVectors(words, rows, np.ones(5, dtype=np.float32), are_pieces=True)
     config = {"model": "cosinet", "vector_width": 4, "head": head, "are_pieces": True}
-    named = {name.replace("__", "."): content for name, content in files.items()}
-    content = {"weights.safetensors": save(make_weights(head)), **to_files(vectors), **named}
+    content = {"weights.safetensors": save(make_weights(head)), **to_files(vectors)}
+    content |= files or {}
     write_bundle(folder, Manifest("cosinet", config), content)
     return folder
 
@@ -81,7 +81,7 @@ BIAS = "encoder.candidate.convolution.bias"
 def test_weights_that_do_not_fit_are_refused(tmp_path: Path, head: str, change: Change) -> None:
     weights = make_weights(head)
     change(weights)
-    folder = write(tmp_path / "b", head, weights__safetensors=save(weights))
+    folder = write(tmp_path / "b", head, {"weights.safetensors": save(weights)})
 
     with pytest.raises(BundleError, match="export the bundle again"):
         open_scorer(folder)
@@ -100,19 +100,19 @@ def spoil_vectors(change: Change) -> bytes:
 @pytest.mark.parametrize(
     ("name", "content"),
     [
-        ("weights__safetensors", b"no weights"),
-        ("vectors__safetensors", b""),
-        ("vectors__safetensors", spoil_vectors(lambda t: t.pop("scales"))),
-        ("vectors__safetensors", spoil_vectors(lambda t: t.update(scales=np.ones(4, "f2")))),
-        ("vectors__safetensors", spoil_vectors(lambda t: t.update(rows=np.ones(5, "i1")))),
-        ("vocabulary__txt", b"\xff\n" * 5),
-        ("vocabulary__txt", b"a\nb\nc\nd\ne\n"),
+        ("weights.safetensors", b"no weights"),
+        ("vectors.safetensors", b""),
+        ("vectors.safetensors", spoil_vectors(lambda t: t.pop("scales"))),
+        ("vectors.safetensors", spoil_vectors(lambda t: t.update(scales=np.ones(4, "f2")))),
+        ("vectors.safetensors", spoil_vectors(lambda t: t.update(rows=np.ones(5, "i1")))),
+        ("vocabulary.txt", b"\xff\n" * 5),
+        ("vocabulary.txt", b"a\nb\nc\nd\ne\n"),
     ],
 )
 def test_files_that_are_something_else_are_refused(
     tmp_path: Path, name: str, content: bytes
 ) -> None:
-    folder = write(tmp_path / "b", **{name: content})
+    folder = write(tmp_path / "b", files={name: content})
 
     with pytest.raises(BundleError, match="export the bundle again"):
         open_scorer(folder)

@@ -51,7 +51,7 @@ class _Parser(HTMLParser):
         self._title: list[str] | None = None
         self._in_row = False
 
-    def parse_marked_section(self, i: int, report: int = 1) -> int:
+    def parse_marked_section(self, i: int, report: bool = True) -> int:
         """Pass over what no browser knows either: `<![title` ends Python's parser otherwise."""
         try:
             return super().parse_marked_section(i, report)

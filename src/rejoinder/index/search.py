@@ -195,7 +195,8 @@ def _is_whole(path: Path) -> bool:
         raw = path.read_bytes()
         size, mark = struct.unpack("<II", raw[-8:])
         start = len(raw) - 8 - size
-        return mark == _FOOTER and json.loads(raw[start:-8])["crc"] == zlib.crc32(raw[:start])
+        told = json.loads(raw[start:-8])["crc"]
+        return bool(mark == _FOOTER and told == zlib.crc32(raw[:start]))
     except FileNotFoundError:  # merged into another meanwhile
         return True
     except (OSError, ValueError, KeyError, TypeError, struct.error):

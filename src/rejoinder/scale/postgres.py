@@ -145,7 +145,7 @@ class PostgresRetriever:
         return documents[name]
 
     def _compose(self, text: str, **names: Any) -> Any:
-        return self._sql.SQL(text).format(table=self._table, **names)  # type: ignore[arg-type]
+        return self._sql.SQL(text).format(table=self._table, **names)
 
     def _run(self, text: str, values: Sequence[Any] = (), **names: Any) -> list[tuple[Any, ...]]:
         with self._translating():
