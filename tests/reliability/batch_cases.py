@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
-from rejoinder.scale.job import Engine
+from rejoinder.scale.job import Carrier
 from rejoinder.scale.on_dask import OnDask
 from rejoinder.scale.on_spark import OnSpark
 from tests.reliability.case import CannotRunError, Case, Found
@@ -15,17 +15,17 @@ from tests.scale.killing import PARTITIONS, ROWS_EACH, kill_in_the_middle
 
 def kill_workers(
     start: Callable[[], AbstractContextManager[Cluster]],
-    make_engine: Callable[[str], Engine],
+    make_carrier: Callable[[str], Carrier],
     folder: Path,
     kills: int,
 ) -> Found:
     """Run a job for each kill; count the rows that are missing, doubled or not the same."""
-    if make_engine is OnSpark and (why := find_why_no_spark()):
+    if make_carrier is OnSpark and (why := find_why_no_spark()):
         raise CannotRunError(why)
     lost = 0
     with start() as cluster:
         for number in range(kills):
-            rows, wrong = kill_in_the_middle(cluster, make_engine, folder / str(number))
+            rows, wrong = kill_in_the_middle(cluster, make_carrier, folder / str(number))
             lost += wrong + abs(rows - PARTITIONS * ROWS_EACH)
             cluster.start_worker()
     rows = kills * PARTITIONS * ROWS_EACH

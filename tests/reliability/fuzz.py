@@ -9,6 +9,7 @@ more than a second of this process's time per kilobyte.
 
 import json
 import os
+import shutil
 import sys
 import time
 from typing import TYPE_CHECKING
@@ -83,6 +84,7 @@ def feed_atheris(name: str, count: int) -> None:
         feeder.feed(raw)
         if feeder.inputs == count:  # atheris has no other end than the process's
             feeder.report()
+            shutil.rmtree(FOLDER, ignore_errors=True)
             os._exit(0)
 
     options = [f"-max_len={MAX_BYTES}", "-rss_limit_mb=4000", "-seed=1"]

@@ -29,12 +29,13 @@ from rejoinder.errors import RejoinderError
 from rejoinder.runtime.catalogue import open_scorer
 from rejoinder.runtime.ranker import RankerScorer
 from rejoinder.runtime.static_vectors import StaticVectors, read_vectors, to_files
-from rejoinder.scale.partitions import find_source, read_partition
+from rejoinder.scale.partitions import open_table, read_partition
 from rejoinder.scale.rank_table import rank_table
 from rejoinder.scale.schemas import QUESTIONS
 from tests.documents.test_child import PAGE, PARAGRAPHS, make_docx, make_pdf
 
-FOLDER = Path(tempfile.mkdtemp(prefix="rejoinder-parsers-"))
+_SCRATCH = tempfile.TemporaryDirectory(prefix="rejoinder-parsers-")  # as long as the process
+FOLDER = Path(_SCRATCH.name)
 CHILD = Child()
 
 
@@ -95,7 +96,7 @@ def _read_table_of_vectors(raw: bytes) -> object:
 
 
 def _read_parquet(path: Path) -> object:
-    source = find_source(path, QUESTIONS)
+    source = open_table(path, QUESTIONS)
     scorer = load("bm25")
     return [
         rank_table(read_partition(item, source.columns), scorer=scorer)

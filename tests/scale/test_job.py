@@ -13,11 +13,11 @@ from rejoinder.errors import DataError, InputError, RejoinderError, StoreError
 from rejoinder.index.lock import writing
 from rejoinder.scale import partitions
 from rejoinder.scale.job import Numbered, Outcome, Progress, Task, run_here, run_job
-from rejoinder.scale.model import Model, load_model, pack_model
+from rejoinder.scale.packing import Packed, load_packed, pack_scorer
 from rejoinder.scale.parts import MANIFEST, read_parts
 from tests.scale.tables import make_rows, read_ranked, write_questions
 
-BM25 = Model("bm25")
+BM25 = Packed("bm25")
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def run(source: Path, output: Path, **options: object) -> list[Progress]:
-    return list(run_job(source, output, kind="rank", model=BM25, **options))  # type: ignore[arg-type]
+    return list(run_job(source, output, kind="rank", scorer=BM25, **options))  # type: ignore[arg-type]
 
 
 def test_every_row_comes_out_once_in_order(questions: Path, tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_every_row_comes_out_once_in_order(questions: Path, tmp_path: Path) -> N
 
 
 def test_large_row_groups_are_cut(questions: Path) -> None:
-    source = partitions.find_source(questions, {}, rows=4)
+    source = partitions.open_table(questions, {}, rows=4)
 
     assert [(item.group, item.start, item.count, item.first_row) for item in source.partitions] == [
         (0, 0, 4, 0),
@@ -69,21 +69,21 @@ def test_a_finished_job_does_nothing_again(questions: Path, tmp_path: Path) -> N
     def refuse(task: Task, items: list[Numbered]) -> Iterator[Outcome]:
         raise AssertionError("something was done again")
 
-    assert [step.done for step in run(questions, tmp_path / "out", engine=refuse)] == [3]
+    assert [step.done for step in run(questions, tmp_path / "out", carrier=refuse)] == [3]
 
 
 def stop_after(count: int) -> object:
-    def engine(task: Task, items: list[Numbered]) -> Iterator[Outcome]:
+    def carrier(task: Task, items: list[Numbered]) -> Iterator[Outcome]:
         yield from map(task, items[:count])
         raise KeyboardInterrupt
 
-    return engine
+    return carrier
 
 
 def test_a_broken_job_goes_on_where_it_was(questions: Path, tmp_path: Path) -> None:
     output = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
-        run(questions, output, engine=stop_after(1))
+        run(questions, output, carrier=stop_after(1))
     before = (output / "part-00000.parquet").stat()
 
     steps = run(questions, output)
@@ -99,7 +99,7 @@ def test_a_part_done_twice_counts_once(questions: Path, tmp_path: Path) -> None:
             yield task(item)
             yield task(item)
 
-    assert run(questions, tmp_path / "out", engine=twice)[-1].rows == 25
+    assert run(questions, tmp_path / "out", carrier=twice)[-1].rows == 25
     assert read_ranked(tmp_path / "out").num_rows == 25
 
 
@@ -129,7 +129,7 @@ def test_a_torn_last_line_of_the_list_counts_for_nothing(questions: Path, tmp_pa
 def test_what_dead_workers_have_left_is_cleared_away(questions: Path, tmp_path: Path) -> None:
     output = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
-        run(questions, output, engine=stop_after(0))
+        run(questions, output, carrier=stop_after(0))
     (output / ".part-00000.parquet.abc").write_bytes(b"PAR1")
 
     run(questions, output)
@@ -146,6 +146,19 @@ def test_another_jobs_output_is_refused(questions: Path, tmp_path: Path) -> None
 
     with pytest.raises(InputError, match=r"output of another job \(other: top\)"):
         run(questions, tmp_path / "out", top=1)
+
+
+def test_a_bundle_that_has_changed_is_another_job(questions: Path, tmp_path: Path) -> None:
+    cascade = tmp_path / "mine.toml"
+    cascade.write_text('[[stage]]\nscorer = "bm25"\n')
+    job = {"kind": "rank", "carrier": run_here}
+    before = pack_scorer(str(cascade), send=False)
+    list(run_job(questions, tmp_path / "out", scorer=before, **job))  # type: ignore[arg-type]
+    cascade.write_text('[[stage]]\nscorer = "jaccard"\n')
+    after = pack_scorer(str(cascade), send=False)
+
+    with pytest.raises(InputError, match=r"another job \(other: scorer\)"):
+        list(run_job(questions, tmp_path / "out", scorer=after, **job))  # type: ignore[arg-type]
 
 
 def test_a_folder_of_other_things_is_refused(questions: Path, tmp_path: Path) -> None:
@@ -263,18 +276,18 @@ def test_a_row_that_cannot_be_used_is_named_by_its_place_in_the_file(tmp_path: P
 
 
 def test_a_worker_without_the_bundle_says_so(questions: Path, tmp_path: Path) -> None:
-    gone = Model(str(tmp_path / "gone"))
+    gone = Packed(str(tmp_path / "gone"))
 
     with pytest.raises(InputError, match=r"unknown scorer '.*gone'.*0 of 3 partitions are done"):
-        list(run_job(questions, tmp_path / "out", kind="rank", model=gone))
+        list(run_job(questions, tmp_path / "out", kind="rank", scorer=gone))
 
 
-def test_an_engine_that_loses_partitions_is_found_out(questions: Path, tmp_path: Path) -> None:
+def test_a_carrier_that_loses_partitions_is_found_out(questions: Path, tmp_path: Path) -> None:
     def lose(task: Task, items: list[Numbered]) -> Iterator[Outcome]:
         return map(task, items[:-1])
 
     with pytest.raises(StoreError, match="1 partitions were not done; run the same again"):
-        run(questions, tmp_path / "out", engine=lose)
+        run(questions, tmp_path / "out", carrier=lose)
 
 
 def test_a_part_that_only_the_worker_sees_is_not_done(questions: Path, tmp_path: Path) -> None:
@@ -282,14 +295,14 @@ def test_a_part_that_only_the_worker_sees_is_not_done(questions: Path, tmp_path:
         return (Outcome(item.number) for item in items)
 
     with pytest.raises(StoreError, match="do all workers see this folder"):
-        run(questions, tmp_path / "out", engine=elsewhere)
+        run(questions, tmp_path / "out", carrier=elsewhere)
 
 
 def test_a_full_disk_is_named(questions: Path, tmp_path: Path) -> None:
     # A folder in the place of the part: what cannot be replaced cannot be written.
     output = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
-        run(questions, output, engine=stop_after(0))
+        run(questions, output, carrier=stop_after(0))
     (output / "part-00001.parquet").mkdir()
 
     with pytest.raises(InputError, match=r"part-00001\.parquet: cannot be written"):
@@ -301,7 +314,7 @@ def test_unfinished_parts_are_not_read(questions: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="not the output of a job"):
         read_parts(tmp_path)
     with pytest.raises(KeyboardInterrupt):
-        run(questions, tmp_path / "out", engine=stop_after(1))
+        run(questions, tmp_path / "out", carrier=stop_after(1))
 
     with pytest.raises(InputError, match="1 of 3 partitions are done; finish the job"):
         read_parts(tmp_path / "out")
@@ -318,12 +331,12 @@ def test_a_torn_part_is_named_when_it_is_read(questions: Path, tmp_path: Path) -
 
 
 def test_a_model_is_loaded_once(questions: Path, tmp_path: Path) -> None:
-    load_model.cache_clear()
+    load_packed.cache_clear()
 
     run(questions, tmp_path / "out")
 
-    assert load_model.cache_info().misses == 1
-    assert load_model.cache_info().hits == 2
+    assert load_packed.cache_info().misses == 1
+    assert load_packed.cache_info().hits == 2
 
 
 def test_the_list_says_what_is_done(questions: Path, tmp_path: Path) -> None:
@@ -335,9 +348,9 @@ def test_the_list_says_what_is_done(questions: Path, tmp_path: Path) -> None:
     assert [(part["part"], part["rows"]) for part in parts] == [(0, 10), (1, 10), (2, 5)]
 
 
-def test_run_here_is_the_engine_of_one_process() -> None:
+def test_run_here_is_the_carrier_of_one_process() -> None:
     assert list(run_here(lambda item: Outcome(item), [1, 2])) == [Outcome(1), Outcome(2)]  # type: ignore[arg-type,list-item]
 
 
 def test_a_name_goes_as_it_is() -> None:
-    assert pack_model("bm25", send=True) == Model("bm25")
+    assert pack_scorer("bm25", send=True) == Packed("bm25")

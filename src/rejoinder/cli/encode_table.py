@@ -5,7 +5,7 @@ from pathlib import Path
 import click
 
 from rejoinder.cli import options
-from rejoinder.cli.rank_table import choose_engine, run_table
+from rejoinder.cli.rank_table import choose_carrier, run_table
 
 
 @click.command(
@@ -27,7 +27,7 @@ def encode_table(
     IN has the columns `id` and `text`, and where known `title`.  `rejoinder index load` puts OUT
     into an index: the costly part of building one is then done, on as many machines as there are.
     """
-    from rejoinder.scale.model import Model
+    from rejoinder.scale.packing import Packed
 
     options.need_arrow()
-    run_table(source, output, "encode", Model(""), choose_engine(dask, spark), None, as_json)
+    run_table(source, output, "encode", Packed(""), choose_carrier(dask, spark), None, as_json)

@@ -9,8 +9,8 @@ from rejoinder.cli import options
 from rejoinder.cli.output import count, print_json, say, show_progress
 
 if TYPE_CHECKING:
-    from rejoinder.scale.job import Engine, Kind
-    from rejoinder.scale.model import Model
+    from rejoinder.scale.job import Carrier, Kind
+    from rejoinder.scale.packing import Packed
 
 
 @click.command(
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 @options.on_dask
 @options.on_spark
 @click.option(
-    "--send-model", is_flag=True, help="Send the scorer's files to workers that have them not."
+    "--send-scorer", is_flag=True, help="Send the scorer's files to workers that have them not."
 )
 @options.as_json
 def rank_table(
@@ -37,7 +37,7 @@ def rank_table(
     top: int | None,
     dask: str | None,
     spark: str | None,
-    send_model: bool,
+    send_scorer: bool,
     as_json: bool,
 ) -> None:
     """Rank each question of IN.parquet, a file or folder, into the folder OUT.parquet.
@@ -49,19 +49,19 @@ def rank_table(
     Run the same again after a crash: what is done stays done.
     """
     from rejoinder.cascade.loading import DEFAULT
-    from rejoinder.scale.model import pack_model
+    from rejoinder.scale.packing import pack_scorer
 
     options.need_arrow()
-    model = pack_model(scorer or DEFAULT, send=send_model)
-    run_table(source, output, "rank", model, choose_engine(dask, spark), top, as_json)
+    packed = pack_scorer(scorer or DEFAULT, send=send_scorer)
+    run_table(source, output, "rank", packed, choose_carrier(dask, spark), top, as_json)
 
 
 def run_table(
     source: Path,
     output: Path,
     kind: "Kind",
-    model: "Model",
-    engine: "Engine",
+    scorer: "Packed",
+    carrier: "Carrier",
     top: int | None,
     as_json: bool,
 ) -> None:
@@ -70,7 +70,7 @@ def run_table(
 
     resumed = -1
     with show_progress(f"{kind} table") as progress:
-        for at in run_job(source, output, kind=kind, model=model, engine=engine, top=top):
+        for at in run_job(source, output, kind=kind, scorer=scorer, carrier=carrier, top=top):
             if resumed < 0:
                 resumed = at.done
                 if at.left_out:
@@ -83,7 +83,7 @@ def run_table(
     say(f"{count(at.rows, 'row')} in {count(at.total, 'partition')}{before}")
 
 
-def choose_engine(dask: str | None, spark: str | None) -> "Engine":
+def choose_carrier(dask: str | None, spark: str | None) -> "Carrier":
     """Return what carries the work: this process, where no cluster is named.
 
     Raises:

@@ -1,12 +1,13 @@
 """A job: every partition of a table through one pure function, wherever workers are.
 
-An engine (`here`, `on_dask`, `on_spark`) takes a task and the partitions that are left, and gives
+A carrier (`here`, `on_dask`, `on_spark`) takes a task and the partitions that are left, and gives
 each as its part is on disk.  What is done, and what is left, is decided here.
 """
 
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -14,10 +15,14 @@ import pyarrow as pa
 
 from rejoinder.errors import DataError, InputError, RejoinderError, StoreError
 from rejoinder.index.lock import writing
-from rejoinder.scale.model import Model, load_model
-from rejoinder.scale.partitions import Partition, Source, find_source, read_partition
-from rejoinder.scale.parts import note_part, open_manifest, write_part
+from rejoinder.runtime.static_vectors import load_vectors
+from rejoinder.scale.encode_table import encode_table
+from rejoinder.scale.packing import Packed, load_packed
+from rejoinder.scale.partitions import Partition, Table, open_table, read_partition
+from rejoinder.scale.parts import begin_job, note_part, write_part
+from rejoinder.scale.rank_table import rank_table
 from rejoinder.scale.schemas import DOCUMENTS, QUESTIONS
+from rejoinder.text.pieces import Pieces
 
 Kind = Literal["rank", "encode"]
 
@@ -32,7 +37,7 @@ class Numbered(NamedTuple):
 class Outcome(NamedTuple):
     """What became of a partition.
 
-    An error is told, not raised: it must reach the user as one line through any engine, which
+    An error is told, not raised: it must reach the user as one line through any carrier, which
     would else try the same again.
     """
 
@@ -45,7 +50,7 @@ class Task:
     """What a worker does with a partition; it is sent to workers whole."""
 
     kind: Kind
-    model: Model
+    scorer: Packed
     columns: tuple[str, ...]
     output: str
     top: int | None = None
@@ -61,19 +66,16 @@ class Task:
         return Outcome(item.number)
 
     def _work(self, batch: pa.RecordBatch, partition: Partition) -> pa.RecordBatch:
-        from rejoinder.scale.encode_table import encode_table
-        from rejoinder.scale.rank_table import rank_table
-
         try:
             if self.kind == "rank":
-                scorer = load_model(self.model)
+                scorer = load_packed(self.scorer)
                 return rank_table(batch, scorer=scorer, top=self.top, first_row=partition.first_row)
             return encode_table(batch, pieces=_load_pieces(), first_row=partition.first_row)
         except InputError as error:
             raise DataError(str(error), path=Path(partition.path)) from error
 
 
-class Engine(Protocol):
+class Carrier(Protocol):
     """Carries a task to workers."""
 
     def __call__(self, task: Task, items: list[Numbered]) -> Iterable[Outcome]:
@@ -101,8 +103,8 @@ def run_job(
     output: Path,
     *,
     kind: Kind,
-    model: Model,
-    engine: Engine = run_here,
+    scorer: Packed,
+    carrier: Carrier = run_here,
     top: int | None = None,
 ) -> Iterator[Progress]:
     """Do what is left of a job, and give how far it is, first of all where it was left.
@@ -112,23 +114,23 @@ def run_job(
         DataError: a partition cannot be read, or a row of it cannot be used.
         StoreError: the output cannot be written, or another process is writing it.
     """
-    found = find_source(source, QUESTIONS if kind == "rank" else DOCUMENTS)
+    found = open_table(source, QUESTIONS if kind == "rank" else DOCUMENTS)
     _make_folder(output)
     with writing(output, name="_lock"):
-        manifest = open_manifest(output, _describe(kind, found, model, top))
+        done = begin_job(output, _describe(kind, found, scorer, top))
         left = [
             Numbered(number, partition)
             for number, partition in enumerate(found.partitions)
-            if number not in manifest.done
+            if number not in done
         ]
         total = len(found.partitions)
         rows = found.rows - sum(item.partition.count for item in left)
         yield Progress(total - len(left), total, rows, found.left_out)
         if not left:
             return
-        task = Task(kind, model, found.columns, str(output.resolve()), top)
+        task = Task(kind, scorer, found.columns, str(output.resolve()), top)
         waiting = {item.number for item in left}
-        for outcome in engine(task, left):
+        for outcome in carrier(task, left):
             if outcome.problem:
                 raise InputError(f"{outcome.problem}; {_say_done(total - len(waiting), total)}")
             if outcome.number in waiting:
@@ -145,11 +147,11 @@ def _say_done(done: int, total: int) -> str:
     return f"{done} of {total} partitions are done and stay; run the same again to go on"
 
 
-def _describe(kind: Kind, source: Source, model: Model, top: int | None) -> dict[str, Any]:
+def _describe(kind: Kind, source: Table, scorer: Packed, top: int | None) -> dict[str, Any]:
     """Return what tells this job from others, as JSON reads it back."""
     return {
         "kind": kind,
-        "scorer": model.digest or model.name,
+        "scorer": scorer.digest or scorer.name,
         "top": top,
         "partitions": len(source.partitions),
         "files": [list(file) for file in source.files],
@@ -163,7 +165,8 @@ def _make_folder(folder: Path) -> None:
         raise StoreError(f"{folder}: cannot be made ({error.strerror})") from error
 
 
-def _load_pieces() -> Any:
-    from rejoinder.runtime.static_vectors import load_vectors
-
-    return load_vectors().pieces
+@cache
+def _load_pieces() -> Pieces:
+    pieces = load_vectors().pieces
+    assert pieces is not None
+    return pieces

@@ -22,7 +22,7 @@ POLL_SECONDS = 2
 
 
 class OnDask:
-    """An engine: each worker process does one partition at a time."""
+    """A carrier: each worker process does one partition at a time."""
 
     def __init__(self, address: str = LOCAL) -> None:
         self._address = address

@@ -14,7 +14,7 @@ import pyarrow as pa
 
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.scale.job import Numbered, Outcome, Task
-from rejoinder.scale.model import load_model, pack_model
+from rejoinder.scale.packing import load_packed, pack_scorer
 from rejoinder.scale.parts import name_part
 from rejoinder.scale.rank_table import rank_table
 
@@ -48,10 +48,10 @@ def rank_batches(
         send: send the files along, for workers that cannot open them by their path.
         top: keep only so many candidates of each question.
     """
-    model = pack_model(scorer, send=send)
+    packed = pack_scorer(scorer, send=send)
 
     def work(batches: Batches) -> Batches:
-        loaded = load_model(model)
+        loaded = load_packed(packed)
         for batch in batches:
             yield rank_table(batch, scorer=loaded, top=top)
 
@@ -59,7 +59,7 @@ def rank_batches(
 
 
 class OnSpark:
-    """An engine: one task of Spark's per partition."""
+    """A carrier: one task of Spark's per partition."""
 
     def __init__(self, master: str) -> None:
         self._master = master

@@ -36,7 +36,7 @@ class Partition:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class Table:
     """The files of a table, and what says whether they are still the same."""
 
     partitions: tuple[Partition, ...]
@@ -51,7 +51,7 @@ class Source:
         return sum(partition.count for partition in self.partitions)
 
 
-def find_source(path: Path, columns: Columns, *, rows: int = ROWS) -> Source:
+def open_table(path: Path, columns: Columns, *, rows: int = ROWS) -> Table:
     """Return the partitions of a parquet file, or of the parquet files in a folder.
 
     Raises:
@@ -68,7 +68,7 @@ def find_source(path: Path, columns: Columns, *, rows: int = ROWS) -> Source:
     if not partitions:
         raise DataError("no rows in it", path=path)
     states = [(str(file.resolve()), file.stat()) for file in files]
-    return Source(
+    return Table(
         tuple(partitions),
         read,
         others,

@@ -12,7 +12,6 @@ import json
 import os
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -50,17 +49,8 @@ def write_part(folder: Path, number: int, batch: pa.RecordBatch) -> None:
         raise StoreError(f"{place}: cannot be written ({error.strerror or error})") from error
 
 
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """What the job is, and which of its parts are done."""
-
-    folder: Path
-    job: Mapping[str, Any]
-    done: frozenset[int]
-
-
-def open_manifest(folder: Path, job: Mapping[str, Any]) -> Manifest:
-    """Begin a job, or go on with it: parts that are listed and still whole are done.
+def begin_job(folder: Path, job: Mapping[str, Any]) -> frozenset[int]:
+    """Begin a job, or go on with it; return the parts that are done: listed, and still whole.
 
     Raises:
         InputError: another job's output is there.
@@ -72,7 +62,7 @@ def open_manifest(folder: Path, job: Mapping[str, Any]) -> Manifest:
             if any(folder.glob("[!_]*")):
                 raise InputError(f"{folder}: not empty, and not the output of a job; name another")
             _append(path, job)
-            return Manifest(folder, job, frozenset())
+            return frozenset()
         begun, lines = _read(path)
     except OSError as error:
         raise StoreError(f"{folder}: cannot be written ({error.strerror})") from error
@@ -84,8 +74,7 @@ def open_manifest(folder: Path, job: Mapping[str, Any]) -> Manifest:
         )
     for stray in folder.glob(".part-*"):  # of workers that died
         stray.unlink(missing_ok=True)
-    done = (line["part"] for line in lines if _is_whole(folder, line))
-    return Manifest(folder, job, frozenset(done))
+    return frozenset(line["part"] for line in lines if _is_whole(folder, line))
 
 
 def note_part(folder: Path, number: int) -> int:

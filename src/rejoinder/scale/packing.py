@@ -20,16 +20,16 @@ _BUNDLE = "bundle"
 
 
 @dataclass(frozen=True, slots=True)
-class Model:
+class Packed:
     """What a worker loads: a name or path that it knows itself, or files that are sent to it."""
 
     name: str
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False, compare=False)
     digest: str = ""
-    """Tells sent files from others; empty where none are sent."""
+    """Tells a scorer's files from others; empty where it has a name."""
 
 
-def pack_model(scorer: str, *, send: bool) -> Model:
+def pack_scorer(scorer: str, *, send: bool) -> Packed:
     """Return a scorer as workers get it.
 
     Args:
@@ -41,33 +41,34 @@ def pack_model(scorer: str, *, send: bool) -> Model:
     """
     path = Path(scorer)
     if not path.exists():
-        return Model(scorer)  # a name, which the package knows on every machine
-    if not send:
-        return Model(str(path.resolve()))
-    files = _pack_cascade(path) if path.suffix == ".toml" else _pack_folder(path, _BUNDLE)
+        return Packed(scorer)  # a name, which the package knows on every machine
+    is_cascade = path.suffix == ".toml"
+    files = _pack_cascade(path) if is_cascade else _pack_folder(path, _BUNDLE)
     digest = hashlib.sha256()
     for name, content in files.items():
         digest.update(f"{name}\0{len(content)}\0".encode() + content)
-    return Model(_CASCADE if path.suffix == ".toml" else _BUNDLE, files, digest.hexdigest())
+    if not send:
+        return Packed(str(path.resolve()), digest=digest.hexdigest())
+    return Packed(_CASCADE if is_cascade else _BUNDLE, files, digest.hexdigest())
 
 
 @lru_cache(maxsize=1)
-def load_model(model: Model) -> Scorer:
+def load_packed(packed: Packed) -> Scorer:
     """Return the scorer, on one thread: there is a process for each core.
 
     Raises:
         RejoinderError: this machine does not have it, or it cannot be read.
     """
-    if not model.files:
-        return load(model.name, threads=1)
+    if not packed.files:
+        return load(packed.name, threads=1)
     with tempfile.TemporaryDirectory(prefix="rejoinder-") as folder:
-        for name, content in model.files.items():
+        for name, content in packed.files.items():
             path = Path(folder, name)
             if ".." in path.parts or Path(name).is_absolute():
-                raise InputError(f"file {name!r} of the model leads out of its folder")
+                raise InputError(f"file {name!r} of the scorer leads out of its folder")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
-        return load(Path(folder, model.name), threads=1)
+        return load(Path(folder, packed.name), threads=1)
 
 
 def _pack_cascade(path: Path) -> dict[str, bytes]:
