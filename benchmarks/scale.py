@@ -20,6 +20,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +40,9 @@ CASCADE = '[[stage]]\nscorer = "bm25"\nkeep = 20\n[[stage]]\nscorer = "cosinet"\
 TEXTS = 5000
 SIZES = (1_000_000, 100_000_000, 1_000_000_000)
 BEGIN, END = "<!-- measured: begin -->\n", "<!-- measured: end -->\n"
+
+
+draw = cache(draw_texts)
 
 
 def main() -> None:
@@ -95,7 +99,7 @@ def time_jobs(folder: Path, questions: int, candidates: int) -> dict[str, Any]:
 
 
 def write_table(path: Path, questions: int, candidates: int) -> None:
-    texts = draw_texts(TEXTS)
+    texts = draw(TEXTS)
     rows = [
         {
             "id": str(number),
@@ -160,7 +164,7 @@ def measure_constants(folder: Path, candidates: int, sentences: int) -> dict[str
 
 def make_documents(sentences: int) -> Iterator[pa.RecordBatch]:
     """Yield documents of 20 made-up sentences."""
-    texts = [text.capitalize() + "." for text in draw_texts(TEXTS)]
+    texts = [text.capitalize() + "." for text in draw(TEXTS)]
     for first in range(0, sentences, 20_000):
         rows = [
             {
@@ -178,7 +182,7 @@ def _sentences(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
 
 
 def time_searches(index: Index, count: int = 100) -> float:
-    questions = [" ".join(text.split()[:7]) for text in draw_texts(count)]
+    questions = [" ".join(text.split()[:7]) for text in draw(count)]
     start = time.process_time()
     for question in questions:
         index.search(question, 100)
@@ -187,7 +191,7 @@ def time_searches(index: Index, count: int = 100) -> float:
 
 def time_ranking(scorer: str, questions: int, candidates: int) -> float:
     loaded = load(scorer, threads=1)
-    texts = draw_texts(TEXTS)
+    texts = draw(TEXTS)
     batch = pa.RecordBatch.from_pylist(
         [
             {"question": texts[at][:60], "candidates": texts[at * 31 : at * 31 + candidates]}

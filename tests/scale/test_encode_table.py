@@ -67,7 +67,7 @@ def test_what_cannot_be_encoded_is_named(row: dict[str, Any], problem: str) -> N
 
 
 def test_a_null_is_named_with_its_row() -> None:
-    rows = [{"id": "a", "text": "a"}, {"id": "b", "text": None}]
+    rows: list[dict[str, Any]] = [{"id": "a", "text": "a"}, {"id": "b", "text": None}]
 
     with pytest.raises(InputError, match="row 1: the text is null"):
         encode_table(to_batch(*rows), pieces=PIECES)

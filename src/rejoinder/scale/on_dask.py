@@ -38,7 +38,7 @@ class OnDask:
             client.register_plugin(_make_plugin(task, name))
             try:
                 # A thread of Dask's puts what is done here; lost workers' work is Dask's to repeat.
-                finished: queue.Queue[Future] = queue.Queue()
+                finished: queue.Queue[Future[Outcome]] = queue.Queue()
                 futures = [  # Dask forgets what nobody holds
                     client.submit(_do, name, item, key=f"{name}-{item.number}") for item in items
                 ]
@@ -66,7 +66,7 @@ def _drop(name: str) -> None:
     _tasks.pop(name, None)
 
 
-def _make_plugin(task: Task, name: str) -> "WorkerPlugin":
+def _make_plugin(task: Task, key: str) -> "WorkerPlugin":
     """Return what takes a task to every worker, also to those that come later.
 
     What is scattered among workers is gone with the last of them.
@@ -74,23 +74,23 @@ def _make_plugin(task: Task, name: str) -> "WorkerPlugin":
     from distributed import WorkerPlugin
 
     class Carry(WorkerPlugin):
+        name = key
+
         def setup(self, worker: Any) -> None:  # noqa: ARG002
-            _carry(name, task)
+            _carry(key, task)
 
         def teardown(self, worker: Any) -> None:  # noqa: ARG002
-            _drop(name)
+            _drop(key)
 
-    plugin = Carry()
-    plugin.name = name
-    return plugin
+    return Carry()
 
 
-def _take(finished: "queue.Queue[Future]", client: "Client", address: str) -> Outcome:
+def _take(finished: "queue.Queue[Future[Outcome]]", client: "Client", address: str) -> Outcome:
     """Return the next that is done; workers may come and go, but not all be gone for long."""
     from distributed import KilledWorker
     from distributed.client import FutureCancelledError
 
-    future: Future | None = None
+    future: Future[Outcome] | None = None
     seen = time.monotonic()
     while True:
         try:
