@@ -31,6 +31,8 @@ class Bundle:
         """
         try:
             return (self.folder / name).read_text(encoding="utf-8")
+        except FileNotFoundError as error:
+            raise self.refuse(f"file {name!r} is missing") from error
         except (OSError, UnicodeDecodeError) as error:
             raise self.refuse(f"{name} cannot be read ({error})") from error
 
