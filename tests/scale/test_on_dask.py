@@ -119,7 +119,8 @@ def test_a_scheduler_that_is_not_there_is_named(
 def test_workers_that_never_come_and_workers_that_go_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(on_dask, "CONNECT_SECONDS", 1)
+    monkeypatch.setattr(on_dask, "CONNECT_SECONDS", 60)
+    monkeypatch.setattr(on_dask, "FIRST_WORKER_SECONDS", 1)
     monkeypatch.setattr(on_dask, "MAX_SECONDS_WITHOUT_WORKERS", 1)
     source = write_questions(tmp_path / "in.parquet", 400, group=2)
     job = {"kind": "rank", "scorer": Packed("bm25")}
@@ -128,7 +129,7 @@ def test_workers_that_never_come_and_workers_that_go_are_named(
         with pytest.raises(InputError, match="has no workers"):
             list(run_job(source, tmp_path / "out", carrier=carrier, **job))  # type: ignore[arg-type]
 
-        monkeypatch.setattr(on_dask, "CONNECT_SECONDS", 60)
+        monkeypatch.setattr(on_dask, "FIRST_WORKER_SECONDS", 120)
         cluster.start_worker()
         steps = run_job(source, tmp_path / "out", carrier=carrier, **job)  # type: ignore[arg-type]
         assert next(steps).done == 0

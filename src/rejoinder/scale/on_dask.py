@@ -17,6 +17,7 @@ LOCAL = "local"
 """Stands for a cluster of this machine's own, with one worker process per core."""
 
 CONNECT_SECONDS = 10
+FIRST_WORKER_SECONDS = 30
 MAX_SECONDS_WITHOUT_WORKERS = 60
 POLL_SECONDS = 2
 
@@ -130,7 +131,7 @@ def _connecting(address: str) -> Iterator["Client"]:
         raise InputError(f"no Dask scheduler at {address}") from error
     with client:
         try:
-            client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+            client.wait_for_workers(1, timeout=FIRST_WORKER_SECONDS)
         except TimeoutError as error:
             raise InputError(f"the Dask scheduler at {address} has no workers") from error
         yield client
