@@ -1,5 +1,6 @@
 """Real clusters on this machine: each scheduler, master and worker is a process on loopback."""
 
+import ctypes
 import json
 import os
 import shutil
@@ -114,8 +115,20 @@ def start(command: list[str], folder: Path) -> subprocess.Popen[bytes]:
     }
     with (folder / "log").open("ab") as log:
         return subprocess.Popen(
-            command, stdout=log, stderr=log, stdin=subprocess.DEVNULL, env=environment, cwd=folder
+            command,
+            stdout=log,
+            stderr=log,
+            stdin=subprocess.DEVNULL,
+            env=environment,
+            cwd=folder,
+            preexec_fn=end_with_parent,
         )
+
+
+def end_with_parent() -> None:
+    """Ask Linux to end this process when the test's own is killed."""
+    set_death_signal = 1
+    ctypes.CDLL(None).prctl(set_death_signal, signal.SIGKILL)
 
 
 def kill_tree(process: subprocess.Popen[bytes]) -> None:

@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tests.scale.clusters import end_with_parent
+
 START_SECONDS = 60
 _INIT = ["-A", "trust", "-U", "test", "-E", "UTF8", "--locale", "C.UTF-8", "-N"]
 
@@ -47,6 +49,7 @@ def postgres_server() -> Iterator[str]:
                 stderr=log,
                 user=user,
                 cwd=folder,
+                preexec_fn=end_with_parent,
             )
         try:
             _wait(folder, server)
