@@ -10,7 +10,7 @@ DOCS   ?= examples/docs
 BIN    := .venv/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
-.PHONY: ask test check core full adapters clients format clean
+.PHONY: ask test check core full adapters clients reliability format clean
 
 ask: .venv/core
 	@$(BIN)/rejoinder ask "$(Q)" $(DOCS)
@@ -23,12 +23,13 @@ check: .venv/full
 	$(BIN)/mypy
 	$(BIN)/python docs/make_help.py --check
 	$(BIN)/python docs/make_http_api.py --check
+	$(BIN)/python tests/audit.py
 
 # The built wheel with the core's dependencies alone, as a user gets it.
 core: .venv/full
 	$(BIN)/python tests/check_wheel.py
 
-full: .venv/full
+full: .venv/full .venv/system
 	$(BIN)/python -m pytest --cov --cov-report=term
 
 # With the real frameworks, each in an environment of its own under .venvs.
@@ -38,6 +39,10 @@ adapters: .venv/full
 # The server with the real clients of other services, and with schemathesis.
 clients: .venv/full
 	$(BIN)/python -m tests.server.run
+
+# Every fault as often as docs/reliability.md says, which it writes: hours. ONLY= names some.
+reliability: .venv/full .venv/system
+	$(BIN)/python -m tests.reliability --long --only "$(ONLY)" $(if $(ONLY),,--to docs/reliability.md)
 
 format: .venv/full
 	$(BIN)/ruff format .
@@ -53,6 +58,11 @@ clean:
 	  { echo "rejoinder needs Python 3.11 or newer; name one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
 	@echo "making .venv (once) ..." >&2
 	@$(PYTHON) -m venv .venv
+
+# Java and PostgreSQL for tests against real clusters and a real server, where they are missing.
+.venv/system: .venv/bin/python tests/system_packages.py
+	@$(BIN)/python tests/system_packages.py
+	@touch $@
 
 .venv/core: .venv/bin/python pyproject.toml constraints.txt
 	@echo "installing rejoinder (once) ..." >&2
