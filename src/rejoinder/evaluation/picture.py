@@ -15,27 +15,30 @@ def draw_frontier(
 ) -> None:
     """Draw every cascade as a dot, those that nothing beats as a line, the chosen as a star.
 
+    Colours tell the last stage: it is what has the last word.
+
     Raises:
         InputError: the file cannot be written, or its ending is no kind of picture.
     """
     with _drawing(path) as axes:
-        for colour, chain in enumerate(sorted({item.names for item in outcomes}, key=len)):
-            own = [item for item in outcomes if item.names == chain]
+        for colour, last in enumerate(dict.fromkeys(item.names[-1] for item in outcomes)):
+            own = [item for item in outcomes if item.names[-1] == last]
             axes.plot(
                 [item.latency_ms for item in own],
                 [100 * item.accuracy for item in own],
                 ".",
                 color=f"C{colour % 10}",
-                alpha=0.5,
-                label=" > ".join(chain),
+                alpha=0.4,
+                label=f"last: {last}",
             )
         axes.plot(
             [item.latency_ms for item in frontier],
             [100 * item.accuracy for item in frontier],
             color="black",
             linewidth=1,
+            label="nothing beats these",
         )
-        axes.plot(chosen.latency_ms, 100 * chosen.accuracy, "k*", markersize=12, label="chosen")
+        axes.plot(chosen.latency_ms, 100 * chosen.accuracy, "k*", markersize=12, label=chosen.label)
         axes.set(xscale="log", xlabel="milliseconds per question", ylabel="P@1")
 
 

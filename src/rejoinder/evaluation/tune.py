@@ -243,18 +243,19 @@ class _Replay:
         for keep in self._keeps:
             if keeps and keep > keeps[-1]:
                 break
-            for follower in self._list_followers(own[-1]):
+            for follower in self._list_followers(own):
                 going_on = np.sort(order[:keep])
                 longer = ((*own, follower), (*keeps, keep))
                 yield from self._follow(longer, going_on, latency_ms, carried)
 
-    def _list_followers(self, place: int) -> list[int]:
+    def _list_followers(self, own: tuple[int, ...]) -> list[int]:
         """Return the dearer scorers; behind one that carries something, all others."""
-        before = self._contenders[place]
+        names = {self._contenders[place].name for place in own}
+        lowest = 0 if self._contenders[own[-1]].carry else own[-1] + 1
         return [
             follower
             for follower, item in enumerate(self._contenders)
-            if not item.carry and item.name != before.name and (before.carry or follower > place)
+            if follower >= lowest and not item.carry and item.name not in names
         ]
 
     def _score(self, contender: int, places: Places) -> Scores:
