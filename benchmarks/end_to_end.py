@@ -2,12 +2,17 @@
 
 Usage: python -m benchmarks.end_to_end [--dataset squad-v2] [--split dev] [--data DATA]
            [--scorer SCORER ...] [--questions N] [--bi-encoder] > end_to_end.json
+       python -m benchmarks.end_to_end --only-retrieval [--weights AROUND/TITLE ...] ...
 
 Every paragraph of an article is indexed, and every question is asked of all articles at once.
 For each scorer (`as-found` is the order of retrieval): the share of answerable questions whose
 first answer is the right sentence, with the recall of retrieval at 100 beside it, milliseconds
 per question, and over all questions, the unanswerable too, the precision for each answer rate
 when the least sure are not answered (by confidence, else by score).
+
+`--only-retrieval` ranks nothing: it gives the recall of retrieval at 1, 10 and 100, for each pair
+of weights for the words around a sentence and in its title.  To choose weights, on a set that
+is not measured on.
 
 `--bi-encoder` adds the way people do it today: all sentences and the question as vectors of
 all-MiniLM-L6-v2, and the closest sentence.  It needs the extra `train` and the package that
@@ -28,14 +33,16 @@ from typing import Any
 
 import numpy as np
 
+from rejoinder.cascade.loading import load
 from rejoinder.data.catalogue import open_dataset
 from rejoinder.engine.engine import Engine
 from rejoinder.index.index import Index
+from rejoinder.index.search import BOOSTS
 from rejoinder.index.update import add_files
 from rejoinder.records import Example
-from rejoinder.runtime.catalogue import load
 from rejoinder.runtime.static_vectors import load_vectors
 
+RECALL_AT = (1, 10, 100)
 RATES = (0.2, 0.4, 0.6, 0.8, 1.0)
 
 
@@ -57,8 +64,11 @@ def main() -> None:
     parser.add_argument("--scorer", action="append", default=[])
     parser.add_argument("--questions", type=int, help="ask so many, evenly spread")
     parser.add_argument("--bi-encoder", action="store_true")
+    parser.add_argument("--only-retrieval", action="store_true")
+    parser.add_argument("--weights", action="append", default=[], metavar="AROUND/TITLE")
     given = parser.parse_args()
-    examples = list(open_dataset(given.dataset, split=given.split, folder=given.data))
+    opened = open_dataset(given.dataset, split=given.split, folder=given.data)
+    examples = [example for example in opened if example.candidates]
     step = max(1, len(examples) // given.questions) if given.questions else 1
     asked = examples[::step]
     with tempfile.TemporaryDirectory() as folder, make_index(examples, Path(folder)) as index:
@@ -69,17 +79,25 @@ def main() -> None:
             "sentences": index.store.count()[1],
             "questions": len(asked),
             "answerable": sum(any(example.labels) for example in asked),
-            "recall_at_100": measure_recall(index, asked),
-            "scorers": {},
+            "recall": measure_recalls(index, asked, given.weights),
             "machine": {"python": platform.python_version(), "cores": os.cpu_count()},
         }
-        for name in ["as-found", *given.scorer]:
-            engine = Engine(index, None if name == "as-found" else load(name))
-            result["scorers"][name] = summarise([ask(engine, item) for item in asked])
-        if given.bi_encoder:
-            search = make_bi_encoder(index)
-            result["scorers"]["bi-encoder"] = summarise([ask_with(search, item) for item in asked])
+        if not given.only_retrieval:
+            result["scorers"] = measure_scorers(index, asked, given.scorer, given.bi_encoder)
     print(json.dumps(result))
+
+
+def measure_scorers(
+    index: Index, asked: Sequence[Example], names: Sequence[str], with_bi_encoder: bool
+) -> dict[str, Any]:
+    results = {}
+    for name in ["as-found", *names]:
+        engine = Engine(index, None if name == "as-found" else load(name))
+        results[name] = summarise([ask(engine, item) for item in asked])
+    if with_bi_encoder:
+        search = make_bi_encoder(index)
+        results["bi-encoder"] = summarise([ask_with(search, item) for item in asked])
+    return results
 
 
 def make_index(examples: Iterable[Example], folder: Path) -> Index:
@@ -104,17 +122,29 @@ def make_index(examples: Iterable[Example], folder: Path) -> Index:
     return index
 
 
-def measure_recall(index: Index, examples: Sequence[Example], k: int = 100) -> float:
-    """Return the share of answerable questions with a right sentence among those found."""
-    found = [
-        bool(
-            list_right(example)
-            & {item.candidate.text for item in index.search(example.question, k)}
-        )
-        for example in examples
-        if any(example.labels)
-    ]
-    return round(statistics.mean(found), 4)
+def measure_recalls(
+    index: Index, examples: Sequence[Example], weights: Sequence[str]
+) -> dict[str, dict[str, float]]:
+    """Return the recalls for each pair of weights; of what is shipped where none is given."""
+    shipped = dict(BOOSTS)
+    recalls = {}
+    for pair in weights or [f"{shipped['around']}/{shipped['title']}"]:
+        around, title = map(float, pair.split("/"))
+        BOOSTS.update(around=around, title=title)
+        recalls[pair] = measure_recall(index, examples)
+    BOOSTS.update(shipped)
+    return recalls
+
+
+def measure_recall(index: Index, examples: Sequence[Example]) -> dict[str, float]:
+    """Return the share of answerable questions with a right sentence among the first k found."""
+    ranks = []
+    for example in examples:
+        if any(example.labels):
+            right = list_right(example)
+            found = index.search(example.question, max(RECALL_AT))
+            ranks.append(next((hit.rank for hit in found if hit.candidate.text in right), np.inf))
+    return {f"at_{k}": round(statistics.mean(rank <= k for rank in ranks), 4) for k in RECALL_AT}
 
 
 def list_right(example: Example) -> set[str]:

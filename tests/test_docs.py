@@ -12,9 +12,9 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 EXAMPLES = sorted(ROOT.glob("examples/*.py"))
 
 
-def run(*command: str) -> subprocess.CompletedProcess[str]:
+def run(*command: str, folder: Path = ROOT) -> subprocess.CompletedProcess[str]:
     return subprocess.run(
-        [sys.executable, *command], check=False, capture_output=True, text=True, cwd=ROOT
+        [sys.executable, *command], check=False, capture_output=True, text=True, cwd=folder
     )
 
 
@@ -56,14 +56,19 @@ def test_readme_shows_what_make_ask_prints() -> None:
     assert f"$ make ask\n{printed}```" in text
 
 
-def test_every_python_block_of_the_readme_runs() -> None:
+def test_every_python_block_of_the_readme_runs(tmp_path: Path) -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    (index,) = re.findall(r"\$ rejoinder (index add .*)", text)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    added = run("-m", "rejoinder", *index.split(), folder=tmp_path)
+    assert added.returncode == 0, added.stderr
 
     assert blocks
     for block in blocks:
-        result = run("-c", block)
+        result = run("-c", block, folder=tmp_path)
         assert result.returncode == 0, result.stderr
+        assert result.stdout
 
 
 def test_every_command_is_on_the_help_page() -> None:

@@ -134,6 +134,15 @@ class Answers:
     """What each stage of the scorer did."""
 
 
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What a user says of an answer: whether the sentence answers the question."""
+
+    question: str
+    sentence: str
+    is_right: bool
+
+
 def to_candidates(
     texts: Iterable[str | Candidate], *, in_order: bool = False
 ) -> Sequence[Candidate]:

@@ -46,6 +46,25 @@ def test_says_that_there_is_no_answer(docs: Path) -> None:
     assert json.loads(run("xylophone", docs, "--json").stdout)["answers"] == []
 
 
+def test_an_abstention_offers_the_closest(docs: Path, tmp_path: Path) -> None:
+    cascade = tmp_path / "calibrated.toml"
+    cascade.write_text(
+        '[[stage]]\nscorer = "word-overlap"\n'
+        "[calibration]\nintercept = -4\nbest = 2\nmargin = 0\ncount = 0\nthreshold = 0.5\n",
+        encoding="utf-8",
+    )
+
+    result = run("green cars", docs, "--scorer", cascade)
+    found = json.loads(run("green cars", docs, "--scorer", cascade, "--json").stdout)
+
+    assert result.stdout == (
+        "No sentence here answers that. The closest:\n"
+        f"Green tea is brewed at 75 °C.\n    {docs}/tea.md:3 (Tea)  12 %\n"
+    )
+    assert found["answers"] == []
+    assert found["closest"]["confidence"] == pytest.approx(0.1192, abs=1e-4)
+
+
 def test_explains_which_words_match(docs: Path) -> None:
     result = run("green drinks", docs, "--explain")
     matches = json.loads(run("green", docs, "--explain", "--json").stdout)["answers"][0]["matches"]

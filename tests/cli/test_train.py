@@ -58,6 +58,38 @@ def test_training_writes_a_bundle_that_says_where_it_comes_from(
     assert [path.name for path in target.parent.iterdir()] == ["mine"]
 
 
+def test_training_learns_from_the_feedback_of_an_index(dataset: Path, tmp_path: Path) -> None:
+    docs, index = tmp_path / "docs.txt", tmp_path / "index"
+    docs.write_text(" ".join(f"The {animal} is here." for animal in ANIMALS), encoding="utf-8")
+    invoke = CliRunner().invoke
+    invoke(main, ["index", "add", str(docs), "--index", str(index)])
+    none = run("cosinet", "--feedback", index, "--to", tmp_path / "m")
+    for animal in ("cat", "dog"):
+        mark = ["feedback", "right", f"where is the {animal}?", f"The {animal} is here."]
+        invoke(main, [*mark, "--index", str(index)])
+
+    alone = run("cosinet", "--feedback", index, "--to", tmp_path / "m", "--epochs", "1")
+    mixed = run("cosinet", dataset, "--feedback", index, "--to", tmp_path / "n", "--epochs", "1")
+
+    assert "no answer is marked right" in none.stderr
+    assert alone.exit_code == 0, alone.output
+    training = open_bundle(tmp_path / "m").manifest.training
+    assert training["data"] == [f"feedback of {index}"]
+    assert mixed.exit_code == 0, mixed.output
+    training = open_bundle(tmp_path / "n").manifest.training
+    assert training["data"] == [str(dataset), f"feedback of {index}"]
+    assert training["steps"] == 3  # 8 + 2 questions, 4 a step
+
+
+def test_nothing_to_learn_from_is_one_line(tmp_path: Path) -> None:
+    result = run("cosinet", "--to", tmp_path / "m")
+
+    assert result.exit_code == 1
+    assert result.stderr == (
+        "Error: nothing to learn from: name a DATASET, or an index with --feedback\n"
+    )
+
+
 def test_training_is_told_in_words(dataset: Path, tmp_path: Path) -> None:
     result = run("rel-cnn", dataset, "--to", tmp_path / "m", "--head", "none", "--dev", dataset)
 

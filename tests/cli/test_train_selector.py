@@ -65,6 +65,21 @@ def test_transfer_then_adapt(dataset: Path, encoder: Path, tmp_path: Path) -> No
     assert scores.shape == (2,)
 
 
+def test_a_selector_learns_from_feedback(encoder: Path, tmp_path: Path) -> None:
+    docs, index = tmp_path / "docs.txt", tmp_path / "index"
+    docs.write_text("The ice is here. The rock is here. It rained.", encoding="utf-8")
+    run("index", "add", docs, "--index", index)
+    run("feedback", "right", "where is the ice?", "The ice is here.", "--index", index)
+
+    result = run(
+        *("train", "selector", "--feedback", index, "--encoder", encoder, "--to", tmp_path / "m")
+    )
+
+    assert result.exit_code == 0, result.output
+    training = open_bundle(tmp_path / "m", kind="selector").manifest.training
+    assert training["data"] == [f"feedback of {index}"]
+
+
 def test_fewer_layers_in_full_precision(dataset: Path, encoder: Path, tmp_path: Path) -> None:
     target = tmp_path / "small"
     result = train(dataset, target, "--encoder", encoder, "--layers", "1", "--precision", "fp32")

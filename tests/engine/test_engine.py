@@ -11,7 +11,7 @@ from rejoinder.engine.explain import match_words
 from rejoinder.errors import InputError, StoreError
 from rejoinder.index.index import Index
 from rejoinder.index.update import add_files
-from rejoinder.records import Candidate, ScoredCandidate
+from rejoinder.records import Candidate, Mark, ScoredCandidate
 from rejoinder.runtime.scorer import Given, Scores
 from rejoinder.runtime.static_vectors import load_vectors
 from rejoinder.text.pieces import Pieces
@@ -132,6 +132,56 @@ def test_no_time_left_means_the_order_of_retrieval(index: Index) -> None:
     assert Engine(index, Shortest()).answer("tea", budget_ms=60_000).scorer == "shortest"
 
 
+CASCADE = """
+[[stage]]
+scorer = "jaccard"
+keep = 5
+
+[[stage]]
+scorer = "word-overlap"
+
+[calibration]
+intercept = -4.0
+best = 2.0
+margin = 0.0
+count = 0.0
+threshold = 0.5
+"""
+
+
+def test_a_calibrated_cascade_answers_or_abstains(index: Index, tmp_path: Path) -> None:
+    # Confidence is the logistic function of 2 · shared words - 4: half at two words.
+    path = tmp_path / "calibrated.toml"
+    path.write_text(CASCADE, encoding="utf-8")
+    engine = Engine(index, rejoinder.load(path))
+
+    sure = engine.answer("is green tea brewed?", top=3)
+    unsure = engine.answer("who has milk?", top=3)
+
+    assert sure.answers[0].sentence == "Green tea is brewed at 75 °C."
+    assert sure.confidence == pytest.approx(1 / (1 + np.exp(-(2 * 4 - 4))))
+    assert [answer.confidence for answer in sure.answers] == [sure.confidence, None, None]
+    assert sure.closest is None
+    assert unsure.answers == ()
+    assert unsure.closest
+    assert unsure.closest.sentence in {"Milk spoils it.", "A colony has one queen."}
+    assert unsure.closest.confidence == unsure.confidence
+    assert unsure.confidence == pytest.approx(1 / (1 + np.exp(-(2 * 1 - 4))))
+    assert [stage.scorer for stage in unsure.trace] == ["jaccard", "word-overlap"]
+
+
+def test_without_time_for_the_last_stage_nothing_is_said_of_confidence(
+    index: Index, tmp_path: Path
+) -> None:
+    path = tmp_path / "calibrated.toml"
+    path.write_text(CASCADE, encoding="utf-8")
+
+    found = Engine(index, rejoinder.load(path)).answer("who has milk?", budget_ms=0)
+
+    assert found.answers
+    assert found.confidence is None
+
+
 def test_where_restricts(index: Index) -> None:
     (answer,) = Engine(index).answer("tea", where={"suffix": ".txt"}).answers
 
@@ -155,6 +205,25 @@ def test_an_engine_is_opened_by_its_folder(index: Index) -> None:
     engine.close()
     with pytest.raises(StoreError, match="no index there"):
         rejoinder.open(index.folder / "nowhere")
+
+
+def test_an_answer_is_marked_and_unmarked(index: Index) -> None:
+    engine = Engine(index)
+    (answer,) = engine.answer("when is green tea brewed?").answers
+
+    engine.mark("when is green tea brewed?", answer)
+    engine.mark("when is green tea brewed?", "Milk spoils it.", right=False)
+    assert engine.get_marks() == [
+        Mark("when is green tea brewed?", "Green tea is brewed at 75 °C.", True),
+        Mark("when is green tea brewed?", "Milk spoils it.", False),
+    ]
+
+    engine.mark("when is green tea brewed?", answer, right=None)
+    assert [mark.is_right for mark in engine.get_marks()] == [False]
+    with pytest.raises(InputError, match="is not marked"):
+        engine.mark("when is green tea brewed?", answer, right=None)
+    with pytest.raises(InputError, match=r"no sentence of the index reads 'Milk.'; give it whole"):
+        engine.mark("when?", "Milk.")
 
 
 def test_matches_pair_each_word_with_its_closest() -> None:

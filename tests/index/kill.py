@@ -65,8 +65,8 @@ def kill_once(folder: Path, seed: int, expected: set[str]) -> set[str]:
     time.sleep(rng.random() / 50)
     process.send_signal(signal.SIGKILL)
     said += process.stdout.readlines()
-    process.wait()
     process.stdout.close()
+    assert process.wait() == -signal.SIGKILL, "the work ended before it was killed"
     doubtful = set()
     for line in said:
         name = line[1:].strip()

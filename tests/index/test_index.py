@@ -229,9 +229,9 @@ def test_check_finds_a_document_that_is_not_whole(index: Index) -> None:
 
 
 def test_a_newer_format_is_refused_by_name(index: Index) -> None:
-    index.store.set("format", 2)
+    index.store.set("format", 3)
 
-    with pytest.raises(StoreError, match=r"written in format 2, this rejoinder reads up to 1"):
+    with pytest.raises(StoreError, match=r"written in format 3, this rejoinder reads up to 2"):
         Index(index.folder)
 
 

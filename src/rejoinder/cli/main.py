@@ -14,6 +14,7 @@ from rejoinder.errors import RejoinderError
 COMMANDS = {
     "ask": "Answer a question with a sentence of your documents.",
     "index": "Keep an index of documents.",
+    "feedback": "Mark answers right or wrong, to learn from.",
     "rank": "Rank candidates for a question.",
     "serve": "Answer and rank over HTTP.",
     "key": "Make an API key for the server.",

@@ -33,6 +33,12 @@ budget_ms = click.option(
     help="Stop after so many milliseconds with the best that is known by then.",
 )
 
+feedback = click.option(
+    "--feedback",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Learn from the answers that are marked in this index, too.",
+)
+
 SIZE = "Lengthen lists to so many: the whole document, then sentences of other questions."
 SCORER = "A name of `models list`, a bundle, or a cascade's TOML file."
 

@@ -64,10 +64,11 @@ def _add_options(command: Any) -> Any:
     """Add what all rankers share; the defaults are the Cosinet paper's recipe."""
     for add in reversed(
         [
-            click.argument("datasets", nargs=-1, required=True, metavar="DATASET..."),
+            click.argument("datasets", nargs=-1, metavar="DATASET..."),
             click.option(
                 "--to", type=click.Path(path_type=Path), required=True, help="The bundle."
             ),
+            options.feedback,
             click.option("--head", default="birnn", show_default=True, help=_HEAD),
             click.option("--loss", default="listwise", show_default=True, help=_LOSS),
             click.option("--epochs", type=click.IntRange(min=1), default=3, show_default=True),
@@ -113,10 +114,11 @@ def _make_command(model: str, what: str) -> click.Command:
     @train.command(model, help=f"{what}\n\n{DATA}", epilog=options.example(call))
     @_add_options
     def run(**given: Any) -> None:
-        from rejoinder.train.mixing import read_parts
+        from rejoinder.train.mixing import read_training
 
         make_room(given["to"])
-        train_ranker(model, read_parts(given["datasets"], given["folder"]), given)
+        parts = read_training(given["datasets"], given["folder"], feedback=given["feedback"])
+        train_ranker(model, parts, {**given, "datasets": name_data(given)})
 
     return run
 
@@ -183,6 +185,12 @@ def train_ranker(model: str, parts: "Sequence[Part]", given: dict[str, Any]) -> 
         click.echo(f"wrote {target}: {result['parameters']:,} parameters in {result['seconds']} s")
         for name, value in scores.get("means", {}).items():
             click.echo(f"{given['dev']} {name} {percent(value)}")
+
+
+def name_data(given: dict[str, Any]) -> list[str]:
+    """Return what a bundle says that it was trained on."""
+    feedback = given["feedback"]
+    return [*given["datasets"], *([f"feedback of {feedback}"] if feedback else [])]
 
 
 def make_room(target: Path) -> None:

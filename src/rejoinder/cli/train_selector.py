@@ -23,10 +23,12 @@ PARITY_SAMPLE = 60
     epilog=options.example(
         "rejoinder train selector qed --to general --data data",
         "rejoinder train selector wikiqa --from general --epochs 2 --to adapted --data data",
+        "rejoinder train selector --feedback my-index --from selector --epochs 2 --to mine",
     ),
 )
-@click.argument("datasets", nargs=-1, required=True, metavar="DATASET...")
+@click.argument("datasets", nargs=-1, metavar="DATASET...")
 @click.option("--to", type=click.Path(path_type=Path), required=True, help="The bundle.")
+@options.feedback
 @click.option(
     "--encoder",
     default="all-MiniLM-L6-v2",
@@ -65,14 +67,14 @@ def selector(**given: Any) -> None:
     last checkpoint was when the same command is given again.
     """
     from rejoinder.cli.train import make_room
-    from rejoinder.train.mixing import read_parts
+    from rejoinder.train.mixing import read_parts, read_training
     from rejoinder.train.selecting import fit_selector, make_plan, open_start
     from rejoinder.train.threads import use_threads
 
     use_threads(given["threads"])
     target: Path = given["to"]
     make_room(target)
-    parts = read_parts(given["datasets"], given["folder"])
+    parts = read_training(given["datasets"], given["folder"], feedback=given["feedback"])
     dev = read_parts([given["dev"]], given["folder"])[0].examples if given["dev"] else []
     model, vocabulary = open_start(given["start"], given["encoder"], given["layers"])
     plan = make_plan(model.config, given)
@@ -102,6 +104,7 @@ def _write(
 ) -> None:
     from dataclasses import asdict
 
+    from rejoinder.cli.train import name_data
     from rejoinder.train.export_selector import write_selector
 
     write_selector(
@@ -110,7 +113,7 @@ def _write(
         vocabulary,
         precision=given["precision"],
         training={
-            "data": list(given["datasets"]),
+            "data": name_data(given),
             "from": given["start"] or given["encoder"],
             **asdict(plan.recipe),
             "kept": "best epoch on dev" if plan.keeps_best else "last epoch",

@@ -49,10 +49,10 @@ def write_examples(path: Path, examples: Iterable[Example]) -> None:
     try:
         with writing_whole(path) as file:
             if path.suffix != ".gz":
-                file.writelines(map(_to_line, examples))
+                file.writelines(map(to_line, examples))
                 return
             with gzip.GzipFile(fileobj=file, mode="wb", filename="", mtime=0) as packed:
-                packed.writelines(map(_to_line, examples))
+                packed.writelines(map(to_line, examples))
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from error
 
@@ -91,7 +91,12 @@ def _read_position(row: JsonObject, document: Document | None) -> int:
     return position
 
 
-def _to_line(example: Example) -> bytes:
+def to_line(example: Example) -> bytes:
+    """Return an example as a line of the file.
+
+    Raises:
+        InputError: two different documents of it have the same id.
+    """
     documents: dict[str, Document] = {}
     for candidate in example.candidates:
         document = candidate.document

@@ -13,10 +13,20 @@ def drop_duplicates(items: Iterable[ScoredCandidate]) -> Iterator[ScoredCandidat
     """Yield the candidates whose words are not nearly those of a better one."""
     kept: list[frozenset[str]] = []
     for item in items:
-        words = frozenset(list_normalised(item.candidate.text, cut_words))
+        words = _list_words(item.candidate.text)
         if not any(_share(words, other) >= MIN_SHARED for other in kept):
             kept.append(words)
             yield item
+
+
+def is_near(text: str, others: Iterable[str]) -> bool:
+    """Return whether a text says nearly the same as one of the others."""
+    words = _list_words(text)
+    return any(_share(words, _list_words(other)) >= MIN_SHARED for other in others)
+
+
+def _list_words(text: str) -> frozenset[str]:
+    return frozenset(list_normalised(text, cut_words))
 
 
 def _share(words: frozenset[str], others: frozenset[str]) -> float:

@@ -9,11 +9,13 @@ import numpy as np
 
 from rejoinder.cascade.loading import DEFAULT, load
 from rejoinder.engine.duplicates import drop_duplicates
+from rejoinder.engine.order import group_by_document
 from rejoinder.engine.retriever import Retriever
 from rejoinder.errors import InputError
+from rejoinder.index.feedback import add_marks, remove_mark, say_unknown
 from rejoinder.index.index import Index
 from rejoinder.index.search import Where
-from rejoinder.records import Answer, Answers, Candidate, Ranking, ScoredCandidate, Source
+from rejoinder.records import Answer, Answers, Candidate, Mark, Ranking, ScoredCandidate, Source
 from rejoinder.runtime.deadline import Deadline
 from rejoinder.runtime.ranking import rank
 from rejoinder.runtime.scorer import Given, Scorer, Scores
@@ -82,6 +84,28 @@ class Engine:
             self.answer, question, top=top, budget_ms=budget_ms, where=where
         )
 
+    def mark(self, question: str, answer: Answer | str, *, right: bool | None = True) -> None:
+        """Keep what a user says of an answer, for `rejoinder train --feedback`.
+
+        Args:
+            answer: one that was given, or its sentence.
+            right: whether it answers the question; None takes back what was said.
+
+        Raises:
+            InputError: the question is empty, the index does not hold the sentence, or
+                there is nothing to take back.
+            StoreError: the index cannot be written.
+        """
+        sentence = answer if isinstance(answer, str) else answer.sentence
+        if right is None:
+            remove_mark(self.index.store, question, sentence)
+        elif add_marks(self.index.store, [Mark(question, sentence, right)]):
+            raise InputError(say_unknown(sentence))
+
+    def get_marks(self) -> list[Mark]:
+        """Return what was said of answers whose sentences still stand, in order."""
+        return [stored.mark for stored in self.index.store.get_marks()]
+
     def close(self) -> None:
         """Close the index."""
         self.index.close()
@@ -89,16 +113,10 @@ class Engine:
     def _prepare(self, found: Sequence[ScoredCandidate], scorer: Scorer) -> list[Candidate]:
         """Return the candidates by document, in document order, with tokens it can read."""
         reads_tokens = getattr(scorer, "tokenizer", None) == self.index.tokenizer
-        groups: dict[str | None, list[Candidate]] = {}
-        for item in found:
-            candidate = item.candidate if reads_tokens else replace(item.candidate, tokens=None)
-            name = candidate.document.id if candidate.document else None
-            groups.setdefault(name, []).append(candidate)
-        return [
-            candidate
-            for group in groups.values()
-            for candidate in sorted(group, key=lambda item: item.position or 0)
-        ]
+        candidates = [item.candidate for item in found]
+        if not reads_tokens:
+            candidates = [replace(candidate, tokens=None) for candidate in candidates]
+        return group_by_document(candidates)
 
     def _to_answers(self, ranking: Ranking, top: int, retrieved: int) -> Answers:
         confidence, abstains = ranking.confidence, ranking.abstains

@@ -19,7 +19,7 @@ from rejoinder.errors import StoreError
 from rejoinder.index import search
 from rejoinder.index.lock import writing
 from rejoinder.index.search import Search, Where
-from rejoinder.index.store import Store, StoredDocument
+from rejoinder.index.store import Store, StoredDocument, StoredSentence
 from rejoinder.index.stored import StoredSentences
 from rejoinder.records import Candidate, Document, ScoredCandidate, Source
 
@@ -86,10 +86,15 @@ class Index:
                 continue
             (row,) = rows
             if row.text not in found and len(found) < k:
-                id_ = f"{document.id}#{row.position}"
-                candidate = Candidate(id_, row.text, document, row.position, row.tokens)
+                candidate = _to_candidate(document, row)
                 found[row.text] = ScoredCandidate(candidate, hit.score, len(found) + 1)
         return list(found.values())
+
+    def get_candidate(self, number: int, position: int) -> Candidate | None:
+        """Return the sentence at a place of a document; None where it was removed."""
+        document = self._get_document(number)
+        rows = self.store.get_sentences(number, position, position)
+        return _to_candidate(document, rows[0]) if document and rows else None
 
     def locate(self, candidate: Candidate) -> Source | None:
         """Return where a candidate of this index stands; None where it was removed."""
@@ -256,6 +261,10 @@ class Writer:
         if self._search.generation != generation:
             self._search.commit(generation)
             self.store.forget_removed(until=generation)
+
+
+def _to_candidate(document: Document, row: StoredSentence) -> Candidate:
+    return Candidate(f"{document.id}#{row.position}", row.text, document, row.position, row.tokens)
 
 
 def _make_folder(folder: Path) -> None:

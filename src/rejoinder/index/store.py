@@ -19,27 +19,8 @@ from typing import Any, NamedTuple
 
 from rejoinder.documents.read import ReadDocument, ReadSentence
 from rejoinder.errors import StoreError
-
-FORMAT = 1
-
-_SCHEMA = """
-CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
-CREATE TABLE files(
-    path BLOB PRIMARY KEY, size INTEGER, modified INTEGER, digest BLOB, metadata TEXT
-) WITHOUT ROWID;
-CREATE TABLE documents(
-    id INTEGER PRIMARY KEY AUTOINCREMENT, file BLOB, name TEXT, title TEXT,
-    metadata TEXT, text BLOB, sentences INTEGER, generation INTEGER
-);
-CREATE INDEX documents_by_file ON documents(file);
-CREATE INDEX documents_by_generation ON documents(generation);
-CREATE TABLE sentences(
-    document INTEGER, position INTEGER, start INTEGER, stop INTEGER, line INTEGER, page INTEGER,
-    paragraph INTEGER, is_heading INTEGER, text TEXT, tokens BLOB,
-    PRIMARY KEY(document, position)
-) WITHOUT ROWID;
-CREATE TABLE removed(document INTEGER PRIMARY KEY, generation INTEGER);
-"""
+from rejoinder.index.schema import FORMAT, SCHEMA, UPGRADES
+from rejoinder.records import Mark
 
 
 class FileState(NamedTuple):
@@ -85,6 +66,14 @@ class StoredSentence(NamedTuple):
     tokens: bytes | None
 
 
+class StoredMark(NamedTuple):
+    """A mark, and the first place where its sentence stands."""
+
+    mark: Mark
+    document: int
+    position: int
+
+
 class Store:
     """One SQLite file; many may read while one writes."""
 
@@ -98,6 +87,7 @@ class Store:
             if create and not self._has_tables():
                 self._make_tables()
             self._check_format()
+            self._upgrade()
 
     def close(self) -> None:
         """Close the file."""
@@ -116,17 +106,10 @@ class Store:
     @contextmanager
     def changing(self) -> Iterator[int]:
         """Give the generation of one change; all of it is committed at the end, or nothing."""
-        with self._lock, self._translating():
-            self._connection.execute("BEGIN IMMEDIATE")
-            try:
-                generation = self.generation + 1
-                yield generation
-                self.set("generation", generation)
-                self._connection.execute("COMMIT")
-            except BaseException:
-                with suppress(sqlite3.Error):  # a full disk has rolled it back already
-                    self._connection.execute("ROLLBACK")
-                raise
+        with self._writing():
+            generation = self.generation + 1
+            yield generation
+            self.set("generation", generation)
 
     def set(self, key: str, value: Any) -> None:
         """Keep a fact about the index itself."""
@@ -286,14 +269,63 @@ class Store:
         )
         return documents, sentences, sentences - headings
 
+    def find_texts(self, texts: Iterable[str]) -> frozenset[str]:
+        """Return those that a sentence of the index reads word for word.
+
+        Reads all sentences once, however many texts there are.
+        """
+        rows = self._query(
+            "SELECT DISTINCT text FROM sentences"
+            " WHERE text IN (SELECT value FROM json_each(?)) AND NOT is_heading",
+            (json.dumps(list(texts)),),
+        )
+        return frozenset(row[0] for row in rows)
+
+    def put_marks(self, marks: Iterable[Mark]) -> None:
+        """Keep marks; of the same question and sentence, the last one counts."""
+        with self._writing():
+            self._connection.executemany(
+                "INSERT OR REPLACE INTO feedback(question, sentence, is_right) VALUES (?, ?, ?)",
+                ((mark.question, mark.sentence, int(mark.is_right)) for mark in marks),
+            )
+
+    def remove_mark(self, question: str, sentence: str) -> bool:
+        """Take a mark back, and return whether there was one."""
+        removed = self._query(
+            "DELETE FROM feedback WHERE question = ? AND sentence = ? RETURNING id",
+            (question, sentence),
+        )
+        return bool(removed)
+
+    def get_marks(self) -> list[StoredMark]:
+        """Return the marks whose sentences still stand, in the order of marking."""
+        # CROSS JOIN: sentences are read once, and each looked up among the marks.
+        rows = self._query(
+            "SELECT feedback.id, question, sentence, is_right, document, position"
+            " FROM sentences CROSS JOIN feedback ON feedback.sentence = sentences.text"
+            " WHERE NOT is_heading"
+        )
+        found: dict[int, StoredMark] = {}
+        for id_, question, sentence, is_right, document, position in rows:
+            mark = Mark(question, sentence, bool(is_right))
+            found.setdefault(id_, StoredMark(mark, document, position))
+        return [found[id_] for id_ in sorted(found)]
+
     def find_damage(self) -> list[str]:
         """Return what SQLite finds wrong with its file."""
         found = [row[0] for row in self._query("PRAGMA integrity_check")]
         return [] if found == ["ok"] else found
 
     def compact(self) -> None:
-        """Write the file anew without what was removed, and empty its journal."""
+        """Write the file anew without what was removed, and empty its journal.
+
+        Marks whose sentences are gone hold removed text, so they go too.
+        """
         with self._lock, self._translating():
+            self._connection.execute(
+                "DELETE FROM feedback WHERE sentence NOT IN (SELECT text FROM sentences"
+                " WHERE text IN (SELECT sentence FROM feedback))"
+            )
             self._connection.execute("VACUUM")
             ((is_busy, _, _),) = self._query("PRAGMA wal_checkpoint(TRUNCATE)")
         if is_busy:
@@ -312,17 +344,47 @@ class Store:
         # One script, so that an index that was never finished has no tables at all.
         facts = f"INSERT INTO meta VALUES ('format', {FORMAT}), ('generation', 0);"
         self._connection.execute("PRAGMA journal_mode = WAL")
-        self._connection.executescript(f"BEGIN IMMEDIATE; {_SCHEMA} {facts} COMMIT;")
+        self._connection.executescript(f"BEGIN IMMEDIATE; {SCHEMA} {facts} COMMIT;")
 
     def _check_format(self) -> None:
         found = self.get("format")
-        if found is None or found < FORMAT:
+        if found is None or found < min(UPGRADES):
             raise StoreError(f"{self.path}: not an index; delete the folder and add files again")
         if found > FORMAT:
             raise StoreError(
                 f"{self.path}: written in format {found}, this rejoinder reads up to {FORMAT};"
                 " upgrade rejoinder"
             )
+
+    def _upgrade(self) -> None:
+        """Bring an older file to this format: all of it in one transaction, or nothing."""
+        found = self.get("format")
+        if found == FORMAT:
+            return
+        try:
+            with self._writing():
+                for old in range(self.get("format"), FORMAT):  # another may have done it meanwhile
+                    for statement in UPGRADES[old]:
+                        self._connection.execute(statement)
+                self.set("format", FORMAT)
+        except StoreError as error:
+            raise StoreError(
+                f"{error}; it is of format {found}: open it once where it can be written,"
+                f" which upgrades it to {FORMAT}"
+            ) from error
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Commit everything that is done inside, or nothing."""
+        with self._lock, self._translating():
+            self._connection.execute("BEGIN IMMEDIATE")
+            try:
+                yield
+                self._connection.execute("COMMIT")
+            except BaseException:
+                with suppress(sqlite3.Error):  # a full disk has rolled it back already
+                    self._connection.execute("ROLLBACK")
+                raise
 
     @contextmanager
     def _translating(self) -> Iterator[None]:

@@ -8,6 +8,7 @@ import torch
 from torch import Tensor
 
 from rejoinder.data.catalogue import open_dataset
+from rejoinder.engine.feedback import read_feedback
 from rejoinder.errors import InputError
 from rejoinder.records import Example
 
@@ -40,6 +41,20 @@ def read_parts(choices: Sequence[str], folder: Path | None = None) -> list[Part]
         UnknownNameError: no data set, or split, has this name.
     """
     return [_read_part(choice, folder) for choice in choices]
+
+
+def read_training(
+    choices: Sequence[str], folder: Path | None = None, *, feedback: Path | None = None
+) -> list[Part]:
+    """Read what a training learns from: data sets, and the feedback of an index.
+
+    Raises:
+        InputError: there is neither, or no answer is marked right.
+    """
+    if not choices and feedback is None:
+        raise InputError("nothing to learn from: name a DATASET, or an index with --feedback")
+    parts = read_parts(choices, folder)
+    return [*parts, Part(read_feedback(feedback))] if feedback else parts
 
 
 def take_share(part: Part, seed: int) -> Part:

@@ -1,0 +1,102 @@
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from rejoinder.engine.feedback import LENGTH, list_examples, read_feedback
+from rejoinder.errors import InputError
+from rejoinder.index.feedback import add_marks
+from rejoinder.index.index import Index
+from rejoinder.index.update import add_files
+from rejoinder.records import Example, Mark
+from rejoinder.text.pieces import Pieces
+
+QUESTION = "how hot is tea?"
+HOT = "Green tea is brewed at 75 °C."
+
+
+@pytest.fixture
+def index(tmp_path: Path) -> Iterator[Index]:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "tea.md").write_text(f"# Tea\n\nMilk spoils it. {HOT} Tea is old.", encoding="utf-8")
+    (docs / "copy.txt").write_text("So: green tea is brewed at 75 °C.", encoding="utf-8")
+    (docs / "long.txt").write_text(
+        " ".join(f"Tea number {number} is hot." for number in range(30)), encoding="utf-8"
+    )
+    with Index(tmp_path / "index", create=True) as index:
+        list(add_files(index, [docs], Pieces(["[UNK]", "tea"])))
+        yield index
+
+
+def get_labels(example: Example) -> dict[str, bool]:
+    pairs = zip(example.candidates, example.labels, strict=True)
+    return {candidate.text: label for candidate, label in pairs}
+
+
+def test_a_list_is_filled_with_what_retrieval_finds(index: Index) -> None:
+    add_marks(index.store, [Mark(QUESTION, HOT, True), Mark(QUESTION, "Milk spoils it.", False)])
+
+    (example,) = list_examples(index)
+
+    labels = get_labels(example)
+    assert example.question == QUESTION
+    assert len(labels) == LENGTH
+    assert [text for text, label in labels.items() if label] == [HOT]
+    assert "Milk spoils it." in labels
+    assert any(text.startswith("Tea number") for text in labels)
+
+
+def test_what_says_the_same_as_a_right_answer_is_not_called_wrong(index: Index) -> None:
+    add_marks(index.store, [Mark(QUESTION, HOT, True)])
+
+    (example,) = list_examples(index)
+
+    assert "So: green tea is brewed at 75 °C." not in get_labels(example)
+
+
+def test_without_a_right_answer_nothing_is_called_wrong_but_what_was(index: Index) -> None:
+    add_marks(index.store, [Mark(QUESTION, "Milk spoils it.", False)])
+
+    (example,) = list_examples(index)
+
+    assert get_labels(example) == {"Milk spoils it.": False}
+
+
+def test_more_marks_than_a_list_is_long_are_all_kept(index: Index) -> None:
+    wrong = [Mark(QUESTION, f"Tea number {number} is hot.", False) for number in range(12)]
+    add_marks(index.store, [Mark(QUESTION, HOT, True), *wrong])
+
+    (example,) = list_examples(index)
+
+    assert len(example.candidates) == 13
+    assert sum(example.labels) == 1
+
+
+def test_candidates_stand_by_document_in_its_order(index: Index) -> None:
+    add_marks(index.store, [Mark(QUESTION, HOT, True), Mark(QUESTION, "Milk spoils it.", False)])
+
+    (example,) = list_examples(index)
+
+    names = [item.document.id for item in example.candidates if item.document]
+    assert names == sorted(names, key=names.index)
+    tea = [item for item in example.candidates if item.document and "tea.md" in item.document.id]
+    assert [item.position for item in tea] == sorted(item.position or 0 for item in tea)
+    assert {item.text for item in tea} >= {HOT, "Milk spoils it."}
+
+
+def test_examples_outlive_the_index(index: Index) -> None:
+    add_marks(index.store, [Mark(QUESTION, HOT, True)])
+
+    (example,) = read_feedback(index.folder)
+    index.close()
+
+    documents = {item.document.title: item.document for item in example.candidates if item.document}
+    assert documents["Tea"].sentences == ("Tea", "Milk spoils it.", HOT, "Tea is old.")
+
+
+def test_feedback_without_a_right_answer_is_nothing_to_learn_from(index: Index) -> None:
+    add_marks(index.store, [Mark(QUESTION, "Milk spoils it.", False)])
+
+    with pytest.raises(InputError, match="no answer is marked right"):
+        read_feedback(index.folder)

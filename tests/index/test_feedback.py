@@ -1,0 +1,152 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from rejoinder.errors import InputError, StoreError
+from rejoinder.index.feedback import add_marks, remove_mark
+from rejoinder.index.index import Index
+from rejoinder.index.lock import writing
+from rejoinder.index.update import add_files, remove_files
+from rejoinder.records import Mark
+from tests.index.conftest import PIECES
+
+HOT = Mark("is tea hot?", "Tea is hot.", True)
+MILK = Mark("is tea hot?", "Milk spoils it.", False)
+
+
+def get_marks(index: Index) -> list[Mark]:
+    return [stored.mark for stored in index.store.get_marks()]
+
+
+def test_marks_are_kept_in_the_order_of_marking(index: Index) -> None:
+    assert add_marks(index.store, [MILK, HOT]) == []
+
+    with Index(index.folder) as again:
+        assert get_marks(again) == [MILK, HOT]
+
+
+def test_of_a_question_and_a_sentence_the_last_mark_counts(index: Index) -> None:
+    add_marks(index.store, [HOT, MILK])
+    add_marks(index.store, [Mark("is  tea\nhot? ", " Tea is\thot.", False)])
+
+    assert get_marks(index) == [MILK, Mark("is tea hot?", "Tea is hot.", False)]
+
+
+def test_what_the_index_does_not_hold_is_given_back(index: Index) -> None:
+    unknown = Mark("is tea hot?", "Tea is  warm.", True)
+    heading = Mark("is tea hot?", "Green tea", True)
+
+    assert add_marks(index.store, [unknown, HOT, heading]) == [unknown, heading]
+    assert get_marks(index) == [HOT]
+
+
+@pytest.mark.parametrize(
+    ("mark", "problem"),
+    [
+        (Mark(" ", "Tea is hot.", True), "the question is empty"),
+        (Mark("is tea hot?", "\n", True), "the sentence is empty"),
+        (Mark("is tea \udc80?", "Tea is hot.", True), "the question is not text"),
+    ],
+)
+def test_what_is_no_text_is_refused_and_nothing_is_kept(
+    index: Index, mark: Mark, problem: str
+) -> None:
+    with pytest.raises(InputError, match=problem):
+        add_marks(index.store, [HOT, mark])
+
+    assert get_marks(index) == []
+
+
+def test_a_mark_can_be_taken_back(index: Index) -> None:
+    add_marks(index.store, [HOT, MILK])
+
+    remove_mark(index.store, " is tea hot?", "Tea is hot.")
+
+    assert get_marks(index) == [MILK]
+    with pytest.raises(InputError, match=r"'Tea is hot.' is not marked for 'is tea hot\?'"):
+        remove_mark(index.store, "is tea hot?", "Tea is hot.")
+
+
+def test_a_mark_sleeps_while_its_sentence_is_gone(index: Index, docs: Path) -> None:
+    add_marks(index.store, [HOT, MILK])
+    tea = docs / "tea.md"
+    before = tea.read_text(encoding="utf-8")
+
+    tea.write_text("Tea is cold. Milk spoils it.", encoding="utf-8")
+    list(add_files(index, [docs], PIECES))
+    assert get_marks(index) == [MILK]
+
+    tea.write_text(before, encoding="utf-8")
+    list(add_files(index, [docs], PIECES))
+    assert get_marks(index) == [HOT, MILK]
+
+
+def test_a_mark_follows_its_sentence_to_another_document(index: Index, docs: Path) -> None:
+    add_marks(index.store, [HOT])
+
+    (docs / "tea.md").rename(docs / "moved.md")
+    list(add_files(index, [docs], PIECES))
+
+    (stored,) = index.store.get_marks()
+    document = index.store.get_document(stored.document)
+    assert document
+    assert document.name == str(docs / "moved.md")
+    assert stored.position == 1
+
+
+def test_compaction_drops_marks_of_removed_text(index: Index, docs: Path) -> None:
+    (docs / "secret.txt").write_text("Hydrochlorothiazide dissolves.", encoding="utf-8")
+    list(add_files(index, [docs], PIECES))
+    add_marks(index.store, [HOT, Mark("what?", "Hydrochlorothiazide dissolves.", True)])
+    list(remove_files(index, [docs / "secret.txt"]))
+
+    index.compact()
+
+    kept = b"".join(path.read_bytes() for path in index.folder.rglob("*") if path.is_file())
+    assert b"ydrochlorothiazid" not in kept
+    assert get_marks(index) == [HOT]
+    assert index.check() == []
+
+
+def test_marking_needs_not_wait_for_a_writer(index: Index) -> None:
+    with writing(index.folder), Index(index.folder) as other:
+        add_marks(other.store, [HOT])
+
+    assert get_marks(index) == [HOT]
+
+
+def test_marks_leave_what_finds_sentences_as_it_is(index: Index) -> None:
+    generation = index.store.generation
+    add_marks(index.store, [HOT])
+
+    assert index.store.generation == generation
+
+
+def test_a_mark_on_a_read_only_disk_is_refused(
+    index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = index.folder
+    index.close()
+    monkeypatch.setattr("os.access", lambda path, mode: False)
+
+    with Index(folder) as reader, pytest.raises(StoreError, match="readonly"):
+        add_marks(reader.store, [HOT])
+
+
+def test_what_was_acknowledged_outlives_a_kill(index: Index) -> None:
+    code = (
+        "import os, signal, sys; from pathlib import Path\n"
+        "from rejoinder.index.feedback import add_marks; from rejoinder.index.index import Index\n"
+        "from rejoinder.records import Mark\n"
+        "index = Index(Path(sys.argv[1]))\n"
+        "add_marks(index.store, [Mark('is tea hot?', 'Tea is hot.', True)])\n"
+        "os.kill(os.getpid(), signal.SIGKILL)"
+    )
+
+    result = subprocess.run([sys.executable, "-c", code, str(index.folder)], check=False)
+
+    assert result.returncode == -9
+    with Index(index.folder) as again:
+        assert get_marks(again) == [HOT]
