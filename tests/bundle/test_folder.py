@@ -60,6 +60,18 @@ def test_a_failed_write_leaves_the_old_one(bundle: Path) -> None:
     assert [path.name for path in bundle.parent.iterdir()] == ["mine"]
 
 
+@pytest.mark.parametrize("is_folder", [True, False])
+def test_nothing_but_a_bundle_is_replaced(tmp_path: Path, is_folder: bool) -> None:
+    place = tmp_path / "letters"
+    kept = place / "first.txt" if is_folder else place
+    kept.parent.mkdir(exist_ok=True)
+    kept.write_text("dear")
+
+    with pytest.raises(BundleError, match="letters: is there already and no bundle"):
+        write_bundle(place, Manifest("test", {}), {})
+    assert kept.read_text() == "dear"
+
+
 def test_a_flipped_byte_is_noticed(bundle: Path) -> None:
     path = bundle / "weights.safetensors"
     raw = bytearray(path.read_bytes())

@@ -180,3 +180,35 @@ def test_a_killed_training_goes_on_from_its_last_checkpoint(dataset: Path, tmp_p
     resumed.kill()
     resumed.communicate()
     assert line == f"going on from {checkpoint}\n"
+
+
+def test_a_bundle_that_cannot_be_written_does_not_cost_the_training(
+    dataset: Path, tmp_path: Path
+) -> None:
+    target = tmp_path / "m"
+    checkpoint = tmp_path / "m.checkpoint"
+    obstacle = tmp_path / ".m.part"
+    obstacle.write_text("where the bundle is put together")
+
+    refused = run("cosinet", dataset, "--to", target, "--epochs", "1")
+    assert refused.exit_code == 1
+    assert checkpoint.exists()
+
+    obstacle.unlink()
+    written = run("cosinet", dataset, "--to", target, "--epochs", "1")
+    assert f"going on from {checkpoint}" in written.stderr
+    assert target.is_dir()
+    assert not checkpoint.exists()
+
+
+def test_a_folder_that_is_no_bundle_is_refused_before_training(
+    dataset: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "letters").mkdir()
+    (tmp_path / "letters" / "first.txt").write_text("dear")
+
+    result = run("cosinet", dataset, "--to", tmp_path / "letters")
+
+    assert result.exit_code == 1
+    assert "letters: is there already and no bundle; choose another place" in result.stderr
+    assert not (tmp_path / "letters.checkpoint").exists()

@@ -7,6 +7,7 @@ from tests.evaluation.test_tune import make_examples
 
 from rejoinder.cli import main
 from rejoinder.evaluation import sequential
+from rejoinder.evaluation.remembered import Remembered
 from rejoinder.evaluation.sequential import build_lists, measure_rows
 from rejoinder.runtime.bm25 import Bm25
 from rejoinder.runtime.lexical import Jaccard, WordOverlap
@@ -32,7 +33,8 @@ def test_a_large_set_fills_its_lists_from_the_chosen(monkeypatch: pytest.MonkeyP
 def test_rows_stand_against_the_selector_on_all() -> None:
     examples = make_examples(count=6, size=12)
 
-    rows = list(measure_rows([Jaccard(), Bm25()], [WordOverlap()], examples, keeps=(2, 50)))
+    firsts = [Remembered(Jaccard()), Remembered(Bm25())]
+    rows = list(measure_rows(firsts, [Remembered(WordOverlap())], examples, keeps=(2, 50)))
 
     assert [(row.first, row.keep) for row in rows] == [
         ("", None),

@@ -73,7 +73,20 @@ def test_a_stopped_training_goes_on_where_it_was(
 
     assert numbers[0] == stop + 1
     assert equal(resumed.model, through)
-    assert not checkpoint.exists()
+
+
+def test_a_finished_training_is_kept_until_its_bundle_is_written(
+    examples: list[Example], vectors: SpelledVectors, tmp_path: Path
+) -> None:
+    checkpoint = tmp_path / "model.checkpoint"
+    first = fit(PLAN, [Part(examples)], vectors, checkpoint=checkpoint)
+    steps: list[Step] = []
+
+    again = fit(PLAN, [Part(examples)], vectors, checkpoint=checkpoint, on_step=steps.append)
+
+    assert not steps
+    assert again.steps == first.steps
+    assert equal(again.model, first.model)
 
 
 def test_the_checkpoint_of_another_training_is_refused(

@@ -51,8 +51,9 @@ def write_bundle(folder: Path, manifest: Manifest, files: Mapping[str, bytes]) -
     `open_bundle` finds it there.  `manifest.files` is filled in here.
 
     Raises:
-        BundleError: the folder cannot be written.
+        BundleError: the folder cannot be written, or holds something else.
     """
+    check_place(folder)
     part, old = _beside(folder, "part"), _beside(folder, "old")
     sums = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
     whole = replace(manifest, files=sums)
@@ -70,6 +71,18 @@ def write_bundle(folder: Path, manifest: Manifest, files: Mapping[str, bytes]) -
     except OSError as error:
         shutil.rmtree(part, ignore_errors=True)
         raise BundleError(f"{folder}: cannot be written: {error.strerror}") from error
+
+
+def check_place(folder: Path) -> None:
+    """Make sure that a bundle written here replaces nothing but a bundle.
+
+    Raises:
+        BundleError: something else is there.
+    """
+    if folder.is_dir() and ((folder / NAME).is_file() or not any(folder.iterdir())):
+        return
+    if folder.exists():
+        raise BundleError(f"{folder}: is there already and no bundle; choose another place")
 
 
 def open_bundle(folder: Path, *, kind: str | None = None) -> Bundle:

@@ -7,7 +7,8 @@ import click
 
 from rejoinder.cli import options
 from rejoinder.cli.output import say, show_progress
-from rejoinder.cli.train import make_room, train_ranker
+from rejoinder.cli.train import train_ranker
+from rejoinder.cli.training import make_room
 
 
 @click.command(

@@ -66,3 +66,11 @@ def parse_pairs(pairs: Iterable[str]) -> dict[str, str]:
 def example(*calls: str) -> str:
     """Return the end of a help page: calls that work, which click must not rewrap."""
     return "\n".join(["\b", "Example:", *(f"    {call}" for call in calls)])
+
+
+kept_scores = click.option(
+    "--runs",
+    "kept",
+    type=click.Path(path_type=Path),
+    help="Keep every scored list in this file, and go on from it.",
+)

@@ -9,8 +9,8 @@ from rejoinder.cli import options
 from rejoinder.cli.output import print_json, print_table, say, show_progress
 
 if TYPE_CHECKING:
+    from rejoinder.evaluation.remembered import Remembered
     from rejoinder.records import Example
-    from rejoinder.runtime.scorer import Scorer
     from rejoinder.train.published import Table
     from rejoinder.train.reproduction import HeadGain, Run, Summary
 
@@ -86,6 +86,7 @@ def baselines(folder: Path | None, as_json: bool) -> None:
 @click.option("--first", "firsts", multiple=True, default=["jaccard"], help=_FIRST)
 @click.option("--selector", "selectors", multiple=True, required=True, help=_SELECTOR)
 @click.option("--questions", type=click.IntRange(min=1), default=500, show_default=True)
+@options.kept_scores
 @options.data_folder
 @options.as_json
 def sequential(**given: Any) -> None:
@@ -98,9 +99,13 @@ def sequential(**given: Any) -> None:
     from rejoinder.cascade.loading import load
     from rejoinder.data.catalogue import open_dataset
     from rejoinder.errors import MissingDataError
+    from rejoinder.evaluation.remembered import Remembered
     from rejoinder.evaluation.sequential import SETS, SIZES, build_lists
 
-    firsts, selectors = ([load(name) for name in given[kind]] for kind in ("firsts", "selectors"))
+    firsts, selectors = (
+        [Remembered(load(name), kept=given["kept"]) for name in given[kind]]
+        for kind in ("firsts", "selectors")
+    )
     result = []
     for dataset, split in SETS:
         try:
@@ -123,7 +128,7 @@ def sequential(**given: Any) -> None:
 
 
 def _measure_lists(
-    name: str, lists: "list[Example]", firsts: "list[Scorer]", selectors: "list[Scorer]"
+    name: str, lists: "list[Example]", firsts: "list[Remembered]", selectors: "list[Remembered]"
 ) -> dict[str, Any]:
     from rejoinder.evaluation.sequential import measure_rows
 
@@ -315,7 +320,7 @@ def _print(
         ]
         + [
             [
-                item.row.name.partition("/")[0],
+                item.row.label,
                 item.row.loss,
                 item.row.head,
                 str(item.seeds),

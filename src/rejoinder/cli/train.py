@@ -8,6 +8,7 @@ import click
 from rejoinder.cli import options
 from rejoinder.cli.output import count, percent, print_json, say, show_progress
 from rejoinder.cli.train_selector import selector
+from rejoinder.cli.training import keep_checkpoint, make_room
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -150,29 +151,27 @@ def train_ranker(model: str, parts: "Sequence[Part]", given: dict[str, Any]) -> 
     )
     vectors = _load_vectors(given["vectors"], [part.examples for part in parts] + dev)
     plan = _make_plan(model, vectors.width, given)
-    checkpoint = target.with_name(f"{target.name}.checkpoint")
-    if checkpoint.exists():
-        say(f"going on from {checkpoint}")
-    with show_progress(f"training {model}") as progress:
-        fitted = fit(
+    with keep_checkpoint(target) as checkpoint:
+        with show_progress(f"training {model}") as progress:
+            fitted = fit(
+                plan,
+                parts,
+                vectors,
+                start=read_weights(given["start"], plan.config) if given["start"] else None,
+                dev=dev[0] if dev else (),
+                checkpoint=checkpoint,
+                on_step=lambda step: progress(step.number, step.of, f"loss {step.loss:.3f}"),
+            )
+        scores = _measure(fitted.model, vectors, dev[0], given["dev"]) if dev else {}
+        write_ranker(
+            target,
             plan,
-            parts,
+            fitted,
             vectors,
-            start=read_weights(given["start"], plan.config) if given["start"] else None,
-            dev=dev[0] if dev else (),
-            checkpoint=checkpoint,
-            on_step=lambda step: progress(step.number, step.of, f"loss {step.loss:.3f}"),
+            data=given["datasets"],
+            scores=scores,
+            sample=parts[0].examples[:PARITY_SAMPLE],
         )
-    scores = _measure(fitted.model, vectors, dev[0], given["dev"]) if dev else {}
-    write_ranker(
-        target,
-        plan,
-        fitted,
-        vectors,
-        data=given["datasets"],
-        scores=scores,
-        sample=parts[0].examples[:PARITY_SAMPLE],
-    )
     result = {
         "bundle": str(target),
         "parameters": count_parameters(fitted.model),
@@ -191,20 +190,6 @@ def name_data(given: dict[str, Any]) -> list[str]:
     """Return what a bundle says that it was trained on."""
     feedback = given["feedback"]
     return [*given["datasets"], *([f"feedback of {feedback}"] if feedback else [])]
-
-
-def make_room(target: Path) -> None:
-    """Make the folder above a bundle; better to fail before an hour of training than after."""
-    from tempfile import TemporaryFile
-
-    from rejoinder.errors import InputError
-
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=target.parent):
-            pass
-    except OSError as error:
-        raise InputError(f"cannot write {target}: {error.strerror}") from error
 
 
 def _make_plan(model: str, width: int, given: dict[str, Any]) -> "Plan[RankerConfig]":

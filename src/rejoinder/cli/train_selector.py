@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rejoinder.cli import options
-from rejoinder.cli.output import percent, print_json, say, show_progress
+from rejoinder.cli.output import percent, print_json, show_progress
+from rejoinder.cli.training import keep_checkpoint, make_room
 
 if TYPE_CHECKING:
     from rejoinder.train.fit import Fitted, Plan
@@ -66,7 +67,6 @@ def selector(**given: Any) -> None:
     data first, then on your own with --from.  A training that was killed goes on where its
     last checkpoint was when the same command is given again.
     """
-    from rejoinder.cli.train import make_room
     from rejoinder.train.mixing import read_parts, read_training
     from rejoinder.train.selecting import fit_selector, make_plan, open_start
     from rejoinder.train.threads import use_threads
@@ -78,20 +78,18 @@ def selector(**given: Any) -> None:
     dev = read_parts([given["dev"]], given["folder"])[0].examples if given["dev"] else []
     model, vocabulary = open_start(given["start"], given["encoder"], given["layers"])
     plan = make_plan(model.config, given)
-    checkpoint = target.with_name(f"{target.name}.checkpoint")
-    if checkpoint.exists():
-        say(f"going on from {checkpoint}")
-    with show_progress("training selector") as progress:
-        fitted = fit_selector(
-            plan,
-            parts,
-            model,
-            vocabulary,
-            dev=dev,
-            checkpoint=checkpoint,
-            on_step=lambda step: progress(step.number, step.of, f"loss {step.loss:.3f}"),
-        )
-    _write(plan, fitted, vocabulary, parts[0].examples[:PARITY_SAMPLE], given)
+    with keep_checkpoint(target) as checkpoint:
+        with show_progress("training selector") as progress:
+            fitted = fit_selector(
+                plan,
+                parts,
+                model,
+                vocabulary,
+                dev=dev,
+                checkpoint=checkpoint,
+                on_step=lambda step: progress(step.number, step.of, f"loss {step.loss:.3f}"),
+            )
+        _write(plan, fitted, vocabulary, parts[0].examples[:PARITY_SAMPLE], given)
     _report(target, dev, given)
 
 

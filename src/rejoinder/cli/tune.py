@@ -43,6 +43,7 @@ RECALLS = (1, 10, 50, 100)
     help="Without a budget: choose the fastest that loses at most so many points of P@1.",
 )
 @click.option("--picture", type=click.Path(path_type=Path), help="Draw accuracy against latency.")
+@options.kept_scores
 @options.data_folder
 @options.as_json
 def tune(**given: Any) -> None:
@@ -52,15 +53,21 @@ def tune(**given: Any) -> None:
     JSON-lines file; dev unless you say otherwise), among its questions with an answer.  Each
     pair is scored once, and every keep replayed from that.  Writes the chosen cascade.
     """
+    from dataclasses import replace
+
+    from rejoinder.evaluation.remembered import Remembered
     from rejoinder.evaluation.tune import choose, find_frontier, measure_recall, replay
 
     examples = _read(given)
     contenders = _time(given["scorers"], given["to"].parent, examples)
-    recalls = [measure_recall(item, examples, RECALLS) for item in contenders]
+    asked = [
+        replace(item, scorer=Remembered(item.scorer, kept=given["kept"])) for item in contenders
+    ]
     with show_progress("replaying") as progress:
         outcomes = replay(
-            contenders, examples, on_question=lambda done: progress(done, len(examples), "")
+            asked, examples, on_question=lambda done: progress(done, len(examples), "")
         )
+    recalls = [measure_recall(item, examples, RECALLS) for item in asked]
     frontier = find_frontier(outcomes)
     chosen = choose(frontier, budget_ms=given["budget_ms"], loss=given["lose"] / 100)
     measured = _write(given, chosen, contenders, examples)

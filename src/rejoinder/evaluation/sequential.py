@@ -12,11 +12,12 @@ from itertools import islice
 from typing import Any
 
 from rejoinder.cascade.cascade import Cascade, Stage
+from rejoinder.cascade.cost import Cost
 from rejoinder.data.long_lists import lengthen
-from rejoinder.evaluation.tune import Outcome, measure_latency, replay, time_contender
+from rejoinder.evaluation.remembered import Remembered
+from rejoinder.evaluation.tune import Contender, Outcome, measure_latency, replay
 from rejoinder.metrics.significance import Interval
 from rejoinder.records import Example
-from rejoinder.runtime.scorer import Scorer
 
 KEEPS = (10, 20, 50, 100, 200, 300)
 SIZES = (350, 1300)
@@ -84,8 +85,8 @@ def build_lists(examples: Sequence[Example], *, size: int, questions: int) -> li
 
 
 def measure_rows(
-    firsts: Sequence[Scorer],
-    selectors: Sequence[Scorer],
+    firsts: Sequence[Remembered],
+    selectors: Sequence[Remembered],
     examples: Sequence[Example],
     *,
     keeps: Sequence[int] = KEEPS,
@@ -95,9 +96,9 @@ def measure_rows(
 
     Accuracies are replayed from one pass over all pairs; latencies are measured live.
     """
-    scorers = {scorer.name: scorer for scorer in (*firsts, *selectors)}
-    lasts = {scorer.name for scorer in selectors}
-    contenders = [time_contender(name, scorer, examples[:3]) for name, scorer in scorers.items()]
+    scorers = {asked.name: asked.scorer for asked in (*firsts, *selectors)}
+    lasts = {asked.name for asked in selectors}
+    contenders = [Contender(asked.name, asked, Cost()) for asked in (*firsts, *selectors)]
     outcomes = replay(
         contenders,
         examples,
@@ -105,7 +106,7 @@ def measure_rows(
         chains=lambda names: len(names) == 1 or (len(names) == 2 and _is_pair(names, lasts)),
         on_question=on_question,
     )
-    for selector in selectors:
+    for selector in (asked.scorer for asked in selectors):
         (whole,) = (item for item in outcomes if item.names == (selector.name,))
         whole_ms = measure_latency(selector, examples, most=TIMED)
         yield _to_row(whole, whole, whole_ms, whole_ms)

@@ -31,7 +31,7 @@ from rejoinder.text.pieces import split_words
 MAX_WORDS = 512
 """Words of a question or candidate beyond this many are not read, nor in training."""
 
-MIN_RUN = 64
+MIN_RUN = 200
 """Candidates that are worth a thread: fewer take less time than it takes to begin."""
 
 NETWORKS: dict[str, Callable[[Weights, Kernel | None], Network]] = {

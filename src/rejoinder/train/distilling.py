@@ -6,14 +6,13 @@ as it is, it says how good each one is (the pointwise term), so that the pupil's
 the same in every list.
 """
 
-import json
 import random
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from rejoinder.errors import InputError
+from rejoinder.evaluation.remembered import Remembered
 from rejoinder.records import Candidate, Example
 from rejoinder.runtime.scorer import Scorer
 
@@ -76,40 +75,15 @@ def ask_teacher(
 ) -> list[list[float]]:
     """Return the teacher's scores of each list.
 
-    They are kept in a file of JSON lines as they come, and read from it where a list was
-    scored before: the teacher is slow, and a kill must not cost its work.
+    They are kept in a file as they come, and read from it where a list was scored before: the
+    teacher is slow, and a kill must not cost its work.
 
     Raises:
-        InputError: the file cannot be written, or holds the scores of other lists.
+        InputError: the file cannot be written, or holds what another teacher said.
     """
-    scores = list(_read_kept(kept, examples))
-    try:
-        with kept.open("a", encoding="utf-8") as file:
-            for example in examples[len(scores) :]:
-                found = teacher.score(example.question, example.candidates)
-                scores.append([round(float(score), 5) for score in found])
-                file.write(json.dumps({"id": example.id, "scores": scores[-1]}) + "\n")
-                on_done(len(scores), len(examples))
-    except OSError as error:
-        raise InputError(f"cannot write {kept}: {error.strerror}") from error
+    asked = Remembered(teacher, kept=kept)
+    scores = []
+    for example in examples:
+        scores.append(asked.score(example.question, example.candidates).tolist())
+        on_done(len(scores), len(examples))
     return scores
-
-
-def _read_kept(path: Path, examples: Sequence[Example]) -> Iterator[list[float]]:
-    """Yield what is there; a last line that a kill has torn is cut off the file."""
-    if not path.exists():
-        return
-    whole = 0
-    with path.open("rb") as file:
-        for line, example in zip(file, examples, strict=False):
-            if not line.endswith(b"\n"):
-                break
-            row = json.loads(line)
-            if row["id"] != example.id or len(row["scores"]) != len(example.candidates):
-                raise InputError(
-                    f"{path}: holds the scores of other lists; remove it to ask the teacher anew"
-                )
-            whole += len(line)
-            yield row["scores"]
-    with path.open("rb+") as file:
-        file.truncate(whole)

@@ -160,13 +160,15 @@ class Run(Generic[Network]):
             )
 
     def finish(self, on_step: Callable[[Step], None], *, since: float) -> Fitted[Network]:
-        """Train to the end; return the network that is kept, and the seconds since `since`."""
+        """Train to the end; return the network that is kept, and the seconds since `since`.
+
+        The checkpoint stays, at its last step: who wrote the network somewhere removes it.
+        """
         for step in self._go_on():
             on_step(step)
+        self._save()
         if self._best:
             self._model.load_state_dict(dict(self._best.weights))
-        if self._checkpoint:
-            self._checkpoint.unlink(missing_ok=True)
         return Fitted(self._model.eval(), time.perf_counter() - since, self.done)
 
     def _go_on(self) -> Iterator[Step]:

@@ -19,8 +19,8 @@ def draw_quality_against_time(path: Path, measure: str, summaries: Sequence[Summ
     from matplotlib import pyplot as plt
 
     figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
-    for colour, model in enumerate(dict.fromkeys(item.row.model for item in summaries)):
-        own = [item for item in summaries if item.row.model == model and item.seconds]
+    for colour, model in enumerate(dict.fromkeys(item.row.label for item in summaries)):
+        own = [item for item in summaries if item.row.label == model and item.seconds]
         seconds, values = [item.seconds for item in own], [item.means[measure] for item in own]
         axes.scatter(seconds, values, color=f"C{colour}", label=model)
         for item in own:

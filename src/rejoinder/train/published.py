@@ -23,10 +23,14 @@ class Row:
     """Whether training begins with the weights that come with the package."""
 
     @property
+    def label(self) -> str:
+        """The model as tables call it: where it begins with shipped weights, it says so."""
+        return f"shipped-{self.model}" if self.is_shipped else self.model
+
+    @property
     def name(self) -> str:
         """How the row is called on the command line and in results."""
-        begins = "shipped-" if self.is_shipped else ""
-        return f"{begins}{self.model}/{self.loss}/{self.head}"
+        return f"{self.label}/{self.loss}/{self.head}"
 
     @property
     def is_trained(self) -> bool:

@@ -4,7 +4,6 @@ Runs are appended to a results file as they finish, so that a long table can be 
 gone on with.
 """
 
-import json
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,7 +11,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from rejoinder.data.catalogue import open_dataset
-from rejoinder.data.json_objects import read_json_lines
+from rejoinder.data.kept_lines import append_kept, read_kept
 from rejoinder.errors import InputError, UnknownNameError
 from rejoinder.evaluation.evaluate import evaluate
 from rejoinder.evaluation.protocol import Protocol
@@ -59,7 +58,7 @@ class Summary:
     def to_dict(self) -> dict[str, Any]:
         """Return the summary as plain JSON types."""
         return {
-            "model": self.row.model,
+            "model": self.row.label,
             "head": self.row.head,
             "loss": self.row.loss,
             "seeds": self.seeds,
@@ -170,18 +169,15 @@ def read_runs(path: Path) -> list[Run]:
     Raises:
         InputError: the file holds something else.
     """
-    if not path.exists():
-        return []
     try:
-        return [Run(**row.fields) for row in read_json_lines(path)]
+        return [Run(**row) for row in read_kept(path)]
     except TypeError as error:
         raise InputError(f"{path}: not a file of runs; give another, or remove it") from error
 
 
 def append_run(path: Path, run: Run) -> None:
     """Add a run to a results file."""
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(run.to_dict()) + "\n")
+    append_kept(path, run.to_dict())
 
 
 def _run(

@@ -16,6 +16,7 @@ from rejoinder.runtime.catalogue import list_shipped
 from rejoinder.runtime.scorer import Given, Scores
 from rejoinder.text.pair_tokens import PairTokens
 from rejoinder.text.pieces import Pieces
+from rejoinder.train.convolution import IN_BFLOAT16
 from rejoinder.train.encoders import DEFAULT
 from rejoinder.train.export_selector import reopen_selector
 from rejoinder.train.fit import Fitted, Plan, Run, describe_weights, keep_answered
@@ -123,8 +124,8 @@ class SelectorTorchScorer:
 class _InChunks(nn.Module):
     """A selector that scores a batch chunk by chunk.
 
-    Products are taken in bfloat16, which these processors do twice as fast; sums, weights
-    and gradients stay in float32.
+    Where the processor multiplies bfloat16 itself, which is twice as fast, products are
+    taken in it; sums, weights and gradients stay in float32.
     """
 
     def __init__(self, selector: Selector) -> None:
@@ -133,6 +134,6 @@ class _InChunks(nn.Module):
 
     def forward(self, batch: TokenBatch) -> Tensor:
         places = torch.cat([chunk.places for chunk in batch.chunks])
-        with torch.autocast("cpu", dtype=torch.bfloat16):
+        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=IN_BFLOAT16):
             found = [self.selector(chunk.ids, chunk.mask, chunk.kinds) for chunk in batch.chunks]
         return torch.cat(found).float()[torch.argsort(places)]
