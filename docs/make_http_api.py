@@ -18,6 +18,11 @@ INTRODUCTION = PAGE.with_name("http-api.head.md")
 
 EXAMPLES: dict[str, Any] = {
     "post_v1_answer": {"question": "how are glacier caves formed?", "top": 2, "explain": True},
+    "post_v1_feedback": {
+        "question": "how are glacier caves formed?",
+        "sentence": "Guides go in only from November to March.",
+        "right": False,
+    },
     "post_v1_rank": {
         "question": "who wrote it?",
         "documents": ["It rained.", {"id": "b", "text": "Nobody read it. Ada wrote it."}],

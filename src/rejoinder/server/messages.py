@@ -55,7 +55,16 @@ class RemoveDocument(Struct, frozen=True, tag=True):
     id: int
 
 
-Job = Rank | Ask | ListDocuments | AddDocument | RemoveDocument
+class MarkAnswer(Struct, frozen=True, tag=True):
+    """Keep what a user says of an answer."""
+
+    question: str
+    sentence: str
+    right: bool | None
+    """None takes back what was said."""
+
+
+Job = Rank | Ask | ListDocuments | AddDocument | RemoveDocument | MarkAnswer
 
 
 class StageReport(Struct, frozen=True):
@@ -188,6 +197,14 @@ class Removed(Struct, frozen=True):
     name: str
 
 
+class Marked(Struct, frozen=True):
+    """What is now known of an answer."""
+
+    question: str
+    sentence: str
+    right: bool | None
+
+
 class Failed(Struct, frozen=True, tag=True):
     """A job that could not be done."""
 
@@ -195,7 +212,7 @@ class Failed(Struct, frozen=True, tag=True):
     message: str
 
 
-Reply = Ranked | Answered | DocumentsPage | Added | Removed
+Reply = Ranked | Answered | DocumentsPage | Added | Removed | Marked
 
 REPLIES: dict[type, type[Reply]] = {
     Rank: Ranked,
@@ -203,6 +220,7 @@ REPLIES: dict[type, type[Reply]] = {
     ListDocuments: DocumentsPage,
     AddDocument: Added,
     RemoveDocument: Removed,
+    MarkAnswer: Marked,
 }
 """What each kind of job is replied with."""
 
@@ -214,6 +232,15 @@ class StageInfo(Struct, frozen=True):
     keep: int | None
 
 
+class FrontierPoint(Struct, frozen=True):
+    """A cascade that nothing beat when the stages were chosen."""
+
+    cascade: str
+    accuracy: float
+    """P@1, in points of 100."""
+    predicted_ms: float
+
+
 class Info(Struct, frozen=True, tag=True):
     """What a worker serves; the first thing that it says."""
 
@@ -222,6 +249,7 @@ class Info(Struct, frozen=True, tag=True):
     has_index: bool
     threshold: float | None
     tuned: dict[str, str | int | float]
+    frontier: list[FrontierPoint]
 
 
 class Sent(Struct, frozen=True, array_like=True):

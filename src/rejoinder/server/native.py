@@ -1,4 +1,4 @@
-"""Our own routes' requests: answers, ranking and documents."""
+"""Our own routes' requests: answers, feedback, ranking and documents."""
 
 from typing import Annotated
 
@@ -6,7 +6,7 @@ from msgspec import UNSET, Meta, Struct, UnsetType, field
 
 from rejoinder.server.bodies import check_text
 from rejoinder.server.dialects.rerank import check_question
-from rejoinder.server.messages import Ask, Rank, Ranked, SpanReport, StageReport
+from rejoinder.server.messages import Ask, MarkAnswer, Rank, Ranked, SpanReport, StageReport
 from rejoinder.server.problems import Problem
 from rejoinder.server.settings import Settings
 
@@ -25,6 +25,16 @@ class AnswerRequest(Struct, frozen=True):
     where: dict[str, str | list[str]] | None = None
     """What a document's metadata must say: a value, or one of several."""
     explain: bool | None = None
+
+
+class FeedbackRequest(Struct, frozen=True):
+    """What a user says of an answer."""
+
+    question: str
+    sentence: str
+    """As the answer had it."""
+    right: bool | None
+    """Whether it answers the question; null takes back what was said."""
 
 
 class RankedText(Struct, frozen=True):
@@ -85,6 +95,17 @@ def answer_to_job(request: AnswerRequest, settings: Settings) -> Ask:
         request.where or {},
         bool(request.explain),
     )
+
+
+def feedback_to_job(request: FeedbackRequest, settings: Settings) -> MarkAnswer:
+    """Return the job that a request means.
+
+    Raises:
+        Problem: the question or the sentence cannot be.
+    """
+    check_question(request.question, settings, "question")
+    check_text(request.sentence, "sentence")
+    return MarkAnswer(request.question, request.sentence, request.right)
 
 
 def rank_to_job(request: RankRequest, settings: Settings) -> Rank:

@@ -27,6 +27,7 @@ from rejoinder.server.messages import (
     DocumentsPage,
     Job,
     ListDocuments,
+    Marked,
     Ranked,
     Removed,
     RemoveDocument,
@@ -124,6 +125,12 @@ READ = (401, 403, 422, 429, 500, 503, 504)
 async def _answer(call: Call) -> Response:
     request = to_shape(await call.read(), native.AnswerRequest)
     return to_json(await call.do(native.answer_to_job(request, call.settings)))
+
+
+async def _feedback(call: Call) -> Response:
+    request = to_shape(await call.read(), native.FeedbackRequest)
+    job = native.feedback_to_job(request, call.settings)
+    return to_json(await asyncio.shield(call.backend.do(job)))
 
 
 async def _rank(call: Call) -> Response:
@@ -253,6 +260,14 @@ OPERATIONS: tuple[Operation, ...] = (
         takes=native.AnswerRequest,
         gives=Answered,
         statuses=ASKED,
+    ),
+    Operation(
+        *("POST", "/v1/feedback", "Say whether an answer was right, for `rejoinder train`."),
+        handle=_feedback,
+        takes=native.FeedbackRequest,
+        gives=Marked,
+        statuses=ASKED,
+        changes=True,
     ),
     Operation(
         *("POST", "/v1/rank", "Rank documents, each by its best sentence."),

@@ -25,9 +25,12 @@ from rejoinder.server.messages import (
     Ask,
     DocumentReport,
     DocumentsPage,
+    FrontierPoint,
     Info,
     Job,
     ListDocuments,
+    MarkAnswer,
+    Marked,
     Match,
     Rank,
     Ranked,
@@ -78,6 +81,8 @@ class Work:
                 return self._add(job)
             case RemoveDocument():
                 return self._remove(job)
+            case MarkAnswer():
+                return self._mark(job)
 
     def _rank(self, job: Rank) -> Ranked:
         ranking = rank_documents(
@@ -147,6 +152,10 @@ class Work:
             raise NoSuchDocumentError(f"the index holds no document {job.id}")
         return Removed(job.id, name)
 
+    def _mark(self, job: MarkAnswer) -> Marked:
+        self._get_engine().mark(job.question, job.sentence, right=job.right)
+        return Marked(job.question, job.sentence, job.right)
+
     def _get_index(self) -> Index:
         if self._index is None:
             raise InputError("no index is served; start it with 'rejoinder serve INDEX'")
@@ -160,14 +169,16 @@ class Work:
 
 def _describe(scorer: Scorer, name: str, *, has_index: bool) -> Info:
     if not isinstance(scorer, Cascade):
-        return Info(scorer.name, [StageInfo(scorer.name, None)], has_index, None, {})
+        return Info(scorer.name, [StageInfo(scorer.name, None)], has_index, None, {}, [])
     path = SHIPPED if name == DEFAULT and SHIPPED.exists() else Path(name)
+    file = read_cascade_file(path)
     return Info(
         scorer.name,
         [StageInfo(stage.scorer.name, stage.keep) for stage in scorer.stages],
         has_index,
         scorer.calibration.threshold if scorer.calibration else None,
-        dict(read_cascade_file(path).tuned),
+        dict(file.tuned),
+        [FrontierPoint(item.cascade, item.accuracy, item.predicted_ms) for item in file.frontier],
     )
 
 
