@@ -1,0 +1,33 @@
+// Shows one of the views: the one that the address names.
+
+import { find } from "./dom.js";
+
+const listeners = [];
+
+export const getView = () => {
+  const named = location.hash.slice(1);
+  return ["ask", "text", "documents"].includes(named) ? named : "ask";
+};
+
+export const onView = (listener) => listeners.push(listener);
+
+export function startViews({ hasIndex }) {
+  if (!hasIndex) {
+    for (const view of ["ask", "documents"]) document.querySelector(`[data-view=${view}]`).hidden = true;
+    if (getView() !== "text") location.replace("#text");
+  }
+  addEventListener("hashchange", show);
+  show();
+}
+
+function show() {
+  const view = getView();
+  for (const link of document.querySelectorAll("[data-view]")) {
+    if (link.dataset.view === view) link.setAttribute("aria-current", "page");
+    else link.removeAttribute("aria-current");
+  }
+  find("asking").hidden = view === "documents";
+  find("documents").hidden = view !== "documents";
+  find("pasting").hidden = view !== "text";
+  for (const listener of listeners) listener(view);
+}
