@@ -45,9 +45,11 @@ function makeAnswer(answer, { question, canMark, tell, onChoose, change }) {
     make(
       "p",
       { class: "passage" },
-      make("span", { class: "around" }, answer.before && `${answer.before} `),
+      makeNeighbour(answer.before),
+      " ",
       make("mark", {}, ...shade(answer.sentence, answer.matches)),
-      make("span", { class: "around" }, answer.after && ` ${answer.after}`),
+      " ",
+      isHeading(answer.after) ? null : makeNeighbour(answer.after),
     ),
     make(
       "div",
@@ -61,6 +63,14 @@ function makeAnswer(answer, { question, canMark, tell, onChoose, change }) {
   article.say = buttons?.say;
   return article;
 }
+
+function makeNeighbour(sentence) {
+  if (!sentence) return null;
+  return make("span", { class: isHeading(sentence) ? "around heading" : "around" }, sentence);
+}
+
+// A heading has no full stop.  It belongs to what follows, on a line of its own.
+const isHeading = (sentence) => !/[\p{P}\p{S}]$/u.test(sentence);
 
 function makeConfidence(confidence) {
   if (confidence === null) return null;

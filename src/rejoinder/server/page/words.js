@@ -2,7 +2,8 @@
 
 import { make } from "./dom.js";
 
-const WORD = /\p{Script=Han}|[\p{L}\p{N}\p{M}]+/gu;
+// A word is what stands between spaces and punctuation, as the server cuts it.
+const WORD = /\p{Script=Han}|[^\s\p{P}$+<=>^`|~\p{Script=Han}]+/gu;
 const LEAST = 0.3; // less says nothing: any two words are related a little
 
 export function shade(sentence, matches) {
