@@ -10,18 +10,19 @@ DOCS   ?= examples/docs
 BIN    := .venv/bin
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
-.PHONY: ask test check core full adapters format clean
+.PHONY: ask test check core full adapters clients format clean
 
 ask: .venv/core
 	@$(BIN)/rejoinder ask "$(Q)" $(DOCS)
 
-test: check core full adapters
+test: check core full adapters clients
 
 check: .venv/full
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python docs/make_help.py --check
+	$(BIN)/python docs/make_http_api.py --check
 
 # The built wheel with the core's dependencies alone, as a user gets it.
 core: .venv/full
@@ -34,10 +35,15 @@ full: .venv/full
 adapters: .venv/full
 	$(BIN)/python -m tests.adapters.run
 
+# The server with the real clients of other services, and with schemathesis.
+clients: .venv/full
+	$(BIN)/python -m tests.server.run
+
 format: .venv/full
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	$(BIN)/python docs/make_help.py
+	$(BIN)/python docs/make_http_api.py
 
 clean:
 	rm -rf .venv .venvs build dist .coverage .pytest_cache .mypy_cache .ruff_cache

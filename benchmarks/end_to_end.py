@@ -3,6 +3,7 @@
 Usage: python -m benchmarks.end_to_end [--dataset squad-v2] [--split dev] [--data DATA]
            [--scorer SCORER ...] [--questions N] [--bi-encoder] > end_to_end.json
        python -m benchmarks.end_to_end --only-retrieval [--weights AROUND/TITLE ...] ...
+       python -m benchmarks.end_to_end --keywords ...
 
 Every paragraph of an article is indexed, and every question is asked of all articles at once.
 For each scorer (`as-found` is the order of retrieval): the share of answerable questions whose
@@ -13,6 +14,9 @@ when the least sure are not answered (by confidence, else by score).
 `--only-retrieval` ranks nothing: it gives the recall of retrieval at 1, 10 and 100, for each pair
 of weights for the words around a sentence and in its title.  To choose weights, on a set that
 is not measured on.
+
+`--keywords` asks as people type into a search box: the question's words in their order, without
+those that carry no topic ("who wrote the book of Job?" becomes "wrote book Job").
 
 `--bi-encoder` adds the way people do it today: all sentences and the question as vectors of
 all-MiniLM-L6-v2, and the closest sentence.  It needs the extra `train` and the package that
@@ -27,7 +31,7 @@ import statistics
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -41,8 +45,73 @@ from rejoinder.index.search import BOOSTS
 from rejoinder.index.update import add_files
 from rejoinder.records import Example
 from rejoinder.runtime.static_vectors import load_vectors
+from rejoinder.text.words import cut_words
 
 RECALL_AT = (1, 10, 100)
+NO_TOPIC = frozenset(
+    [
+        "a",
+        "an",
+        "and",
+        "are",
+        "as",
+        "at",
+        "be",
+        "been",
+        "by",
+        "can",
+        "could",
+        "did",
+        "do",
+        "does",
+        "for",
+        "from",
+        "had",
+        "has",
+        "have",
+        "how",
+        "i",
+        "if",
+        "in",
+        "into",
+        "is",
+        "it",
+        "its",
+        "many",
+        "me",
+        "much",
+        "my",
+        "of",
+        "on",
+        "or",
+        "s",
+        "should",
+        "that",
+        "the",
+        "their",
+        "there",
+        "these",
+        "they",
+        "this",
+        "to",
+        "was",
+        "we",
+        "were",
+        "what",
+        "when",
+        "where",
+        "which",
+        "who",
+        "whom",
+        "whose",
+        "why",
+        "will",
+        "with",
+        "would",
+        "you",
+        "your",
+    ]
+)
 RATES = (0.2, 0.4, 0.6, 0.8, 1.0)
 
 
@@ -64,17 +133,19 @@ def main() -> None:
     parser.add_argument("--scorer", action="append", default=[])
     parser.add_argument("--questions", type=int, help="ask so many, evenly spread")
     parser.add_argument("--bi-encoder", action="store_true")
+    parser.add_argument("--keywords", action="store_true")
     parser.add_argument("--only-retrieval", action="store_true")
     parser.add_argument("--weights", action="append", default=[], metavar="AROUND/TITLE")
     given = parser.parse_args()
     opened = open_dataset(given.dataset, split=given.split, folder=given.data)
     examples = [example for example in opened if example.candidates]
     step = max(1, len(examples) // given.questions) if given.questions else 1
-    asked = examples[::step]
+    asked = [keep_keywords(item) if given.keywords else item for item in examples[::step]]
     with tempfile.TemporaryDirectory() as folder, make_index(examples, Path(folder)) as index:
         result: dict[str, Any] = {
             "dataset": given.dataset,
             "split": given.split,
+            "keywords": given.keywords,
             "documents": index.store.count()[0],
             "sentences": index.store.count()[1],
             "questions": len(asked),
@@ -145,6 +216,12 @@ def measure_recall(index: Index, examples: Sequence[Example]) -> dict[str, float
             found = index.search(example.question, max(RECALL_AT))
             ranks.append(next((hit.rank for hit in found if hit.candidate.text in right), np.inf))
     return {f"at_{k}": round(statistics.mean(rank <= k for rank in ranks), 4) for k in RECALL_AT}
+
+
+def keep_keywords(example: Example) -> Example:
+    words = [word.text for word in cut_words(example.question)]
+    kept = [word for word in words if word.lower() not in NO_TOPIC]
+    return replace(example, question=" ".join(kept or words))
 
 
 def list_right(example: Example) -> set[str]:

@@ -18,14 +18,14 @@ INTRODUCTION = PAGE.with_name("http-api.head.md")
 
 EXAMPLES: dict[str, Any] = {
     "post_v1_answer": {"question": "how are glacier caves formed?", "top": 2, "explain": True},
-    "post_v1_feedback": {
-        "question": "how are glacier caves formed?",
-        "sentence": "Guides go in only from November to March.",
-        "right": False,
-    },
     "post_v1_rank": {
         "question": "who wrote it?",
         "documents": ["It rained.", {"id": "b", "text": "Nobody read it. Ada wrote it."}],
+    },
+    "post_v1_feedback": {
+        "question": "how hot is green tea brewed?",
+        "sentence": "Green tea is brewed at 75 °C.",
+        "is_right": True,
     },
     "post_v2_rerank": {
         "model": "any",
@@ -72,7 +72,7 @@ def show_operation(path: str, method: str, operation: dict[str, Any]) -> Iterato
     yield f"### {method.upper()} {path}\n"
     yield f"{operation['summary']}\n"
     if operation["operationId"] in EXAMPLES:
-        body = json.dumps(EXAMPLES[operation["operationId"]])
+        body = json.dumps(EXAMPLES[operation["operationId"]], ensure_ascii=False)
         yield f"```console\n$ curl localhost:8080{path} -d '{body}'\n```\n"
     for parameter in operation.get("parameters", ()):
         needed = ", required" if parameter["required"] else ""

@@ -24,7 +24,8 @@ LAYERS = [
     {"cascade"},
     {"evaluation", "engine"},
     {"train"},
-    {"server", "cli", "adapters", "scale"},
+    {"server", "adapters", "scale"},
+    {"cli"},
     {"__main__"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from rejoinder.errors import StoreError
 from rejoinder.index import search
@@ -302,3 +304,16 @@ def test_kills_lose_no_acknowledged_document(tmp_path: Path) -> None:
 
     assert result.returncode == 0, result.stderr
     assert f"{kills} kills" in result.stdout
+
+
+@pytest.mark.parametrize("question", ["tea with ¼ milk", "क्या tea है", "tea d'été"])
+def test_words_that_fall_apart_do_no_harm(index: Index, question: str) -> None:
+    (hit,) = index.search(question, 1)
+
+    assert "ea" in hit.candidate.text or "ilk" in hit.candidate.text
+
+
+@given(st.text(max_size=20))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_any_text_can_be_asked(index: Index, question: str) -> None:
+    assert len(index.search(question, 3)) <= 3

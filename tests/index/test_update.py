@@ -7,7 +7,13 @@ from rejoinder.errors import InputError
 from rejoinder.index import update
 from rejoinder.index.cache import get_cached_index
 from rejoinder.index.index import Index
-from rejoinder.index.update import Event, add_files, remove_files
+from rejoinder.index.update import (
+    Event,
+    add_files,
+    add_upload,
+    remove_document,
+    remove_files,
+)
 from tests.index.conftest import PIECES
 
 
@@ -168,3 +174,64 @@ def test_the_cache_has_a_place_for_each_set_of_paths(
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
     assert get_cached_index([tmp_path]).parent == tmp_path / ".cache" / "rejoinder" / "indexes"
+
+
+def test_what_is_sent_without_a_file_has_a_name_of_its_own(index: Index, tmp_path: Path) -> None:
+    spare = tmp_path / "spare.csv"
+    spare.write_text("id,text\na,Cats purr.\nb,Dogs bark.\n", encoding="utf-8")
+
+    event = add_upload(index, "pets.csv", spare, PIECES, metadata={"team": "red"})
+    spare.unlink()
+
+    assert (event.what, event.path, event.documents) == ("added", "pets.csv", 2)
+    (hit,) = index.search("do cats purr", 1, where={"team": "red"})
+    assert hit.candidate.document is not None
+    assert hit.candidate.document.id == "pets.csv#a"
+    assert index.check() == []
+
+
+def test_a_document_is_removed_alone_and_its_file_with_the_last(
+    index: Index, tmp_path: Path
+) -> None:
+    spare = tmp_path / "spare.csv"
+    spare.write_text("id,text\na,Cats purr.\nb,Dogs bark.\n", encoding="utf-8")
+    add_upload(index, "pets.csv", spare, PIECES)
+    rows, total = index.store.list_documents(limit=10, contains="PETS")
+    first, second = (row.document.id for row in rows)
+
+    assert remove_document(index, first) == "pets.csv#a"
+    assert total == 2
+    assert index.search("cats", 1) == []
+    assert len(index.search("dogs", 1)) == 1
+    assert add_upload(index, "pets.csv", spare, PIECES).what == "unchanged"
+    assert remove_document(index, second) == "pets.csv#b"
+    assert remove_document(index, second) is None
+    assert add_upload(index, "pets.csv", spare, PIECES).what == "added"
+    assert index.check() == []
+
+
+def test_what_cannot_be_read_is_skipped_and_keeps_what_was_there(
+    index: Index, tmp_path: Path
+) -> None:
+    spare = tmp_path / "spare.pdf"
+    spare.write_bytes(b"no PDF")
+    before = index.store.count()
+
+    event = add_upload(index, "a.pdf", spare, PIECES)
+
+    assert event.what == "skipped"
+    assert event.reason
+    assert str(tmp_path) not in event.reason
+    assert index.store.count() == before
+    assert add_upload(index, "a.exe", tmp_path / "a.exe", PIECES).what == "skipped"
+
+
+def test_the_list_of_documents_comes_in_pages(index: Index) -> None:
+    (first,), total = index.store.list_documents(limit=1)
+    (second,), _ = index.store.list_documents(limit=5, after=first.document.id)
+
+    assert total == 2
+    assert {first.document.title, second.document.title} == {"Green tea", "bees"}
+    assert first.size_bytes > 0
+    assert index.followed_generation >= second.generation
+    assert index.store.list_documents(limit=5, contains="%") == ([], 0)

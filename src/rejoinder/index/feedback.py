@@ -22,7 +22,9 @@ def add_marks(store: Store, marks: Iterable[Mark]) -> list[Mark]:
     """
     given = [(mark, _clean(mark)) for mark in marks]
     standing = store.find_texts({clean.sentence for _, clean in given})
-    store.put_marks(clean for _, clean in given if clean.sentence in standing)
+    kept = [clean for _, clean in given if clean.sentence in standing]
+    if kept:
+        store.put_marks(kept)
     return [mark for mark, clean in given if clean.sentence not in standing]
 
 

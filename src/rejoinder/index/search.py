@@ -7,6 +7,7 @@ that it was made from: one more entry, committed with the rest.
 Trap: deleting by a number field deletes nothing and says nothing, so numbers are text here.
 """
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -30,6 +31,7 @@ WRITER_BYTES = 100_000_000
 BOOSTS = {"text": 1.0, "around": 0.3, "title": 0.3}
 
 _MARK = "generation"
+_LETTERS = re.compile(r"[^\W_]+")
 
 
 class Hit(NamedTuple):
@@ -123,8 +125,7 @@ class Search:
         words = list(dict.fromkeys(normalise(word.text) for word in cut_words(question)))
         if not words or limit < 1:
             return []
-        text = " ".join(words[:MAX_QUESTION_WORDS])
-        query = self._index.parse_query(text, list(BOOSTS), field_boosts=BOOSTS)
+        query = self._parse(words[:MAX_QUESTION_WORDS])
         for key, value in (where or {}).items():
             query = self._restrict(query, key, [value] if isinstance(value, str) else value)
         searcher = self._index.searcher()
@@ -133,6 +134,16 @@ class Search:
             entry = searcher.doc(address)
             hits.append(Hit(int(entry["document"][0]), int(entry["position"][0]), float(score)))
         return hits
+
+    def _parse(self, words: Sequence[str]) -> tantivy.Query:
+        def parse(parts: Sequence[str]) -> tantivy.Query:
+            return self._index.parse_query(" ".join(parts), list(BOOSTS), field_boosts=BOOSTS)
+
+        try:
+            return parse(words)
+        except ValueError:
+            # What Tantivy cuts in two would be a phrase, and places are not stored.
+            return parse([part for word in words for part in _LETTERS.findall(word)])
 
     def _restrict(self, query: tantivy.Query, key: str, values: Sequence[str]) -> tantivy.Query:
         tags = [_to_tag(key, value) for value in values]

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal
 
 from rejoinder.documents.child import Child
-from rejoinder.documents.files import list_files, say_empty, show_path
+from rejoinder.documents.files import SUFFIXES, list_files, say_empty, show_path
 from rejoinder.documents.read import ReadDocument, check_file, read_file
 from rejoinder.errors import InputError
 from rejoinder.index.index import Index, Writer
@@ -116,6 +116,9 @@ def add_upload(
     Raises:
         StoreError: the index cannot be written.
     """
+    if path.suffix.lower() not in SUFFIXES:
+        reason = f"cannot be read; files end in {', '.join(sorted(SUFFIXES))}"
+        return Event("skipped", name, reason=reason, done=1, total=1)
     raw = UPLOADED + name.encode()
     with index.changing() as writer, Child() as child:
         _take_tokenizer(writer.store, pieces)

@@ -47,10 +47,12 @@ class Guard:
     def _check_key(self, headers: Headers) -> str | None:
         if self._keys is None:
             return None
-        kind, _, key = headers.get("authorization", "").partition(" ")
-        if kind.lower() != "bearer" or not key:
+        given = headers.get("authorization", "")
+        if not given:
             raise _refuse("an API key is needed: Authorization: Bearer KEY")
-        name = self._keys.find(key.strip())
+        kind, _, key = given.partition(" ")
+        # LlamaIndex's client for TEI sends the key alone.
+        name = self._keys.find(key.strip() if kind.lower() == "bearer" else given)
         if name is None:
             raise _refuse("this API key is not known here")
         return name

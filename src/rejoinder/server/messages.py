@@ -60,8 +60,7 @@ class MarkAnswer(Struct, frozen=True, tag=True):
 
     question: str
     sentence: str
-    right: bool | None
-    """None takes back what was said."""
+    is_right: bool | None
 
 
 Job = Rank | Ask | ListDocuments | AddDocument | RemoveDocument | MarkAnswer
@@ -198,11 +197,11 @@ class Removed(Struct, frozen=True):
 
 
 class Marked(Struct, frozen=True):
-    """What is now known of an answer."""
+    """What is known of an answer now."""
 
     question: str
     sentence: str
-    right: bool | None
+    is_right: bool | None
 
 
 class Failed(Struct, frozen=True, tag=True):

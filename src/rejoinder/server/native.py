@@ -1,4 +1,4 @@
-"""Our own routes' requests: answers, feedback, ranking and documents."""
+"""Our own routes' requests: answers, ranking and documents."""
 
 from typing import Annotated
 
@@ -32,8 +32,8 @@ class FeedbackRequest(Struct, frozen=True):
 
     question: str
     sentence: str
-    """As the answer had it."""
-    right: bool | None
+    """The answer, word for word."""
+    is_right: bool | None
     """Whether it answers the question; null takes back what was said."""
 
 
@@ -101,11 +101,11 @@ def feedback_to_job(request: FeedbackRequest, settings: Settings) -> MarkAnswer:
     """Return the job that a request means.
 
     Raises:
-        Problem: the question or the sentence cannot be.
+        Problem: something in it cannot be.
     """
     check_question(request.question, settings, "question")
     check_text(request.sentence, "sentence")
-    return MarkAnswer(request.question, request.sentence, request.right)
+    return MarkAnswer(request.question, request.sentence, request.is_right)
 
 
 def rank_to_job(request: RankRequest, settings: Settings) -> Rank:

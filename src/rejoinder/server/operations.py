@@ -127,12 +127,6 @@ async def _answer(call: Call) -> Response:
     return to_json(await call.do(native.answer_to_job(request, call.settings)))
 
 
-async def _feedback(call: Call) -> Response:
-    request = to_shape(await call.read(), native.FeedbackRequest)
-    job = native.feedback_to_job(request, call.settings)
-    return to_json(await asyncio.shield(call.backend.do(job)))
-
-
 async def _rank(call: Call) -> Response:
     request = to_shape(await call.read(), native.RankRequest)
     reply = await call.do(native.rank_to_job(request, call.settings))
@@ -179,6 +173,12 @@ async def _add(call: Call) -> Response:
 async def _remove(call: Call) -> Response:
     id_ = _to_number(call.request.path_params["id"], "id", 0, MAX_ID)
     return to_json(await asyncio.shield(call.backend.do(RemoveDocument(id_))))
+
+
+async def _mark(call: Call) -> Response:
+    request = to_shape(await call.read(), native.FeedbackRequest)
+    job = native.feedback_to_job(request, call.settings)
+    return to_json(await asyncio.shield(call.backend.do(job)))
 
 
 async def _cohere(call: Call) -> Response:
@@ -262,14 +262,6 @@ OPERATIONS: tuple[Operation, ...] = (
         statuses=ASKED,
     ),
     Operation(
-        *("POST", "/v1/feedback", "Say whether an answer was right, for `rejoinder train`."),
-        handle=_feedback,
-        takes=native.FeedbackRequest,
-        gives=Marked,
-        statuses=ASKED,
-        changes=True,
-    ),
-    Operation(
         *("POST", "/v1/rank", "Rank documents, each by its best sentence."),
         handle=_rank,
         takes=native.RankRequest,
@@ -327,6 +319,14 @@ OPERATIONS: tuple[Operation, ...] = (
                 is_required=True,
             ),
         ),
+        changes=True,
+    ),
+    Operation(
+        *("POST", "/v1/feedback", "Say whether an answer is right, for `rejoinder train`."),
+        handle=_mark,
+        takes=native.FeedbackRequest,
+        gives=Marked,
+        statuses=ASKED,
         changes=True,
     ),
     Operation(

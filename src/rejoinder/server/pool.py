@@ -27,6 +27,7 @@ from rejoinder.server.messages import (
     Failed,
     Info,
     Job,
+    MarkAnswer,
     Rank,
     RemoveDocument,
     Reply,
@@ -115,15 +116,16 @@ class Pool:
         Raises:
             InputError: the index or the scorer cannot be opened.
         """
-        started = await asyncio.gather(
-            *(self._start() for _ in range(self._settings.workers)), return_exceptions=True
-        )
-        workers = [item for item in started if isinstance(item, _Worker)]
-        self._keepers = [asyncio.create_task(self._keep(worker)) for worker in workers]
-        for item in started:
-            if isinstance(item, BaseException):
-                await self.stop()
-                raise item
+        # One first: where there is no index yet, it makes one.
+        try:
+            first = await self._start()
+            others = await asyncio.gather(
+                *(self._start() for _ in range(self._settings.workers - 1))
+            )
+        except BaseException:
+            await self.stop()
+            raise
+        self._keepers = [asyncio.create_task(self._keep(worker)) for worker in (first, *others)]
 
     async def stop(self) -> None:
         """End the workers; what they were doing is lost, so let it be done before."""
@@ -157,7 +159,7 @@ class Pool:
         Raises:
             Problem: it cannot be done, not now, or not in time.
         """
-        if isinstance(job, AddDocument | RemoveDocument):
+        if isinstance(job, AddDocument | RemoveDocument | MarkAnswer):
             return await self._write(job)
         return await self._do(job, self._settings.timeout_seconds)
 

@@ -13,11 +13,14 @@ from rejoinder.errors import InputError
 from rejoinder.server.app import Server
 from rejoinder.server.logs import log_as_json
 from rejoinder.server.metrics import Metrics
+from rejoinder.server.patience import PatientProtocol
 from rejoinder.server.pool import Pool
 from rejoinder.server.settings import Settings
 
 SETTLE_SECONDS = 0.2
 """Between the steps of a stop: for what is on its way to arrive."""
+
+KEEP_ALIVE_SECONDS = 75
 
 _log = logging.getLogger(__name__)
 
@@ -33,10 +36,11 @@ def serve(settings: Settings, *, tell: Callable[[str], None]) -> None:
     """
     settings.check()
     log_as_json()
-    asyncio.run(_serve(settings, tell))
+    asyncio.run(run_server(settings, tell))
 
 
-async def _serve(settings: Settings, tell: Callable[[str], None]) -> None:
+async def run_server(settings: Settings, tell: Callable[[str], None]) -> None:
+    """Serve until SIGTERM or SIGINT, in a loop that runs already."""
     metrics = Metrics()
     pool = Pool(settings, metrics)
     server = Server(settings, pool, metrics)
@@ -55,8 +59,14 @@ class _Uvicorn(uvicorn.Server):
     """Stops in an order in which no request that has arrived is refused."""
 
     def __init__(self, settings: Settings, server: Server) -> None:
+        class Protocol(PatientProtocol):
+            header_seconds = settings.body_timeout_seconds
+
         config = uvicorn.Config(
             server.make_app(),
+            http=Protocol,
+            # Longer than clients keep idle connections, so that none is closed as it is used.
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
             log_config=None,
             access_log=False,
             lifespan="off",

@@ -1,0 +1,63 @@
+from collections.abc import Sequence
+
+import numpy as np
+import pytest
+
+from rejoinder.cascade.loading import load
+from rejoinder.engine.pasted import answer_text
+from rejoinder.errors import InputError
+from rejoinder.records import Candidate
+from rejoinder.runtime.deadline import Deadline
+from rejoinder.runtime.scorer import Given, Scores
+from rejoinder.runtime.staged import Staged
+
+TEXT = "# Tea\n\nTea is hot. It rains.\nMilk is cold."
+
+
+class Doubting:
+    """Abstains, whatever it is asked."""
+
+    name = "doubting"
+
+    def score(self, question: str, candidates: Given) -> Scores:
+        return np.arange(len(candidates), dtype=np.float64)
+
+    def score_in_stages(
+        self, question: str, candidates: Sequence[Candidate], *, deadline: Deadline | None = None
+    ) -> Staged:
+        scores = self.score(question, candidates)
+        return Staged(scores, np.zeros(len(scores), np.int64), (), confidence=0.1, abstains=True)
+
+
+def test_the_best_sentence_comes_first_with_its_place() -> None:
+    found = answer_text("is milk cold?", TEXT, scorer=load("jaccard"), top=2)
+
+    first, second = found.answers
+    assert first.sentence == "Milk is cold."
+    assert TEXT[first.source.start : first.source.end] == first.sentence
+    assert (first.source.line, first.rank, second.rank) == (4, 1, 2)
+    assert (first.before, first.after) == ("It rains.", "")
+    assert second.sentence == "Tea is hot."
+    assert (second.before, second.after) == ("", "It rains.")
+    assert found.retrieved == 3
+
+
+def test_the_abstention_names_what_came_closest() -> None:
+    found = answer_text("why?", TEXT, scorer=Doubting(), top=3)
+
+    assert found.answers == ()
+    assert found.closest is not None
+    assert found.closest.sentence == "Milk is cold."
+    assert found.closest.confidence == found.confidence == 0.1
+
+
+def test_an_empty_text_has_no_answer() -> None:
+    found = answer_text("why?", " \n", scorer=load("jaccard"))
+
+    assert found.answers == ()
+    assert found.closest is None
+
+
+def test_an_empty_question_is_an_error() -> None:
+    with pytest.raises(InputError, match="the question is empty"):
+        answer_text(" ", TEXT, scorer=load("jaccard"))

@@ -1,0 +1,63 @@
+"""Starts a real server as a process of its own, and ends it."""
+
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+MAX_SECONDS = 120
+"""For a machine that does other things too."""
+
+
+@dataclass(frozen=True)
+class Running:
+    """A server that answers."""
+
+    address: str
+    process: subprocess.Popen[str]
+    log: Path
+
+    def list_workers(self) -> list[int]:
+        """Return the process ids of the workers."""
+        task = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
+        return [int(word) for word in task.read_text().split()]
+
+    def stop(self) -> int:
+        """Tell it to stop, wait until it has, and return its exit status."""
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(MAX_SECONDS)
+
+
+@contextmanager
+def serving(folder: Path, *arguments: str) -> Iterator[Running]:
+    """Give a server on a free port; its log is kept in the folder."""
+    log = folder / "server.log"
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    with log.open("w") as file:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "rejoinder", "serve", *arguments, "--port", "0"],
+            stdout=file,
+            stderr=file,
+            text=True,
+            env=environment,
+        )
+    try:
+        yield Running(_wait_for_address(process, log), process, log)
+    finally:
+        process.kill()
+        process.wait()
+
+
+def _wait_for_address(process: subprocess.Popen[str], log: Path) -> str:
+    end = time.monotonic() + MAX_SECONDS
+    while time.monotonic() < end and process.poll() is None:
+        if found := re.search(r"^serving .* at (\S+)$", log.read_text(), re.MULTILINE):
+            return found[1]
+        time.sleep(0.05)
+    raise AssertionError(f"the server did not start: {log.read_text()}")

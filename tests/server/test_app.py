@@ -1,0 +1,98 @@
+"""What every route has in common."""
+
+import logging
+from collections.abc import Callable
+
+import pytest
+from starlette.testclient import TestClient
+
+from rejoinder.server.app import create_app
+from rejoinder.server.messages import Info, Job, Reply
+from rejoinder.server.pages import POLICY
+from rejoinder.server.settings import Settings
+
+Connect = Callable[..., TestClient]
+
+
+class Broken:
+    """A backend with a bug."""
+
+    info = Info("none", [], False, None, {}, [])
+    is_ready = False
+
+    def check_room(self) -> None:
+        """There is always room."""
+
+    async def do(self, job: Job) -> Reply:
+        raise RuntimeError("the secret reason")
+
+
+def test_a_bug_is_logged_and_not_told(caplog: pytest.LogCaptureFixture) -> None:
+    client = TestClient(create_app(Settings(), Broken()), base_url="http://localhost")
+
+    with caplog.at_level(logging.ERROR, "rejoinder.server"):
+        reply = client.post("/v1/answer", json={"question": "why?"})
+
+    assert reply.status_code == 500
+    assert reply.json()["code"] == "bug"
+    assert "secret" not in reply.text
+    assert caplog.records[0].exc_info
+    assert reply.headers["x-request-id"] in reply.json()["error"]
+
+
+def test_what_is_not_ready_says_when_to_come_back() -> None:
+    client = TestClient(create_app(Settings(), Broken()), base_url="http://localhost")
+
+    reply = client.get("/ready")
+
+    assert reply.status_code == 503
+    assert reply.headers["retry-after"] == "1"
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "PATCH"])
+def test_other_methods_are_named(client: TestClient, method: str) -> None:
+    reply = client.request(method, "/v2/rerank")
+
+    assert reply.status_code == 405
+    assert reply.headers["allow"] == "POST"
+    assert set(reply.json()) == {"message"}
+
+
+def test_what_is_not_there_is_told_in_our_shape(client: TestClient) -> None:
+    reply = client.get("/nowhere")
+
+    assert reply.status_code == 404
+    assert reply.json() == {
+        **{"error": "not found: GET /nowhere", "code": "missing", "status": 404}
+    }
+
+
+@pytest.mark.parametrize("path", ["/../settings.py", "/%2e%2e/settings.py", "/..%2fsettings.py"])
+def test_the_page_gives_no_other_files(client: TestClient, path: str) -> None:
+    assert client.get(path).status_code == 404
+
+
+def test_the_page_may_load_nothing_but_itself(client: TestClient) -> None:
+    reply = client.get("/")
+
+    assert reply.status_code == 200
+    assert reply.headers["content-security-policy"] == POLICY
+    assert "default-src 'none'" in POLICY
+    assert "unsafe" not in POLICY
+
+
+def test_requests_are_counted_and_logged_without_their_text(
+    client: TestClient, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, "rejoinder.server"):
+        client.post("/v1/answer", json={"question": "a secret question?"})
+        client.post("/v1/answer", content=b"{")
+
+    shown = client.get("/metrics").text
+    assert 'requests_total{route="/v1/answer",method="POST",status="200"} 1' in shown
+    assert 'requests_total{route="/v1/answer",method="POST",status="400"} 1' in shown
+    assert 'request_seconds_count{route="/v1/answer"} 2' in shown
+    assert 'request_seconds_bucket{route="/v1/answer",le="+Inf"} 2' in shown
+    lines = [record for record in caplog.records if record.message == "request"]
+    assert [vars(line)["status"] for line in lines] == [200, 400]
+    assert not any("secret" in str(vars(line)) for line in lines)

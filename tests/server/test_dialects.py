@@ -1,0 +1,156 @@
+"""Each dialect's words, in and out."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+Connect = Callable[..., TestClient]
+
+DOCUMENTS = ["It rained.", "Ünïcode first. Ada wrote it.", ""]
+ASKED: dict[str, Any] = {"query": "who wrote it?", "documents": DOCUMENTS}
+
+
+def test_cohere_v2_tells_spans_in_code_points(client: TestClient) -> None:
+    asked = {**ASKED, "model": "rerank-v5.0-pro", "relevant_spans": {"mode": "enabled"}}
+
+    body = client.post("/v2/rerank", json=asked).json()
+
+    assert [item["index"] for item in body["results"]] == [1, 0, 2]
+    scores = [item["relevance_score"] for item in body["results"]]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 for score in scores)
+    spans = body["results"][0]["relevant_spans"]
+    assert DOCUMENTS[1][spans[0]["start"] : spans[0]["end"]] == "Ada wrote it."
+    assert spans[0]["score"] == scores[0]
+    assert "relevant_spans" not in body["results"][2]
+    assert body["meta"]["api_version"]["version"] == "2"
+
+
+def test_cohere_v2_keeps_spans_above_the_threshold(client: TestClient) -> None:
+    def ask(**spans: Any) -> list[list[Any]]:
+        body = client.post("/v2/rerank", json={**ASKED, "relevant_spans": spans}).json()
+        return [item.get("relevant_spans", []) for item in body["results"]]
+
+    assert [len(spans) for spans in ask(mode="enabled", threshold=0.1, max_spans=1)] == [1, 1, 0]
+    assert [len(spans) for spans in ask(mode="enabled", threshold=0.1)] == [2, 1, 0]
+    assert [len(spans) for spans in ask(mode="enabled", threshold=0.99)] == [0, 0, 0]
+    assert [len(spans) for spans in ask(mode="disabled")] == [0, 0, 0]
+
+
+def test_v1_serves_cohere_and_jina_at_once(client: TestClient) -> None:
+    asked = {
+        "query": "who wrote it?",
+        "documents": ["It rained.", {"text": "Ada did.", "title": "Who wrote it", "year": 1843}],
+        "rank_fields": ["title", "text", "year"],
+        "return_documents": True,
+        "model": "jina-reranker-v1-base-en",
+        "top_n": 1,
+    }
+
+    body = client.post("/v1/rerank", json=asked).json()
+
+    (item,) = body["results"]
+    assert item["index"] == 1
+    assert item["document"] == asked["documents"][1]  # type: ignore[index]
+    assert body["model"] == "jina-reranker-v1-base-en"
+    assert body["object"] == "list"
+    assert body["usage"]["total_tokens"] > 0
+    assert body["meta"]["api_version"]["version"] == "1"
+    assert body["id"]
+
+
+def test_voyage_is_known_by_top_k(client: TestClient) -> None:
+    asked = {**ASKED, "top_k": 2, "return_documents": True, "truncation": True}
+
+    body = client.post("/v1/rerank", json=asked).json()
+
+    assert body["object"] == "list"
+    assert [item["document"] for item in body["data"]] == [DOCUMENTS[1], DOCUMENTS[0]]
+    assert set(body) == {"object", "data", "model", "usage"}
+
+
+def test_tei_gives_a_sorted_array(client: TestClient) -> None:
+    asked = {"query": "who wrote it?", "texts": DOCUMENTS, "top_n": 1, "truncate": None}
+
+    plain = client.post("/rerank", json=asked).json()
+    full = client.post("/rerank", json={**asked, "return_text": True, "raw_scores": True}).json()
+
+    assert [item["index"] for item in plain] == [1, 0, 2]
+    assert set(plain[0]) == {"index", "score"}
+    assert full[0]["text"] == DOCUMENTS[1]
+    assert full[0]["score"] != plain[0]["score"]
+
+
+def test_infinity_and_vllm_are_known_by_documents(client: TestClient) -> None:
+    asked = {**ASKED, "texts": None, "top_n": 2, "return_documents": True}
+
+    body = client.post("/rerank", json=asked).json()
+
+    assert body["object"] == "rerank"
+    assert [item["index"] for item in body["results"]] == [1, 0]
+    assert body["results"][0]["document"] == {"text": DOCUMENTS[1]}
+    assert body["usage"]["prompt_tokens"] == body["usage"]["total_tokens"]
+
+
+def test_null_stands_for_what_is_left_out(client: TestClient) -> None:
+    nothing = dict.fromkeys(
+        ["model", "top_n", "top_k", "return_documents", "rank_fields", "relevant_spans"]
+    )
+
+    for path in ("/v1/rerank", "/v2/rerank", "/rerank"):
+        assert client.post(path, json={**ASKED, **nothing, "unknown": {}}).status_code == 200
+
+
+SHAPES = {
+    "/v2/rerank": {"message"},
+    "/v1/rerank": {"message", "detail"},
+    "/rerank": {"error", "error_type"},
+    "/v1/rank": {"error", "code", "status"},
+}
+
+
+@pytest.mark.parametrize("path", SHAPES)
+@pytest.mark.parametrize(
+    ("change", "status"),
+    [
+        ({"query": "", "question": ""}, 422),
+        ({"query": " \n", "question": " \n"}, 422),
+        ({"query": 5, "question": 5}, 422),
+        ({"query": None, "question": None}, 422),
+        ({"query": "a\0b", "question": "a\0b"}, 422),
+        ({"query": "x" * 10_001, "question": "x" * 10_001}, 413),
+        ({"documents": []}, 422),
+        ({"documents": "one"}, 422),
+        ({"documents": ["a", 5]}, 422),
+        ({"documents": ["a", {"title": "no text"}]}, 422),
+        ({"documents": ["a\0b"]}, 422),
+        ({"documents": ["a"] * 1001}, 413),
+        ({"top_n": 0, "top": 0}, 422),
+        ({"top_n": "two", "top": "two"}, 422),
+    ],
+)
+def test_bad_input_is_told_in_the_dialects_own_shape(
+    client: TestClient, path: str, change: dict[str, Any], status: int
+) -> None:
+    body = {**ASKED, "question": ASKED["query"], **change}
+
+    reply = client.post(path, json=body)
+
+    assert reply.status_code == status
+    assert set(reply.json()) == SHAPES[path]
+
+
+def test_tei_names_the_kind_of_an_error(client: TestClient) -> None:
+    reply = client.post("/rerank", json={"query": "why?", "texts": []})
+
+    assert reply.json() == {"error": "texts is empty", "error_type": "validation"}
+
+
+def test_a_long_document_is_read_to_its_end(connect: Connect) -> None:
+    long = "It rained all day long. " * 500 + "Ada wrote it."
+
+    body = connect().post("/v2/rerank", json={**ASKED, "documents": ["Ada.", long]}).json()
+
+    assert body["results"][0]["index"] == 1

@@ -1,0 +1,124 @@
+"""Who may ask."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+
+from rejoinder.errors import InputError
+from rejoinder.server.keys import add_key
+from rejoinder.server.settings import Settings, is_loopback
+
+Connect = Callable[..., TestClient]
+
+ASKED = {"question": "how hot is tea?", "query": "tea", "documents": ["Tea is hot."]}
+
+
+@pytest.mark.parametrize(
+    ("path", "fields"),
+    [
+        ("/v1/answer", {"error", "code", "status"}),
+        ("/v2/rerank", {"message"}),
+        ("/v1/rerank", {"message", "detail"}),
+        ("/rerank", {"error", "error_type"}),
+    ],
+)
+def test_a_wrong_key_is_told_in_the_routes_own_shape(
+    connect: Connect, tmp_path: Path, path: str, fields: set[str]
+) -> None:
+    keys = tmp_path / "keys.txt"
+    key = add_key(keys, "team")
+    client = connect(keys=keys)
+
+    without = client.post(path, json=ASKED)
+    wrong = client.post(path, json=ASKED, headers={"authorization": "Bearer rj-wrong"})
+    right = client.post(path, json=ASKED, headers={"authorization": f"Bearer {key}"})
+
+    assert (without.status_code, wrong.status_code, right.status_code) == (401, 401, 200)
+    assert set(wrong.json()) == fields
+    assert wrong.headers["www-authenticate"] == "Bearer"
+    assert client.get("/health").status_code == client.get("/").status_code == 200
+    assert client.get("/metrics").status_code == client.get("/info").status_code == 401
+
+
+@pytest.mark.parametrize("origin", ["https://evil.example", "null", "http://localhost:9", "a[b"])
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("POST", "/v1/answer"),
+        ("POST", "/v2/rerank"),
+        ("POST", "/v1/documents?name=a.txt"),
+        ("DELETE", "/v1/documents/1"),
+    ],
+)
+def test_a_foreign_origin_is_refused(
+    client: TestClient, method: str, path: str, origin: str
+) -> None:
+    reply = client.request(method, path, headers={"origin": origin})
+
+    assert reply.status_code == 403
+    assert "access-control-allow-origin" not in reply.headers
+    assert client.get("/v1/documents").json()["total"] == 2
+
+
+def test_our_own_page_may_ask(client: TestClient) -> None:
+    headers = {"origin": "http://localhost"}
+
+    assert client.post("/v1/answer", json=ASKED, headers=headers).status_code == 200
+
+
+@pytest.mark.parametrize("host", ["evil.example", "evil.example:8080", "", "[::bad"])
+def test_another_host_name_is_refused(client: TestClient, host: str) -> None:
+    reply = client.post("/v1/answer", json=ASKED, headers={"host": host})
+
+    assert reply.status_code == 403
+
+
+@pytest.mark.parametrize("host", ["localhost:1", "127.0.0.1:8080", "[::1]:8080", "10.0.0.1"])
+def test_this_machine_is_known(client: TestClient, host: str) -> None:
+    assert client.post("/v1/answer", json=ASKED, headers={"host": host}).status_code == 200
+
+
+def test_hosts_can_be_allowed(connect: Connect) -> None:
+    client = connect(allowed_hosts=("search.example",))
+
+    assert client.get("/info", headers={"host": "search.example"}).status_code == 200
+    assert client.get("/info", headers={"host": "other.example"}).status_code == 403
+
+
+def test_with_a_key_only_changes_need_a_known_host(connect: Connect, tmp_path: Path) -> None:
+    key = add_key(tmp_path / "keys.txt", "team")
+    client = connect(keys=tmp_path / "keys.txt")
+    headers = {"host": "search.example", "authorization": f"Bearer {key}"}
+
+    assert client.post("/v1/answer", json=ASKED, headers=headers).status_code == 200
+    assert client.delete("/v1/documents/1", headers=headers).status_code == 403
+
+
+def test_one_site_can_be_let_in(connect: Connect) -> None:
+    client = connect(allowed_origins=("https://good.example",))
+    good, bad = ({"origin": f"https://{name}.example"} for name in ("good", "bad"))
+
+    allowed = client.post("/v1/answer", json=ASKED, headers=good)
+
+    assert allowed.status_code == 200
+    assert allowed.headers["access-control-allow-origin"] == "https://good.example"
+    assert client.post("/v1/answer", json=ASKED, headers=bad).status_code == 403
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("x", False)],
+)
+def test_loopback_is_this_machine_alone(host: str, expected: bool) -> None:
+    assert is_loopback(host) is expected
+
+
+def test_other_addresses_need_a_key_or_a_word(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="give --keys FILE"):
+        Settings(host="0.0.0.0").check()
+
+    Settings(host="0.0.0.0", is_open=True).check()
+    Settings(host="0.0.0.0", keys=tmp_path / "keys.txt").check()
+    Settings().check()

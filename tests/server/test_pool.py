@@ -1,0 +1,230 @@
+"""Real workers: killed, stuck, overloaded, and told to stop."""
+
+import asyncio
+import os
+import signal
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import httpx2 as httpx
+import pytest
+
+from rejoinder.errors import InputError
+from rejoinder.server.messages import Ask, Rank
+from rejoinder.server.metrics import Metrics
+from rejoinder.server.pool import Pool
+from rejoinder.server.problems import Problem
+from rejoinder.server.settings import Settings
+from tests.server.running import Running, serving
+
+TEXTS = [f"Sentence {number} says that tea is hot. It rains." for number in range(20)]
+ASKED: dict[str, Any] = {"query": "is tea hot?", "documents": TEXTS}
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
+    folder = tmp_path_factory.mktemp("server")
+    with serving(
+        folder, str(folder / "index"), "--scorer", "bm25", "--workers", "2", "--timeout", "60"
+    ) as running:
+        yield running
+
+
+def ask(address: str) -> int:
+    return httpx.post(f"{address}/v2/rerank", json=ASKED, timeout=60).status_code
+
+
+def test_a_killed_worker_is_replaced_and_no_request_fails(server: Running) -> None:
+    before = server.list_workers()
+
+    with ThreadPoolExecutor(8) as pool:
+        replies = [pool.submit(ask, server.address) for _ in range(60)]
+        time.sleep(0.1)
+        os.kill(before[0], signal.SIGKILL)
+        statuses = Counter(reply.result() for reply in replies)
+
+    assert statuses == {200: 60}
+    end = time.monotonic() + 60
+    while len(server.list_workers()) < 2 and time.monotonic() < end:
+        time.sleep(0.1)
+    assert len(server.list_workers()) == 2
+    assert before[0] not in server.list_workers()
+    assert "rejoinder_worker_restarts_total 1" in httpx.get(f"{server.address}/metrics").text
+
+
+def test_all_workers_killed_is_still_only_a_pause(server: Running) -> None:
+    for worker in server.list_workers():
+        os.kill(worker, signal.SIGKILL)
+
+    assert ask(server.address) == 200
+
+
+def test_a_client_that_sends_half_a_request_harms_nobody(server: Running) -> None:
+    place = urlsplit(server.address)
+    head = b"POST /v2/rerank HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{"
+    for _ in range(5):
+        with socket.create_connection((place.hostname or "", place.port or 0)) as half:
+            half.sendall(head)
+
+    assert ask(server.address) == 200
+
+
+def test_uploads_from_many_clients_are_all_kept(server: Running) -> None:
+    def send(number: int) -> str:
+        what: str = httpx.post(
+            f"{server.address}/v1/documents?name={number}.txt",
+            content=f"Document {number} is here.",
+            timeout=60,
+        ).json()["what"]
+        return what
+
+    with ThreadPoolExecutor(6) as pool:
+        assert set(pool.map(send, range(12))) == {"added"}
+
+    listed = httpx.get(f"{server.address}/v1/documents").json()
+    assert listed["total"] == 12
+    assert {item["state"] for item in listed["documents"]} == {"ready"}
+
+
+def test_a_stop_under_load_fails_no_accepted_request(tmp_path: Path) -> None:
+    failed: list[str] = []
+    answered = [0]
+    is_stopping = threading.Event()
+
+    def load(address: str) -> None:
+        with httpx.Client(base_url=address, timeout=60) as client:
+            while True:
+                try:
+                    status = client.post("/v2/rerank", json=ASKED).status_code
+                except httpx.ConnectError:
+                    break  # no longer accepted
+                except httpx.HTTPError as error:
+                    failed.append(repr(error))
+                    break
+                answered[0] += 1
+                if status != 200:
+                    failed.append(str(status))
+        if not is_stopping.is_set():
+            failed.append("refused before the stop")
+
+    with serving(tmp_path, "--scorer", "bm25", "--workers", "2") as running:
+        threads = [threading.Thread(target=load, args=(running.address,)) for _ in range(8)]
+        for thread in threads:
+            thread.start()
+        time.sleep(1)
+        is_stopping.set()
+        status = running.stop()
+        for thread in threads:
+            thread.join(60)
+
+    assert failed == []
+    assert answered[0] > 8
+    assert status == 0
+
+
+def settle(**settings: Any) -> Settings:
+    return Settings(scorer="bm25", **settings)
+
+
+def run(coroutine: Any) -> Any:
+    return asyncio.run(coroutine)
+
+
+def test_a_full_queue_answers_at_once_and_recovers() -> None:
+    async def overload() -> None:
+        pool = Pool(settle(workers=1, max_waiting=4), Metrics())
+        await pool.start()
+        try:
+            jobs = [asyncio.ensure_future(pool.do(Rank("tea?", TEXTS))) for _ in range(30)]
+            done = await asyncio.gather(*jobs, return_exceptions=True)
+            refused = [item for item in done if isinstance(item, Problem)]
+            assert {problem.status for problem in refused} == {429}
+            assert all(problem.headers["retry-after"] == "1" for problem in refused)
+            assert 0 < len(refused) < 30
+            assert len(done) - len(refused) >= 4
+            await pool.do(Rank("tea?", TEXTS))
+        finally:
+            await pool.stop()
+
+    run(overload())
+
+
+def test_a_job_that_takes_too_long_costs_its_worker_not_the_server() -> None:
+    async def stall() -> None:
+        metrics = Metrics()
+        pool = Pool(settle(workers=1, timeout_seconds=0.5), metrics)
+        await pool.start()
+        try:
+            text = "Tea is hot. " * 300_000
+            with pytest.raises(Problem) as caught:
+                await pool.do(Ask("is tea hot?", text=text))
+            assert caught.value.status == 504
+            end = time.monotonic() + 60
+            while not metrics.restarts or not pool.is_ready:
+                assert time.monotonic() < end
+                await asyncio.sleep(0.05)
+            await pool.do(Rank("tea?", TEXTS[:1]))
+        finally:
+            await pool.stop()
+
+    run(stall())
+
+
+def test_a_job_that_kills_its_workers_is_given_up() -> None:
+    async def poison() -> None:
+        metrics = Metrics()
+        pool = Pool(settle(workers=1), metrics)
+        await pool.start()
+        try:
+            job = asyncio.ensure_future(pool.do(Ask("is tea hot?", text="Tea is hot. " * 300_000)))
+            for _ in range(2):
+                while metrics.running == 0:
+                    await asyncio.sleep(0.01)
+                await asyncio.sleep(0.05)
+                for worker in pool._workers:
+                    worker.process.kill()
+                while metrics.running:
+                    await asyncio.sleep(0.01)
+            with pytest.raises(Problem, match="lost 2 times") as caught:
+                await job
+            assert caught.value.status == 500
+            await pool.do(Rank("tea?", TEXTS[:1]))
+        finally:
+            await pool.stop()
+
+    run(poison())
+
+
+def test_what_nobody_waits_for_is_not_done() -> None:
+    async def leave() -> None:
+        metrics = Metrics()
+        pool = Pool(settle(workers=1), metrics)
+        await pool.start()
+        try:
+            jobs = [asyncio.ensure_future(pool.do(Rank("tea?", TEXTS))) for _ in range(10)]
+            await asyncio.sleep(0)
+            for job in jobs[2:]:
+                job.cancel()
+            await asyncio.gather(*jobs, return_exceptions=True)
+            assert [job.cancelled() for job in jobs] == [False] * 2 + [True] * 8
+            await pool.do(Rank("tea?", TEXTS))
+            assert metrics.waiting == 0
+        finally:
+            await pool.stop()
+
+    run(leave())
+
+
+def test_a_scorer_that_cannot_be_opened_is_named() -> None:
+    async def start() -> None:
+        await Pool(Settings(scorer="nonsense", workers=2), Metrics()).start()
+
+    with pytest.raises(InputError, match="unknown scorer 'nonsense'"):
+        run(start())

@@ -1,0 +1,88 @@
+"""The running server and its connections."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Awaitable, Callable
+from urllib.parse import urlsplit
+
+import pytest
+
+from rejoinder.server.serve import run_server
+from rejoinder.server.settings import Settings
+
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+def talk(
+    settings: Settings,
+    conversation: Callable[[Streams], Awaitable[None]],
+    *,
+    is_stopped: bool = False,
+) -> None:
+    """Run a server here, hold one conversation with it, and let SIGTERM stop it."""
+
+    async def run() -> None:
+        address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
+        server = asyncio.create_task(run_server(settings, address.set_result))
+        place = urlsplit(await asyncio.wait_for(address, 120))
+        # It listens already; requests wait until it accepts.
+        reader, writer = await asyncio.open_connection(place.hostname, place.port)
+        try:
+            await conversation((reader, writer))
+        finally:
+            writer.close()
+            if not is_stopped:
+                os.kill(os.getpid(), signal.SIGTERM)
+            await server
+
+    asyncio.run(run())
+
+
+async def read_head(reader: asyncio.StreamReader) -> str:
+    return (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 30)).decode()
+
+
+@pytest.mark.parametrize("begun", [b"", b"GET /health HTTP/1.1\r\nHo"])
+def test_a_request_that_does_not_come_ends_its_connection(begun: bytes) -> None:
+    async def dribble(streams: Streams) -> None:
+        reader, writer = streams
+        writer.write(begun)
+        assert await asyncio.wait_for(reader.read(), 30) == b""
+
+    talk(Settings(scorer="bm25", port=0, body_timeout_seconds=0.5), dribble)
+
+
+def test_a_second_request_may_follow_and_must_be_whole_too() -> None:
+    async def follow(streams: Streams) -> None:
+        reader, writer = streams
+        for _ in range(2):
+            writer.write(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            assert (await read_head(reader)).startswith("HTTP/1.1 200")
+            assert await reader.readexactly(len(b'{"status":"ok"}')) == b'{"status":"ok"}'
+        writer.write(b"GET /he")
+        assert await asyncio.wait_for(reader.read(), 30) == b""
+
+    talk(Settings(scorer="bm25", port=0, body_timeout_seconds=0.5), follow)
+
+
+def test_what_is_not_http_is_refused() -> None:
+    async def babble(streams: Streams) -> None:
+        reader, writer = streams
+        writer.write(b"\x16\x03\x01 hello\r\n\r\n")
+        assert (await read_head(reader)).startswith("HTTP/1.1 400")
+
+    talk(Settings(scorer="bm25", port=0), babble)
+
+
+def test_responses_end_their_connections_while_it_stops() -> None:
+    async def stop(streams: Streams) -> None:
+        reader, writer = streams
+        os.kill(os.getpid(), signal.SIGTERM)
+        await asyncio.sleep(0.1)
+        writer.write(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        head = await read_head(reader)
+        assert head.startswith("HTTP/1.1 200")
+        assert "connection: close" in head.lower()
+
+    talk(Settings(scorer="bm25", port=0), stop, is_stopped=True)
