@@ -2,12 +2,14 @@
 #   make ask     install the core and answer a question over examples/ (Q= and DOCS= change it)
 #   make test    everything: lint, types, docs, the core alone, all tests
 # Both use one virtual environment, .venv (and .venvs for what frameworks need beside it); the
-# system's Python is never changed.
+# system's Python is never changed.  Tests of the page need Chromium: apt installs it where it is
+# missing, or CHROMIUM names another one.
 
 PYTHON ?= python3
 Q      ?= How are glacier caves formed?
 DOCS   ?= examples/docs
 BIN    := .venv/bin
+SUDO   := $(if $(filter 0,$(shell id -u)),,sudo)
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
 .PHONY: ask test check core full adapters clients format clean
@@ -28,7 +30,7 @@ check: .venv/full
 core: .venv/full
 	$(BIN)/python tests/check_wheel.py
 
-full: .venv/full
+full: .venv/full .venv/browser
 	$(BIN)/python -m pytest --cov --cov-report=term
 
 # With the real frameworks, each in an environment of its own under .venvs.
@@ -64,3 +66,11 @@ clean:
 	@$(PIP) "pip>=25.1"
 	@$(PIP) --editable ".[all]" --group dev
 	@touch $@ .venv/core
+
+.venv/browser: .venv/bin/python
+	@test -n "$$CHROMIUM" || command -v chromium > /dev/null || { \
+	  echo "installing chromium (once) ..." >&2; \
+	  $(SUDO) apt-get -qq update && \
+	  $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get -qq --yes --no-install-recommends \
+	    install chromium > /dev/null; }
+	@touch $@

@@ -22,11 +22,11 @@ TIMEOUT_MS = 60_000
 CASCADE = """\
 [[stage]]
 scorer = "bm25"
-keep = 20
+keep = 12
 
 [[stage]]
 scorer = "cosinet"
-keep = 10
+keep = 6
 
 [[stage]]
 scorer = "selector"

@@ -1,6 +1,5 @@
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Page, Route, expect
 
 from rejoinder.index.index import Index
@@ -31,9 +30,13 @@ def test_the_answer_stands_marked_between_its_neighbours(page: Page) -> None:
 def test_words_are_shaded_by_relatedness(page: Page) -> None:
     ask(page, "How do sailors tell lighthouses apart?")
 
-    shares = page.locator("mark").first.locator(".match").evaluate_all(
-        "all => Object.fromEntries(all.map("
-        "e => [e.textContent, Number(e.style.getPropertyValue('--related'))]))"
+    shares = (
+        page.locator("mark")
+        .first.locator(".match")
+        .evaluate_all(
+            "all => Object.fromEntries(all.map("
+            "e => [e.textContent, Number(e.style.getPropertyValue('--related'))]))"
+        )
     )
     assert shares["tell"] == 1
     assert 0.5 < shares["sailor"] < 1
@@ -44,13 +47,13 @@ def test_words_are_shaded_by_relatedness(page: Page) -> None:
 
 
 def test_the_cascade_shows_what_came_in_and_what_stayed(page: Page) -> None:
-    expect(page.locator("#stages .counts")).to_have_text(["keeps 20", "keeps 10", "decides"])
+    expect(page.locator("#stages .counts")).to_have_text(["keeps 12", "keeps 6", "decides"])
 
     ask(page, CAVES)
 
     expect(page.locator("#stages .name")).to_have_text(["search", "bm25", "cosinet", "selector"])
-    expect(page.locator("#stages .counts").nth(2)).to_have_text("20 in, 10 kept")
-    expect(page.locator("#stages .counts").nth(3)).to_have_text("10 in, 10 ranked")
+    expect(page.locator("#stages .counts").nth(2)).to_have_text("12 in, 6 kept")
+    expect(page.locator("#stages .counts").nth(3)).to_have_text("6 in, 6 ranked")
     expect(page.locator("#stages .time").nth(3)).to_contain_text("ms")
     expect(page.locator("#timeline span")).to_have_count(4)
 
@@ -98,7 +101,7 @@ def test_the_slider_asks_again_and_says_what_changed(page: Page) -> None:
     with page.expect_response("**/v1/answer") as replied:
         page.press("#budget", "Home")
 
-    assert replied.value.request.post_data_json["budget_ms"] == 1
+    assert '"budget_ms":1,' in (replied.value.request.post_data or "")
     expect(page.locator("#budget-shown")).to_have_text("1 ms")
     expect(page.locator("#changes")).to_contain_text("instead of")
     expect(page.locator("#stages li").last).to_contain_text("no time was left")
@@ -202,11 +205,10 @@ WATCH = """() => {
 }"""
 
 
-@pytest.mark.parametrize("megabytes", [5])
-def test_a_long_text_does_not_stop_the_page(open_page: Open, megabytes: int) -> None:
+def test_a_text_of_five_megabytes_does_not_stop_the_page(open_page: Open) -> None:
     page = open_page("#text")
     line = "A tower on the coast was painted white, and nobody knows in which year that was.\n"
-    text = line * (megabytes * 1_000_000 // len(line)) + "The beacon at Ness burns whale oil."
+    text = line * (5_000_000 // len(line)) + "The beacon at Ness burns whale oil."
     page.wait_for_selector(".invitation:has-text('Any text')")
 
     page.evaluate(WATCH)

@@ -32,7 +32,7 @@ def test_a_chosen_file_is_added_and_answers(documents: Page, tmp_path: Path) -> 
     expect(row.locator(".result")).to_have_text("added: 3 sentences")
     expect(documents.locator("#uploads-status")).to_have_text("1 added")
     find(documents, "Harbour dues")
-    expect(documents.locator("#documents-list .facts")).to_have_text("3 sentences, 70 B")
+    expect(documents.locator("#documents-list .facts")).to_have_text("3 sentences, 71 B")
     expect(documents.locator("#documents-list .state")).to_have_text("ready")
 
     documents.click("nav >> text=Ask")

@@ -1,8 +1,8 @@
 """What the page must never do, and what happens when its server does not do its part."""
 
+import hashlib
 from pathlib import Path
 
-import pytest
 from playwright.sync_api import Page, Request, expect
 
 from rejoinder.server.pages import FOLDER, POLICY
@@ -27,6 +27,7 @@ def test_a_document_full_of_markup_is_text(open_page: Open) -> None:
     expect(page.locator("#uploads-list .result")).to_have_text("added: 1 sentence")
     expect(page.locator("#uploads-list .title")).to_have_text(name)
     page.fill("#filter", "onerror")
+    expect(page.locator("#documents-list li")).to_have_count(1)
     expect(page.locator("#documents-list .path")).to_have_text(name)
 
     page.click("nav >> text=Ask")
@@ -64,7 +65,7 @@ def test_the_page_is_small_and_asks_no_other_host(open_page: Open, address: str)
     page = open_page()
     page.wait_for_selector(".invitation:has-text('sentence')")
     requests: list[Request] = []
-    page.on("request", requests.append)
+    page.on("request", lambda request: requests.append(request))
     page.reload()
     page.wait_for_selector(".invitation:has-text('sentence')")
     ask(page, "How hot is green tea brewed?")
@@ -72,12 +73,6 @@ def test_the_page_is_small_and_asks_no_other_host(open_page: Open, address: str)
     assert len(requests) > len(list(FOLDER.glob("*.js")))
     assert {request.url.split("/")[2] for request in requests} == {address.split("/")[2]}
     assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 100_000
-
-
-@pytest.fixture
-def documents(tmp_path: Path) -> Path:
-    (tmp_path / "tea.md").write_text("# Tea\n\nGreen tea is brewed at 75 degrees.\n")
-    return tmp_path
 
 
 def test_a_server_that_goes_away_is_waited_for(open_page: Open, tmp_path: Path) -> None:
@@ -112,10 +107,8 @@ def test_a_server_without_an_index_has_paste_only(open_page: Open, tmp_path: Pat
 
 
 def test_a_server_with_keys_is_asked_with_one(open_page: Open, tmp_path: Path) -> None:
-    import hashlib
-
     keys = tmp_path / "keys.txt"
-    keys.write_text(f"tests {hashlib.sha256(b'open-sesame').hexdigest()}\n")
+    keys.write_text(f"sha256:{hashlib.sha256(b'open-sesame').hexdigest()} tests\n")
     options = ("--scorer", "jaccard", "--workers", "1", "--keys", str(keys))
     with serving(tmp_path, *options) as running:
         page = open_page(at=running.address)

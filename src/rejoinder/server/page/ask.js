@@ -51,9 +51,9 @@ export async function ask(request) {
   if (problem) return tell(problem);
   find("found").setAttribute("aria-busy", "true");
   try {
-    const body = { ...request, top: TOP, explain: true, budget_ms: getBudget() };
-    const found = await answer(body, running.signal);
-    if (own === turn) show(request, found);
+    const budget_ms = getBudget();
+    const found = await answer({ ...request, budget_ms, top: TOP, explain: true }, running.signal);
+    if (own === turn) show({ ...request, budget_ms }, found);
   } catch (error) {
     if (own !== turn || error.name === "AbortError") return;
     tell(`${error.message} Your question is kept.`);
@@ -90,7 +90,7 @@ function check({ question, text }) {
 }
 
 function show(request, found) {
-  const before = asked && asked.question === request.question && asked.text === request.text ? shown : null;
+  const before = isOtherBudget(request) ? shown : null;
   asked = request;
   shown = found;
   const place = find("found");
@@ -110,6 +110,12 @@ function show(request, found) {
     ? describe(before, found)
     : "Move it, and the question is asked again.";
   tell(summarize(found));
+}
+
+// Whether the same was asked before, with more time or less.
+function isOtherBudget({ question, text, budget_ms }) {
+  const isSame = asked?.question === question && asked.text === text;
+  return isSame && asked.budget_ms !== budget_ms;
 }
 
 function summarize(found) {

@@ -39,14 +39,14 @@ export function showFrontier({ frontier, tuned }) {
   figure.toX = scale.x;
 }
 
-// Marks how long the question at hand took.
+// Marks how long the question at hand took, where that is on the picture.
 export function markSpent(spent) {
   const line = find("spent");
   if (!line) return;
   const x = find("frontier").toX(spent);
-  line.setAttribute("x1", x);
-  line.setAttribute("x2", x);
-  line.setAttribute("visibility", "visible");
+  line.setAttribute("x1", x ?? 0);
+  line.setAttribute("x2", x ?? 0);
+  line.setAttribute("visibility", x === null ? "hidden" : "visible");
 }
 
 function makeDot(point, [cx, cy], isServed) {
@@ -64,9 +64,10 @@ function makeScale(frontier) {
   const heights = frontier.map((point) => point.accuracy);
   const [first, last] = [Math.min(...times), Math.max(...times)];
   const [low, high] = [Math.min(...heights), Math.max(...heights)];
-  const clip = (share) => Math.min(1, Math.max(0, share));
-  const x = (time) =>
-    LEFT + (WIDTH - LEFT - RIGHT) * clip((Math.log(Math.max(time, 0.01)) - first) / (last - first || 1));
+  const x = (time) => {
+    const share = (Math.log(Math.max(time, 0.01)) - first) / (last - first || 1);
+    return share < 0 || share > 1 ? null : LEFT + (WIDTH - LEFT - RIGHT) * share;
+  };
   const y = (height) => HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * ((height - low) / (high - low || 1));
   const label = (text, at) => draw("text", at, text);
   const fastest = frontier[0].predicted_ms;

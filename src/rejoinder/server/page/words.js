@@ -39,7 +39,7 @@ export function showWords(place, answer) {
       ...matches.map(({ asked, found, relatedness }) =>
         make(
           "div",
-          { "--related": toShare(relatedness) },
+          { "--related": Math.max(0, relatedness).toFixed(2) },
           make("dt", {}, asked),
           make("dd", {}, make("span", { class: "pair-bar", "aria-hidden": true }), found),
           make("dd", { class: "number" }, relatedness.toFixed(2)),
