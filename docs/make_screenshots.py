@@ -1,6 +1,6 @@
 """Takes the pictures of the page that README and docs show, with Debian's Chromium.
 
-Usage: python docs/make_screenshots.py [CASCADE]
+Usage: python -m docs.make_screenshots [CASCADE]
 
 Serves the examples and the decision records with the default cascade, or with the one that is
 named, and writes docs/page-*.png.  Made with Debian's fonts-inter and fonts-vollkorn installed.
@@ -15,11 +15,11 @@ from pathlib import Path
 
 from PIL import Image
 from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+from tests.server.running import serving
 
 from rejoinder.index.index import Index
 from rejoinder.index.update import add_files
 from rejoinder.runtime.static_vectors import load_vectors
-from tests.server.running import serving
 
 DOCS = Path(__file__).parent
 QUESTION = "How do sailors tell lighthouses apart?"

@@ -66,10 +66,7 @@ def index(tmp_path_factory: pytest.TempPathFactory) -> Path:
         for number in range(ENTRIES):
             row = {"title": f"Entry {number}", "text": f"Paid {number} crowns to the chandler."}
             file.write(json.dumps(row) + "\n")
-    pieces = load_vectors().pieces
-    assert pieces is not None
-    with Index(folder / "index", create=True) as opened:
-        list(add_files(opened, [ROOT / "examples/docs", entries], pieces))
+    add(folder / "index", ROOT / "examples/docs", entries)
     return folder / "index"
 
 
@@ -119,6 +116,20 @@ def page(open_page: Open) -> Page:
     page = open_page()
     page.wait_for_selector(".invitation:has-text('sentence')")
     return page
+
+
+def add(index: Path, *paths: Path) -> None:
+    pieces = load_vectors().pieces
+    assert pieces is not None
+    with Index(index, create=True) as opened:
+        list(add_files(opened, paths, pieces))
+
+
+def fill(index: Path, text: str) -> None:
+    """Make an index of one document."""
+    file = index.parent / "document.txt"
+    file.write_text(text, encoding="utf-8")
+    add(index, file)
 
 
 def ask(page: Page, question: str) -> None:

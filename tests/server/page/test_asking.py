@@ -47,7 +47,9 @@ def test_words_are_shaded_by_relatedness(page: Page) -> None:
 
 
 def test_the_cascade_shows_what_came_in_and_what_stayed(page: Page) -> None:
-    expect(page.locator("#stages .counts")).to_have_text(["keeps 12", "keeps 6", "decides"])
+    expect(page.locator("#stages .counts")).to_have_text(
+        ["begins", "keeps 12", "keeps 6", "decides"]
+    )
 
     ask(page, CAVES)
 
@@ -123,7 +125,7 @@ def test_an_older_answer_never_replaces_a_newer_one(page: Page) -> None:
     page.route("**/v1/answer", hold_first)
     page.fill("#question", CAVES)
     page.press("#question", "Enter")
-    page.wait_for_function("document.querySelector('#found').ariaBusy === 'true'")
+    expect(page.locator("#found")).to_have_attribute("aria-busy", "true")
     ask(page, "How many eggs may a queen lay?")
     expect(page.locator("mark").first).to_contain_text("2,000 eggs a day")
 

@@ -43,7 +43,8 @@ def test_a_chosen_file_is_added_and_answers(documents: Page, tmp_path: Path) -> 
 def test_what_is_skipped_says_why(documents: Page, tmp_path: Path) -> None:
     (tmp_path / "setup.exe").write_bytes(b"MZ\0\1")
     (tmp_path / "broken.jsonl").write_text('{"title": "no text"}\n')
-    (tmp_path / "fine.txt").write_text("A fine day.\n")
+    fine = tmp_path / "fine.txt"
+    fine.write_text("A fine day.\n")
 
     documents.set_input_files("#files", sorted(tmp_path.iterdir()))
 
@@ -52,6 +53,10 @@ def test_what_is_skipped_says_why(documents: Page, tmp_path: Path) -> None:
     expect(results.nth(0)).to_contain_text("skipped: line 1 is not an object with a 'text'")
     expect(results.nth(1)).to_have_text("added: 1 sentence")
     expect(results.nth(2)).to_contain_text("skipped: cannot be read; files end in")
+
+    documents.set_input_files("#files", fine)
+    expect(results.nth(3)).to_have_text("unchanged")
+    expect(documents.locator("#uploads-status")).to_have_text("1 added, 1 unchanged, 2 skipped")
 
 
 def test_a_file_that_is_too_large_is_not_sent(documents: Page) -> None:

@@ -3,10 +3,10 @@
 import hashlib
 from pathlib import Path
 
-from playwright.sync_api import Page, Request, expect
+from playwright.sync_api import FilePayload, Page, Request, expect
 
 from rejoinder.server.pages import FOLDER, POLICY
-from tests.server.page.conftest import TIMEOUT_MS, Open, ask
+from tests.server.page.conftest import TIMEOUT_MS, Open, ask, fill
 from tests.server.running import serving
 
 expect.set_options(timeout=TIMEOUT_MS)
@@ -15,6 +15,7 @@ HOSTILE = (
     'The <b>vault</b> opens with <img src=x onerror="window.hacked = 1"> the word '
     "<script>window.hacked = 1</script> sesame &amp; <a href='javascript:alert(1)'>salt</a>."
 )
+FILE = FilePayload(name="mill.txt", mimeType="text/plain", buffer=b"The mill stands still.")
 
 
 def test_a_document_full_of_markup_is_text(open_page: Open) -> None:
@@ -76,33 +77,40 @@ def test_the_page_is_small_and_asks_no_other_host(open_page: Open, address: str)
 
 
 def test_a_server_that_goes_away_is_waited_for(open_page: Open, tmp_path: Path) -> None:
-    options = ("--scorer", "jaccard", "--workers", "1")
+    folder = tmp_path / "index"
+    options = (str(folder), "--scorer", "jaccard", "--workers", "1")
+    fill(folder, "Green tea is brewed at 75 degrees. Bees dance.")
     with serving(tmp_path, *options) as running:
-        page = open_page("#text", at=running.address)
-        page.fill("#text", "Green tea is brewed at 75 degrees. Bees dance.")
+        page, other = open_page(at=running.address), open_page("#documents", at=running.address)
         ask(page, "How hot is tea?")
         expect(page.locator("mark").first).to_contain_text("75 degrees")
+        expect(other.locator("#documents-list li")).to_have_count(1)
         running.process.kill()
         running.process.wait()
 
         page.fill("#question", "What do bees do?")
         page.press("#question", "Enter")
+        other.set_input_files("#files", FILE)
 
         expect(page.locator("#connection")).to_contain_text("The server does not answer.")
         expect(page.locator("#status")).to_contain_text("Your question is kept.")
         expect(page.locator("#question")).to_have_value("What do bees do?")
         expect(page.locator("mark").first).to_contain_text("75 degrees")
+        expect(other.locator("#connection")).to_be_visible()
         port = int(running.address.rpartition(":")[2])
 
     with serving(tmp_path, *options, port=port):
         expect(page.locator("mark").first).to_have_text("Bees dance.")
         expect(page.locator("#connection")).to_be_hidden()
+        expect(other.locator("#uploads-list .result")).to_have_text("added: 1 sentence")
+        expect(other.locator("#documents-list li")).to_have_count(2)
 
 
 def test_a_server_without_an_index_has_paste_only(open_page: Open, tmp_path: Path) -> None:
     with serving(tmp_path, "--scorer", "jaccard", "--workers", "1") as running:
-        page = open_page(at=running.address)
+        page = open_page("#documents", at=running.address)
         expect(page.locator("#text")).to_be_visible()
+        expect(page.locator("#documents")).to_be_hidden()
         expect(page.locator("nav a:visible")).to_have_text(["Paste"])
 
 

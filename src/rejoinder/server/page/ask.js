@@ -14,6 +14,7 @@ import { showWords } from "./words.js";
 
 const TOP = 5;
 const BUDGETS = [1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, null];
+const ROOM = 200; // bytes of a request beside its question and text
 const SETTLE = 120; // milliseconds for which the slider must rest
 
 let info;
@@ -28,7 +29,7 @@ export function startAsking(known) {
   slider.max = BUDGETS.length - 1;
   slider.value = slider.max;
   showBudget();
-  showCascade(info.stages);
+  showCascade(info.stages, {});
   find("ask").addEventListener("submit", (event) => {
     event.preventDefault();
     ask({ question: find("question").value.trim(), text: getView() === "text" ? getText() : null });
@@ -74,7 +75,6 @@ export function forget() {
   find("found").replaceChildren();
   find("found").setAttribute("aria-busy", "false");
   showWords(find("words"), null);
-  showCascade(info.stages);
   find("changes").textContent = "Move it, and the question is asked again.";
   tell("\u00a0");
   invite(getView());
@@ -86,7 +86,8 @@ function check({ question, text }) {
   if (text === null) return null;
   if (!text.trim()) return "Paste a text to answer from.";
   const most = info.max_body_bytes;
-  return text.length > most ? `This text is longer than ${bytes(most)}, which is the most here.` : null;
+  const isTooLong = new Blob([JSON.stringify({ question, text })]).size + ROOM > most;
+  return isTooLong ? `This text is longer than ${bytes(most)}, which is the most here.` : null;
 }
 
 function show(request, found) {
@@ -104,7 +105,7 @@ function show(request, found) {
   });
   if (hadFocus) place.querySelector(".answer")?.focus();
   showWords(find("words"), found.answers[0] ?? found.closest);
-  showCascade(info.stages, found);
+  showCascade(info.stages, { found, isText: request.text !== null });
   markSpent(found.milliseconds);
   find("changes").textContent = before
     ? describe(before, found)
@@ -153,6 +154,7 @@ function prepare(view) {
 }
 
 async function invite(view) {
+  showCascade(info.stages, { isText: view === "text" });
   const place = find("found");
   place.replaceChildren(make("p", { class: "plain invitation" }, "\u00a0"));
   const own = turn;

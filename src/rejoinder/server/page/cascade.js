@@ -1,7 +1,7 @@
 // The cascade: what came into each stage, what stayed, and how long it took.
 
 import { find, make } from "./dom.js";
-import { milliseconds, show } from "./numbers.js";
+import { count, milliseconds, show } from "./numbers.js";
 
 const WHAT = {
   bm25: "counts shared words",
@@ -9,9 +9,15 @@ const WHAT = {
   selector: "reads both together",
 };
 
+const SEARCH = { name: "search", what: "finds sentences by their words", tint: 0 };
+const CUT = { name: "cut", what: "makes sentences of the text", tint: 0 };
+
 // Before a question, the stages as they are served; after it, what they did.
-export function showCascade(stages, found = null) {
-  const rows = found ? [toSearch(found), ...follow(stages, found.trace)] : stages.map(toIdle);
+export function showCascade(stages, { found = null, isText = false }) {
+  const search = isText ? CUT : SEARCH;
+  const rows = found
+    ? [{ ...search, ...toSearch(found) }, ...follow(stages, found.trace)]
+    : [search, ...stages.map(toIdle)];
   const most = Math.max(1, ...rows.map((row) => row.given ?? 0));
   find("stages").replaceChildren(...rows.map((row, place) => makeRow(row, place, most)));
   find("total").textContent = found ? milliseconds(found.milliseconds) : "–";
@@ -27,12 +33,9 @@ export function showCascade(stages, found = null) {
 function toSearch(found) {
   const spent = found.trace.reduce((sum, stage) => sum + stage.milliseconds, 0);
   return {
-    name: "search",
-    what: "finds sentences",
     given: found.retrieved,
     kept: found.retrieved,
     milliseconds: Math.max(0, found.milliseconds - spent),
-    tint: 0,
   };
 }
 
@@ -69,10 +72,10 @@ function makeRow(row, place, most) {
   );
 }
 
-function say({ given, kept, keep, isCut, isLast, isMissed, name }) {
+function say({ given, kept, keep, isCut, isLast, isMissed, tint }) {
   if (isMissed) return "nothing came in";
-  if (given === undefined) return keep ? `keeps ${show(keep)}` : "decides";
-  if (name === "search") return `${show(given)} found`;
+  if (given === undefined) return keep ? `keeps ${show(keep)}` : tint ? "decides" : "begins";
+  if (!tint) return count(given, "sentence");
   const stayed = isLast ? `${show(kept)} ranked` : `${show(kept)} kept`;
   return `${show(given)} in, ${stayed}${isCut ? ", cut by the clock" : ""}`;
 }

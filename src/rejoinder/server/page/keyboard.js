@@ -22,10 +22,10 @@ function pick({ key, target }) {
   const question = find("question");
   const answers = [...find("found").querySelectorAll(".answer")];
   const article = target.closest?.(".answer");
-  if (key === "Escape") return target === question ? leave : () => question.select();
+  if (key === "Escape") return target === question ? leave : () => goTo(question);
   if (target === question) return key === "ArrowDown" && answers.length ? () => answers[0].focus() : null;
   if (article) return move(key, answers, answers.indexOf(article), question) ?? judge(key, article);
-  return key === "/" && !target.matches?.("input, textarea") ? () => question.select() : null;
+  return key === "/" && !target.matches?.("input, textarea") ? () => goTo(question) : null;
 }
 
 function move(key, answers, place, question) {
@@ -37,6 +37,11 @@ function move(key, answers, place, question) {
 function judge(key, article) {
   const right = { r: true, w: false }[key.toLowerCase()];
   return right === undefined || !article.say ? null : () => article.say(right);
+}
+
+function goTo(box) {
+  box.focus();
+  box.select();
 }
 
 function leave() {

@@ -7,7 +7,7 @@ import { find, make } from "./dom.js";
 import { bytes, count } from "./numbers.js";
 
 const waiting = [];
-const results = { added: 0, skipped: 0 };
+const results = { added: 0, changed: 0, unchanged: 0, skipped: 0 };
 let isSending = false;
 let maxBytes;
 
@@ -67,7 +67,7 @@ async function sendOne(file, row) {
   for (;;) {
     try {
       const found = await upload(file, row.progress);
-      return row.end(found.what === "skipped" ? "skipped" : "added", describe(found));
+      return row.end(found.what, describe(found));
     } catch (problem) {
       if (problem.status === 429 || problem.status === 503) await pause(1000);
       else if (problem.status === 0) await waitForServer();
@@ -102,8 +102,7 @@ function makeRow(name) {
 }
 
 function summarize() {
-  const parts = [`${results.added} added`];
-  if (results.skipped) parts.push(`${results.skipped} skipped`);
-  if (waiting.length) parts.push(`${waiting.length} waiting`);
+  const counts = Object.entries({ ...results, waiting: waiting.length });
+  const parts = counts.filter(([, number]) => number).map(([what, number]) => `${number} ${what}`);
   find("uploads-status").textContent = parts.join(", ");
 }

@@ -3,18 +3,19 @@
 import { find } from "./dom.js";
 
 const listeners = [];
+let views = ["ask", "text", "documents"];
 
 export const getView = () => {
   const named = location.hash.slice(1);
-  return ["ask", "text", "documents"].includes(named) ? named : "ask";
+  return views.includes(named) ? named : views[0];
 };
 
 export const onView = (listener) => listeners.push(listener);
 
 export function startViews({ hasIndex }) {
-  if (!hasIndex) {
-    for (const view of ["ask", "documents"]) document.querySelector(`[data-view=${view}]`).hidden = true;
-    if (getView() !== "text") location.replace("#text");
+  if (!hasIndex) views = ["text"];
+  for (const link of document.querySelectorAll("[data-view]")) {
+    link.hidden = !views.includes(link.dataset.view);
   }
   addEventListener("hashchange", show);
   show();
