@@ -49,6 +49,8 @@ def main() -> None:
             python, "-c", OFFLINE, "evaluate", "bm25", str(ROOT / "examples/questions.jsonl")
         )
         assert "pip install 'rejoinder[evaluate]'" in refused.stderr, refused.stderr
+        refused = run(python, "-c", OFFLINE, "serve")
+        assert "pip install 'rejoinder[serve]'" in refused.stderr, refused.stderr
         refused = run(python, "-c", "import rejoinder.adapters.langchain")
         assert "pip install 'rejoinder[langchain]'" in refused.stderr, refused.stderr
         encoder = "from rejoinder.adapters.cross_encoder import CrossEncoder; "

@@ -20,6 +20,9 @@ from rejoinder.server.settings import Settings
 from rejoinder.server.work import Work
 from rejoinder.server.worker import do
 
+collect_ignore = ["clients"]
+"""Programs for environments of their own (run.py)."""
+
 TEA = "# Green tea\n\nGreen tea is brewed at 75 °C. Boiling water makes it bitter.\n"
 BEES = "Bees dance to tell where food is. A colony has one queen.\n"
 

@@ -9,6 +9,7 @@ from starlette.testclient import TestClient
 from rejoinder.server.app import create_app
 from rejoinder.server.messages import Info, Job, Reply
 from rejoinder.server.pages import POLICY
+from rejoinder.server.problems import come_back
 from rejoinder.server.settings import Settings
 
 Connect = Callable[..., TestClient]
@@ -96,3 +97,29 @@ def test_requests_are_counted_and_logged_without_their_text(
     lines = [record for record in caplog.records if record.message == "request"]
     assert [vars(line)["status"] for line in lines] == [200, 400]
     assert not any("secret" in str(vars(line)) for line in lines)
+
+
+class Full(Broken):
+    """A backend that is always full."""
+
+    is_ready = True
+
+    def check_room(self) -> None:
+        raise come_back(429, "too many requests are waiting")
+
+
+@pytest.mark.parametrize(
+    ("path", "body"),
+    [
+        ("/rerank", {"error": "too many requests are waiting", "error_type": "overloaded"}),
+        ("/v2/rerank", {"message": "too many requests are waiting"}),
+    ],
+)
+def test_overload_is_told_before_the_body_is_read(path: str, body: dict[str, str]) -> None:
+    client = TestClient(create_app(Settings(), Full()), base_url="http://localhost")
+
+    reply = client.post(path, content=b"not even JSON")
+
+    assert reply.status_code == 429
+    assert reply.headers["retry-after"] == "1"
+    assert reply.json() == body

@@ -17,7 +17,7 @@ import httpx2 as httpx
 import pytest
 
 from rejoinder.errors import InputError
-from rejoinder.server.messages import Ask, Rank
+from rejoinder.server.messages import Ask, Rank, Ranked
 from rejoinder.server.metrics import Metrics
 from rejoinder.server.pool import Pool
 from rejoinder.server.problems import Problem
@@ -228,3 +228,21 @@ def test_a_scorer_that_cannot_be_opened_is_named() -> None:
 
     with pytest.raises(InputError, match="unknown scorer 'nonsense'"):
         run(start())
+
+
+def test_waiting_uses_up_the_budget() -> None:
+    async def wait() -> None:
+        pool = Pool(Settings(scorer="jaccard", workers=1), Metrics())
+        await pool.start()
+        try:
+            long = "Tea is hot. " * 30_000
+            slow = [asyncio.ensure_future(pool.do(Ask("tea?", text=long))) for _ in range(2)]
+            await asyncio.sleep(0)
+            hurried = await pool.do(Rank("tea?", TEXTS * 20, budget_ms=20))
+            assert isinstance(hurried, Ranked)
+            assert hurried.trace[0].is_cut
+            await asyncio.gather(*slow)
+        finally:
+            await pool.stop()
+
+    run(wait())

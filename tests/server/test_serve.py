@@ -86,3 +86,26 @@ def test_responses_end_their_connections_while_it_stops() -> None:
         assert "connection: close" in head.lower()
 
     talk(Settings(scorer="bm25", port=0), stop, is_stopped=True)
+
+
+def test_a_client_that_goes_away_is_forgotten() -> None:
+    body = b'{"question": "is tea hot?", "text": "' + b"Tea is hot. " * 50_000 + b'"}'
+    head = f"POST /v1/answer HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
+
+    async def leave(streams: Streams) -> None:
+        reader, writer = streams
+        place = writer.get_extra_info("peername")
+        writer.write(head.encode() + body)
+        await writer.drain()
+        writer.close()
+        for _ in range(300):
+            reader, writer = await asyncio.open_connection(*place)
+            writer.write(b"GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n")
+            shown = (await asyncio.wait_for(reader.read(), 30)).decode()
+            writer.close()
+            if 'route="/v1/answer",method="POST",status="400"} 1' in shown:
+                return
+            await asyncio.sleep(0.1)
+        raise AssertionError(shown)
+
+    talk(Settings(scorer="bm25", port=0), leave)

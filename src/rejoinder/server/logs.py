@@ -8,8 +8,11 @@ import time
 FIELDS = ("request", "method", "path", "status", "milliseconds", "client", "key")
 
 
-class _JsonLines(logging.Formatter):
+class JsonLines(logging.Formatter):
+    """Makes a JSON object of each thing that is logged."""
+
     def format(self, record: logging.LogRecord) -> str:
+        """Return one line."""
         moment = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(record.created))
         line = {
             "time": f"{moment}.{int(record.msecs):03d}Z",
@@ -26,7 +29,7 @@ class _JsonLines(logging.Formatter):
 def log_as_json() -> None:
     """Write what this process logs as JSON lines."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(_JsonLines())
+    handler.setFormatter(JsonLines())
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(logging.INFO)

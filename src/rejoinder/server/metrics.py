@@ -1,7 +1,7 @@
 """Counts and times for Prometheus, in its text format."""
 
 from bisect import bisect_left
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
@@ -14,7 +14,7 @@ class Metrics:
     def __init__(self) -> None:
         self._requests: Counter[tuple[str, str, int]] = Counter()
         self._times: dict[str, list[int]] = {}
-        self._sums: Counter[str] = Counter()
+        self._sums: defaultdict[str, float] = defaultdict(float)
         self.restarts = 0
         self.repeated = 0
         self.waiting = 0
@@ -26,7 +26,7 @@ class Metrics:
         self._requests[route, method, status] += 1
         counts = self._times.setdefault(route, [0] * (len(BUCKETS) + 1))
         counts[bisect_left(BUCKETS, seconds)] += 1
-        self._sums[route] += seconds  # type: ignore[assignment]
+        self._sums[route] += seconds
 
     def show(self) -> str:
         """Return everything as Prometheus reads it."""
@@ -39,7 +39,7 @@ class Metrics:
             yield f"rejoinder_requests_total{{{labels}}} {count}"
         yield from _describe("request_seconds", "histogram", "How long requests took.")
         for route, counts in sorted(self._times.items()):
-            yield from _list_buckets(route, counts, float(self._sums[route]))
+            yield from _list_buckets(route, counts, self._sums[route])
         for name, kind, what, value in (
             ("jobs_waiting", "gauge", "Jobs that wait for a worker.", self.waiting),
             ("jobs_running", "gauge", "Jobs that workers do.", self.running),

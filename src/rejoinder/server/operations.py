@@ -165,20 +165,20 @@ async def _add(call: Call) -> Response:
             ):
                 file.write(piece)
         # Once it is here it is added, also when the client does not wait.
-        return to_json(await asyncio.shield(call.backend.do(AddDocument(name, path, metadata))))
+        return to_json(await call.backend.do(AddDocument(name, path, metadata)))
     finally:
         Path(path).unlink(missing_ok=True)
 
 
 async def _remove(call: Call) -> Response:
     id_ = _to_number(call.request.path_params["id"], "id", 0, MAX_ID)
-    return to_json(await asyncio.shield(call.backend.do(RemoveDocument(id_))))
+    return to_json(await call.backend.do(RemoveDocument(id_)))
 
 
 async def _mark(call: Call) -> Response:
     request = to_shape(await call.read(), native.FeedbackRequest)
     job = native.feedback_to_job(request, call.settings)
-    return to_json(await asyncio.shield(call.backend.do(job)))
+    return to_json(await call.backend.do(job))
 
 
 async def _cohere(call: Call) -> Response:

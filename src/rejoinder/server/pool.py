@@ -185,8 +185,10 @@ class Pool:
             self._end_worker_of(task)
             raise come_back(504, f"not done within {seconds:g} s") from error
         finally:
-            # Where the client has gone, nobody waits: the queue passes over it.
+            # Where the client has gone or time is up, it must not take another's place.
             task.done.cancel()
+            with suppress(ValueError):
+                self._queue.remove(task)
         if isinstance(reply, Failed):
             raise fail(reply)
         return reply

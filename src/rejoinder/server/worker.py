@@ -56,6 +56,7 @@ def main() -> None:
     """Serve the index and scorer that the command line names."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    os.nice(5)  # the process that speaks must not wait for those that compute
     log_as_json()
     index, scorer = sys.argv[1:]
     # Libraries may print; only replies go to the server.

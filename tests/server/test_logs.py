@@ -1,0 +1,29 @@
+import json
+import logging
+import sys
+
+from rejoinder.server.logs import JsonLines
+
+
+def test_a_line_holds_what_happened_and_nothing_unasked() -> None:
+    record = logging.LogRecord("rejoinder", logging.INFO, "", 1, "request %d", (5,), None)
+    record.__dict__ |= {"status": 200, "question": "a secret?"}
+
+    line = json.loads(JsonLines().format(record))
+
+    assert line.pop("time").endswith("Z")
+    assert line == {
+        **{"level": "info", "logger": "rejoinder", "message": "request 5", "status": 200}
+    }
+
+
+def test_a_traceback_stays_on_its_line() -> None:
+    try:
+        raise ValueError("bad\nvalue")
+    except ValueError:
+        record = logging.LogRecord("a", logging.ERROR, "", 1, "failed", (), sys.exc_info())
+
+    shown = JsonLines().format(record)
+
+    assert "\n" not in shown
+    assert "ValueError: bad" in json.loads(shown)["traceback"]
