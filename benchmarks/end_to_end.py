@@ -48,70 +48,11 @@ from rejoinder.runtime.static_vectors import load_vectors
 from rejoinder.text.words import cut_words
 
 RECALL_AT = (1, 10, 100)
-NO_TOPIC = frozenset(
-    [
-        "a",
-        "an",
-        "and",
-        "are",
-        "as",
-        "at",
-        "be",
-        "been",
-        "by",
-        "can",
-        "could",
-        "did",
-        "do",
-        "does",
-        "for",
-        "from",
-        "had",
-        "has",
-        "have",
-        "how",
-        "i",
-        "if",
-        "in",
-        "into",
-        "is",
-        "it",
-        "its",
-        "many",
-        "me",
-        "much",
-        "my",
-        "of",
-        "on",
-        "or",
-        "s",
-        "should",
-        "that",
-        "the",
-        "their",
-        "there",
-        "these",
-        "they",
-        "this",
-        "to",
-        "was",
-        "we",
-        "were",
-        "what",
-        "when",
-        "where",
-        "which",
-        "who",
-        "whom",
-        "whose",
-        "why",
-        "will",
-        "with",
-        "would",
-        "you",
-        "your",
-    ]
-)
+NO_TOPIC = """
+a an and are as at be been by can could did do does for from had has have how i if in into is it its
+many me much my of on or s should that the their there these they this to was we were what when
+where which who whom whose why will with would you your
+"""
 RATES = (0.2, 0.4, 0.6, 0.8, 1.0)
 
 
@@ -220,7 +161,8 @@ def measure_recall(index: Index, examples: Sequence[Example]) -> dict[str, float
 
 def keep_keywords(example: Example) -> Example:
     words = [word.text for word in cut_words(example.question)]
-    kept = [word for word in words if word.lower() not in NO_TOPIC]
+    no_topic = set(NO_TOPIC.split())
+    kept = [word for word in words if word.lower() not in no_topic]
     return replace(example, question=" ".join(kept or words))
 
 

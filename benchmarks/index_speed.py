@@ -19,11 +19,11 @@ import time
 from pathlib import Path
 from typing import Any
 
+from rejoinder.cascade.loading import load
 from rejoinder.documents.files import find_files
 from rejoinder.engine.engine import Engine
 from rejoinder.index.index import Index
 from rejoinder.index.update import add_files
-from rejoinder.runtime.catalogue import load
 from rejoinder.runtime.static_vectors import load_vectors
 
 WORDS = 7

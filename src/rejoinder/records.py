@@ -28,6 +28,8 @@ class Candidate:
     position: int | None = None
     tokens: bytes | None = field(default=None, repr=False, compare=False)
     """The text as word pieces (`text.pieces.Pieces.encode`), where a store has them."""
+    found: float | None = field(default=None, repr=False, compare=False)
+    """What the search that found it gave it as a score, where one did."""
 
 
 @dataclass(frozen=True, slots=True)

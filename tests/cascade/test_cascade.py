@@ -7,7 +7,7 @@ from rejoinder.cascade.calibration import Calibration
 from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.cascade.cost import Cost
 from rejoinder.errors import InputError
-from rejoinder.records import Ranking
+from rejoinder.records import Candidate, Document, Ranking
 from rejoinder.runtime.deadline import Deadline
 from rejoinder.runtime.lexical import WordOverlap
 from rejoinder.runtime.ranking import rank
@@ -80,6 +80,35 @@ def test_candidates_reach_a_list_reading_stage_in_list_order() -> None:
     cascade.score("q", ["a", "b", "aa", "aaa"])
 
     assert reader.calls == [["a", "aa", "aaa"]]
+
+
+def test_the_standing_of_a_document_counts_in_later_stages() -> None:
+    tower, bridge = Document("tower"), Document("bridge")
+    candidates = [
+        Candidate("0", "the tower of Paris", tower),
+        Candidate("1", "opened aaa", tower),
+        Candidate("2", "opened aaaa", bridge),
+        Candidate("3", "a bridge", bridge),
+    ]
+    stages = [Stage(WordOverlap(), 4, carry=2.0), Stage(letters())]
+
+    ranking = rank("tower of Paris", candidates, scorer=Cascade("carrying", stages))
+
+    assert [item.candidate.id for item in ranking.items] == ["1", "0", "2", "3"]
+    assert [item.score for item in ranking.items] == [3 + 2, 1 + 2, 4 - 2, 1 - 2]
+
+
+def test_in_one_document_nothing_is_carried() -> None:
+    words = ["aaa", "a cat", "aa cat"]
+    for candidates in (words, [Candidate(word, word, Document("d")) for word in words]):
+        plain, carrying = (
+            Cascade("c", [Stage(WordOverlap(), 2, carry=carry), Stage(letters())])
+            for carry in (0.0, 5.0)
+        )
+        assert (
+            rank("cat", candidates, scorer=plain).items
+            == rank("cat", candidates, scorer=carrying).items
+        )
 
 
 def test_a_cascade_can_be_a_stage() -> None:

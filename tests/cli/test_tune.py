@@ -89,6 +89,39 @@ def test_calibrating_a_plain_scorer_writes_a_cascade_of_it(dataset: Path, tmp_pa
     assert written["stage"] == [{"scorer": "jaccard"}]
 
 
+def test_calibrating_on_several_sets_with_long_lists_among_them(
+    dataset: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.jsonl"
+    write_examples(other, make_examples(count=40, size=4))
+    options = ("--take-out", 0.5, "--size", 12, "--to", tmp_path / "c.toml", "--json")
+
+    result = run("calibrate", "jaccard", dataset, other, *options)
+
+    assert result.exit_code == 0, result.output
+    (found,) = json.loads(result.stdout).values()
+    assert found["questions"] == 100
+    assert 35 < found["answerable"] < 65
+    written = tomllib.loads((tmp_path / "c.toml").read_text(encoding="utf-8"))
+    assert written["calibration"]["facts"]["dataset"] == f"{dataset} {other}"
+
+
+def test_what_was_scored_is_remembered(dataset: Path, tmp_path: Path) -> None:
+    kept, options = tmp_path / "kept.jsonl", ("--to", tmp_path / "c.toml", "--json")
+    first = run("tune", dataset, *SCORERS, *options, "--runs", kept)
+    size = kept.stat().st_size
+
+    again = run("tune", dataset, *SCORERS, *options, "--runs", kept)
+
+    assert size > 0
+    assert kept.stat().st_size == size
+    recalls = [
+        {row["scorer"]: row["recall"] for row in json.loads(result.stdout)["scorers"]}
+        for result in (first, again)
+    ]
+    assert recalls[0] == recalls[1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -1,4 +1,4 @@
-from rejoinder.data.long_lists import lengthen
+from rejoinder.data.long_lists import lengthen, lengthen_some
 from rejoinder.data.unanswerable import take_answers_out
 from rejoinder.records import Candidate, Document, Example
 
@@ -62,3 +62,11 @@ def test_a_long_list_is_the_document_first_and_then_others() -> None:
     assert [item.position for item in long.candidates] == [0, 1, 2, 3]
     assert len(filled.candidates) == 4
     assert filled.candidates[0].text == "foreign"
+
+
+def test_every_second_list_is_lengthened() -> None:
+    examples = [make(str(number), False, True) for number in range(4)]
+
+    found = list(lengthen_some(examples, size=4))
+
+    assert [len(example.candidates) for example in found] == [2, 4, 2, 4]

@@ -68,7 +68,7 @@ def test_the_answer_says_where_it_stands(index: Index) -> None:
     text = Path(answer.source.document).read_text(encoding="utf-8")
     assert text[answer.source.start : answer.source.end] == "Green tea is brewed\nat 75 °C."
     assert (answer.before, answer.after) == ("How hot is tea?", "Black tea is boiled.")
-    assert found.scorer == "bm25"
+    assert found.scorer == "found"
 
 
 def test_the_ends_of_a_document_have_one_neighbour(index: Index) -> None:
@@ -128,7 +128,7 @@ def test_tokens_go_only_to_a_scorer_of_their_tokenizer(index: Index) -> None:
 
 
 def test_no_time_left_means_the_order_of_retrieval(index: Index) -> None:
-    assert Engine(index, Shortest()).answer("tea", budget_ms=0).scorer == "bm25"
+    assert Engine(index, Shortest()).answer("tea", budget_ms=0).scorer == "found"
     assert Engine(index, Shortest()).answer("tea", budget_ms=60_000).scorer == "shortest"
 
 

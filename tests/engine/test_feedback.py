@@ -48,11 +48,13 @@ def test_a_list_is_filled_with_what_retrieval_finds(index: Index) -> None:
 
 
 def test_what_says_the_same_as_a_right_answer_is_not_called_wrong(index: Index) -> None:
-    add_marks(index.store, [Mark(QUESTION, HOT, True)])
+    question, copy = "when is green tea brewed?", "So: green tea is brewed at 75 °C."
+    assert copy in {item.candidate.text for item in index.search(question, LENGTH)}
+    add_marks(index.store, [Mark(question, HOT, True)])
 
     (example,) = list_examples(index)
 
-    assert "So: green tea is brewed at 75 °C." not in get_labels(example)
+    assert copy not in get_labels(example)
 
 
 def test_without_a_right_answer_nothing_is_called_wrong_but_what_was(index: Index) -> None:

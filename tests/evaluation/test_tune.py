@@ -1,4 +1,5 @@
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from rejoinder.evaluation.tune import (
     replay,
     time_contender,
 )
-from rejoinder.records import Candidate, Example
+from rejoinder.records import Candidate, Document, Example
 from rejoinder.runtime.bm25 import Bm25
 from rejoinder.runtime.lexical import Jaccard, WordOverlap
 from rejoinder.runtime.ranking import rank
@@ -64,6 +65,38 @@ def test_every_replay_is_what_the_cascade_would_do() -> None:
             for name, keep in zip(outcome.names, [*outcome.keeps, None], strict=True)
         ]
         cascade = Cascade("live", stages)
+        rankings = [rank(item.question, item.candidates, scorer=cascade) for item in examples]
+        firsts = [int(ranking.items[0].candidate.id) for ranking in rankings]
+        live = [item.labels[first] for item, first in zip(examples, firsts, strict=True)]
+        assert outcome.rights.tolist() == live, outcome.label
+
+
+def test_what_is_carried_is_replayed_as_the_cascade_would() -> None:
+    documents = [Document(str(number)) for number in range(3)]
+    examples = [
+        replace(
+            example,
+            candidates=tuple(
+                replace(item, document=documents[place % 3])
+                for place, item in enumerate(example.candidates)
+            ),
+        )
+        for example in make_examples()
+    ]
+    first, middle, last = Jaccard(), Bm25(), WordOverlap()
+    contenders = [Contender("jaccard", first, Cost(), carry=2.0), *make_contenders([middle, last])]
+
+    outcomes = [item for item in replay(contenders, examples, keeps=(3, 8)) if item.carry]
+
+    assert {item.label for item in outcomes} == {
+        *(f"jaccard {k} +2 > {name}" for k in (3, 8) for name in ("bm25", "word-overlap")),
+        *(f"jaccard {k} +2 > bm25 {j} > word-overlap" for k, j in ((3, 3), (8, 3), (8, 8))),
+    }
+    by_name: dict[str, Scorer] = {item.name: item for item in (first, middle, last)}
+    for outcome in outcomes:
+        keeps = [*outcome.keeps, None]
+        stages = [Stage(by_name[n], k) for n, k in zip(outcome.names, keeps, strict=True)]
+        cascade = Cascade("live", [replace(stages[0], carry=2.0), *stages[1:]])
         rankings = [rank(item.question, item.candidates, scorer=cascade) for item in examples]
         firsts = [int(ranking.items[0].candidate.id) for ranking in rankings]
         live = [item.labels[first] for item, first in zip(examples, firsts, strict=True)]

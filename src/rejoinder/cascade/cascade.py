@@ -15,6 +15,7 @@ import numpy as np
 from rejoinder.cascade.calibration import Calibration
 from rejoinder.cascade.cost import Cost, count_words
 from rejoinder.cascade.plan import Coming, plan
+from rejoinder.cascade.standing import rate_documents
 from rejoinder.errors import InputError
 from rejoinder.records import Candidate, StageTrace, to_candidates
 from rejoinder.runtime.deadline import Deadline
@@ -30,6 +31,8 @@ class Stage:
     keep: int | None = None
     """None for the last stage, from which none goes on."""
     cost: Cost | None = None
+    carry: float = 0.0
+    """How much the standing of a document here counts in all later stages (`rate_documents`)."""
 
 
 class Cascade:
@@ -91,6 +94,7 @@ class _Run:
         self.stages = np.full(len(candidates), -1, dtype=np.int64)
         self.places: Places = np.arange(len(candidates))
         """Those that the next stage gets, best first."""
+        self._carried = np.zeros(len(candidates))
         self.trace: list[StageTrace] = []
 
     def do(self, number: int, stage: Stage, coming: Sequence[Stage]) -> None:
@@ -106,7 +110,11 @@ class _Run:
             rate_ms=self._predict_rate(stage),
         )
         scored = given[: len(found)]
+        found = found + self._carried[scored]
         self.scores[scored], self.stages[scored] = found, number
+        if stage.carry:
+            standing = rate_documents(found, [self._candidates[place] for place in scored])
+            self._carried[scored] += stage.carry * standing
         order = scored[np.lexsort((scored, -found))]
         wanted = len(given) if stage.keep is None else min(stage.keep, len(given))
         self.places = order[: self._choose_keep(order[:wanted], coming)]

@@ -5,6 +5,7 @@
     [[stage]]
     scorer = "jaccard"          # a name of `rejoinder models list`
     keep = 100
+    carry = 0.5                 # optional: how much a document's standing here counts later
     cost = { fixed_ms = 0.1, candidate_ms = 0.01, word_ms = 0.0002 }    # optional
 
     [[stage]]
@@ -19,6 +20,7 @@ import os
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from math import inf
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +42,7 @@ class StageLine:
     scorer: str
     keep: int | None = None
     cost: Cost | None = None
+    carry: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +124,8 @@ def to_toml(cascade: CascadeFile) -> str:
         lines += ["", "[[stage]]", f"scorer = {_show(stage.scorer)}"]
         if stage.keep is not None:
             lines.append(f"keep = {stage.keep}")
+        if stage.carry:
+            lines.append(f"carry = {stage.carry!r}")
         if stage.cost is not None:
             lines.append(f"cost = {_show(stage.cost.to_dict())}")
     if calibration := cascade.calibration:
@@ -162,7 +167,7 @@ def open_cascade(path: Path, *, load: Callable[[str | Path], Scorer]) -> Cascade
             scorer = load(find_scorer(stage.scorer, path.parent))
         except RejoinderError as error:
             raise DataError(f"stage {number}: {error}", path=path) from error
-        stages.append(Stage(scorer, stage.keep, stage.cost))
+        stages.append(Stage(scorer, stage.keep, stage.cost, stage.carry))
     return Cascade(found.name, stages, calibration=found.calibration)
 
 
@@ -246,9 +251,12 @@ class _Table:
 def _read_stage(table: _Table) -> StageLine:
     scorer = table.take("scorer", str)
     keep = table.take("keep", int, None)
+    carry = table.take_number("carry", 0.0)
     cost = table.take_table("cost")
     table.refuse_rest()
-    return StageLine(scorer, keep, None if cost is None else _read_cost(cost))
+    if not 0 <= carry < inf:
+        raise table.error(f"carry cannot be {carry}")
+    return StageLine(scorer, keep, None if cost is None else _read_cost(cost), carry)
 
 
 def _read_cost(table: _Table) -> Cost:

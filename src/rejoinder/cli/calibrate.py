@@ -11,16 +11,17 @@ from rejoinder.cli.output import percent, print_json, print_table, say, show_pro
 
 if TYPE_CHECKING:
     from rejoinder.evaluation.calibrate import Calibrated, Observed
+    from rejoinder.records import Example
     from rejoinder.runtime.scorer import Scorer
 
 
 @click.command(
     epilog=options.example(
-        "rejoinder calibrate cascade.toml qed --take-out 0.5 --precision 0.8 --data data"
+        "rejoinder calibrate cascade.toml qed nq-oracle --take-out 0.5 --precision 0.8 --data data"
     )
 )
 @click.argument("scorer")
-@click.argument("dataset")
+@click.argument("datasets", nargs=-1, required=True, metavar="DATASET...")
 @click.option(
     "--to", type=click.Path(path_type=Path), help="The cascade's file.  [default: SCORER itself]"
 )
@@ -31,7 +32,12 @@ if TYPE_CHECKING:
     show_default=True,
     help="Of this share of the questions take the answers out, so that they have none.",
 )
-@click.option("--questions", type=click.IntRange(min=1), help="Read only so many.")
+@click.option(
+    "--size",
+    type=click.IntRange(min=1),
+    help="Lengthen every second list to so many, as `tune` does: confidence must hold there too.",
+)
+@click.option("--questions", type=click.IntRange(min=1), help="Of each set read only so many.")
 @click.option(
     "--precision", type=click.FloatRange(0, 1), help="Answer as often as this precision allows."
 )
@@ -48,7 +54,7 @@ if TYPE_CHECKING:
 @options.data_folder
 @options.as_json
 def calibrate(**given: Any) -> None:
-    """Fit how likely SCORER's first candidate is an answer, on DATASET.
+    """Fit how likely SCORER's first candidate is an answer, on one DATASET or several.
 
     DATASET is NAME[:SPLIT] or a JSON-lines file, with questions that have an answer and
     questions that have none; dev unless you say otherwise.  Without --precision or --answer-rate
@@ -63,11 +69,12 @@ def calibrate(**given: Any) -> None:
         raise InputError("give --precision or --answer-rate, not both")
     target = _choose_target(given)
     scorer = load(given["scorer"])
-    observed = _observe(scorer, given["dataset"], given, take_out=given["take_out"])
+    observed = _observe(scorer, "fitting", _read_all(given))
     fitted = fit(observed, precision=given["precision"], answer_rate=given["answer_rate"])
-    found = {f"{given['dataset']} (held-out folds)": fitted}
+    found = {f"{' '.join(given['datasets'])} (held-out folds)": fitted}
     for test in given["tests"]:
-        found[test] = check(fitted.calibration, _observe(scorer, test, given, take_out=0.0))
+        observed = _observe(scorer, test, _read(test, given))
+        found[test] = check(fitted.calibration, observed)
     _write(target, given, fitted)
     if given["picture"]:
         from rejoinder.evaluation.picture import draw_curves
@@ -93,16 +100,28 @@ def _choose_target(given: dict[str, Any]) -> Path:
     return Path(given["scorer"])
 
 
-def _observe(
-    scorer: "Scorer", dataset: str, given: dict[str, Any], *, take_out: float
-) -> "Observed":
+def _read(dataset: str, given: dict[str, Any]) -> "list[Example]":
     from rejoinder.data.catalogue import open_for_choosing
+
+    return list(islice(open_for_choosing(dataset, given["folder"]), given["questions"]))
+
+
+def _read_all(given: dict[str, Any]) -> "list[Example]":
+    """Return the questions to fit to, some of them with long lists, some without an answer."""
+    from rejoinder.data.long_lists import lengthen_some
     from rejoinder.data.unanswerable import take_answers_out
+
+    examples: list[Example] = []
+    for dataset in given["datasets"]:
+        found = _read(dataset, given)
+        examples += lengthen_some(found, size=given["size"]) if given["size"] else found
+    return list(take_answers_out(examples, share=given["take_out"]))
+
+
+def _observe(scorer: "Scorer", what: str, examples: "list[Example]") -> "Observed":
     from rejoinder.evaluation.calibrate import observe
 
-    read = islice(open_for_choosing(dataset, given["folder"]), given["questions"])
-    examples = list(take_answers_out(read, share=take_out))
-    with show_progress(dataset) as progress:
+    with show_progress(what) as progress:
         return observe(scorer, examples, on_question=lambda done: progress(done, len(examples), ""))
 
 
@@ -125,7 +144,7 @@ def _write(target: Path, given: dict[str, Any], fitted: "Calibrated") -> None:
         stage = StageLine(name_scorer(given["scorer"], target.parent))
         cascade = CascadeFile(target.stem, (stage,))
     facts = {
-        "dataset": given["dataset"],
+        "dataset": " ".join(given["datasets"]),
         "take_out": given["take_out"],
         "questions": fitted.questions,
         "answerable": fitted.answerable,

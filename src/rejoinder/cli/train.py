@@ -8,7 +8,7 @@ import click
 from rejoinder.cli import options
 from rejoinder.cli.output import count, percent, print_json, say, show_progress
 from rejoinder.cli.train_selector import selector
-from rejoinder.cli.training import keep_checkpoint, make_room
+from rejoinder.cli.training import keep_checkpoint, make_room, name_data
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -184,12 +184,6 @@ def train_ranker(model: str, parts: "Sequence[Part]", given: dict[str, Any]) -> 
         click.echo(f"wrote {target}: {result['parameters']:,} parameters in {result['seconds']} s")
         for name, value in scores.get("means", {}).items():
             click.echo(f"{given['dev']} {name} {percent(value)}")
-
-
-def name_data(given: dict[str, Any]) -> list[str]:
-    """Return what a bundle says that it was trained on."""
-    feedback = given["feedback"]
-    return [*given["datasets"], *([f"feedback of {feedback}"] if feedback else [])]
 
 
 def _make_plan(model: str, width: int, given: dict[str, Any]) -> "Plan[RankerConfig]":

@@ -9,7 +9,7 @@ import click
 
 from rejoinder.cli import options
 from rejoinder.cli.output import percent, print_json, show_progress
-from rejoinder.cli.training import keep_checkpoint, make_room
+from rejoinder.cli.training import keep_checkpoint, make_room, name_data
 
 if TYPE_CHECKING:
     from rejoinder.train.fit import Fitted, Plan
@@ -102,7 +102,6 @@ def _write(
 ) -> None:
     from dataclasses import asdict
 
-    from rejoinder.cli.train import name_data
     from rejoinder.train.export_selector import write_selector
 
     write_selector(

@@ -1,8 +1,9 @@
 """What every training of the command line shares: room for its bundle, and its checkpoint."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from rejoinder.cli.output import say
 
@@ -34,3 +35,9 @@ def keep_checkpoint(target: Path) -> Iterator[Path]:
         say(f"going on from {checkpoint}")
     yield checkpoint
     checkpoint.unlink(missing_ok=True)
+
+
+def name_data(given: Mapping[str, Any]) -> list[str]:
+    """Return what a bundle says that it was trained on."""
+    feedback = given["feedback"]
+    return [*given["datasets"], *([f"feedback of {feedback}"] if feedback else [])]

@@ -42,6 +42,13 @@ RECALLS = (1, 10, 50, 100)
     show_default=True,
     help="Without a budget: choose the fastest that loses at most so many points of P@1.",
 )
+@click.option(
+    "--carry",
+    type=click.FloatRange(min=0),
+    default=0.75,
+    show_default=True,
+    help="Also try first stages whose view of a document counts so much later; 0 does not.",
+)
 @click.option("--picture", type=click.Path(path_type=Path), help="Draw accuracy against latency.")
 @options.kept_scores
 @options.data_folder
@@ -65,7 +72,9 @@ def tune(**given: Any) -> None:
     ]
     with show_progress("replaying") as progress:
         outcomes = replay(
-            asked, examples, on_question=lambda done: progress(done, len(examples), "")
+            _add_carrying(asked, given["carry"]),
+            examples,
+            on_question=lambda done: progress(done, len(examples), ""),
         )
     recalls = [measure_recall(item, examples, RECALLS) for item in asked]
     frontier = find_frontier(outcomes)
@@ -117,6 +126,18 @@ def _time(
     return sorted(contenders, key=lambda item: item.cost.predict(size, 25 * size))
 
 
+def _add_carrying(contenders: "Sequence[Contender]", carry: float) -> "list[Contender]":
+    """Return the contenders, each but the dearest also as one that carries so much on."""
+    from dataclasses import replace
+
+    found: list[Contender] = []
+    for item in contenders:
+        if carry and item is not contenders[-1]:
+            found.append(replace(item, carry=carry))
+        found.append(item)
+    return found
+
+
 def _write(
     given: dict[str, Any],
     chosen: "Outcome",
@@ -125,6 +146,8 @@ def _write(
     examples: "Sequence[Example]",
 ) -> float:
     """Write the cascade, and return how many milliseconds a question really takes with it."""
+    from dataclasses import replace
+
     from rejoinder.cascade.file import CascadeFile, Point, StageLine, write_cascade_file
     from rejoinder.cascade.loading import load
     from rejoinder.evaluation.tune import measure_latency
@@ -132,6 +155,7 @@ def _write(
     costs = {item.name: item.cost for item in contenders}
     keeps = [*chosen.keeps, None]
     stages = [StageLine(n, k, costs[n]) for n, k in zip(chosen.names, keeps, strict=True)]
+    stages[0] = replace(stages[0], carry=chosen.carry)
     facts = {
         "dataset": given["dataset"],
         "questions": len(examples),
@@ -217,6 +241,7 @@ def _to_row(item: "Outcome") -> dict[str, Any]:
     return {
         "stages": list(item.names),
         "keeps": list(item.keeps),
+        "carry": item.carry,
         "P@1": item.accuracy,
         "predicted_ms": item.latency_ms,
     }

@@ -16,6 +16,14 @@ def lengthen(examples: Sequence[Example], *, size: int, seed: int = 0) -> Iterat
     return add_negatives([_take_documents(item) for item in examples], size=size, seed=seed)
 
 
+def lengthen_some(examples: Sequence[Example], *, size: int) -> Iterator[Example]:
+    """Yield every second example as it is, and the others lengthened to about `size`."""
+    for place, (short, long) in enumerate(
+        zip(examples, lengthen(examples, size=size), strict=True)
+    ):
+        yield long if place % 2 else short
+
+
 def _take_documents(example: Example) -> Example:
     documents = {item.document.id: item.document for item in example.candidates if item.document}
     judged = {(item.document.id, item.position) for item in example.candidates if item.document}

@@ -5,8 +5,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-import numpy as np
-
 from rejoinder.cascade.loading import DEFAULT, load
 from rejoinder.engine.duplicates import drop_duplicates
 from rejoinder.engine.order import group_by_document
@@ -17,8 +15,9 @@ from rejoinder.index.index import Index
 from rejoinder.index.search import Where
 from rejoinder.records import Answer, Answers, Candidate, Mark, Ranking, ScoredCandidate, Source
 from rejoinder.runtime.deadline import Deadline
+from rejoinder.runtime.found import Found
 from rejoinder.runtime.ranking import rank
-from rejoinder.runtime.scorer import Given, Scorer, Scores
+from rejoinder.runtime.scorer import Scorer
 
 RETRIEVED = 100
 """How many sentences are ranked."""
@@ -66,7 +65,7 @@ class Engine:
         deadline = None if budget_ms is None else Deadline.after(budget_ms)
         found = self._retriever.search(question, self._retrieved, where=where)
         is_late = deadline is not None and deadline.left_ms <= 0
-        scorer = self._scorer if self._scorer and not is_late else _AsFound(found)
+        scorer = self._scorer if self._scorer and not is_late else Found()
         candidates = self._prepare(found, scorer)
         ranking = rank(question, candidates, scorer=scorer, deadline=deadline)
         return self._to_answers(ranking, top, len(found))
@@ -113,7 +112,7 @@ class Engine:
     def _prepare(self, found: Sequence[ScoredCandidate], scorer: Scorer) -> list[Candidate]:
         """Return the candidates by document, in document order, with tokens it can read."""
         reads_tokens = getattr(scorer, "tokenizer", None) == self.index.tokenizer
-        candidates = [item.candidate for item in found]
+        candidates = [replace(item.candidate, found=item.score) for item in found]
         if not reads_tokens:
             candidates = [replace(candidate, tokens=None) for candidate in candidates]
         return group_by_document(candidates)
@@ -142,20 +141,6 @@ class Engine:
         before, after = _look_around(candidate)
         source = self.index.locate(candidate) or _describe(candidate)
         return Answer(candidate.text, source, item.score, rank_, before=before, after=after)
-
-
-class _AsFound:
-    """The order of retrieval as a scorer."""
-
-    name = "bm25"
-
-    def __init__(self, found: Sequence[ScoredCandidate]) -> None:
-        self._scores = {item.candidate.id: item.score for item in found}
-
-    def score(self, question: str, candidates: Given) -> Scores:  # noqa: ARG002
-        return np.array(
-            [self._scores[item.id] for item in candidates if isinstance(item, Candidate)]
-        )
 
 
 def open(folder: Path | str, *, scorer: Scorer | str | Path = DEFAULT) -> Engine:

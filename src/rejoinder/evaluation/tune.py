@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.cascade.cost import Cost, Counts, Timed, count_words, fit_cost
+from rejoinder.cascade.standing import rate_documents
 from rejoinder.errors import InputError
 from rejoinder.metrics.significance import Interval, bootstrap_difference
 from rejoinder.records import Candidate, Example
@@ -25,7 +26,7 @@ from rejoinder.runtime.staged import Places
 
 KEEPS = (1, 2, 3, 5, 10, 20, 30, 50, 75, 100, 150, 200, 300, 500)
 MOST_STAGES = 3
-TIMED_QUESTIONS = 30
+TIMED_QUESTIONS = 10
 TIMED_SHARES = (0.02, 0.1, 0.3, 1.0)
 """Parts of a list that are timed, so that a cost knows short lists and long ones."""
 
@@ -38,6 +39,8 @@ class Contender:
     """As the cascade's file will name it."""
     scorer: Scorer
     cost: Cost
+    carry: float = 0.0
+    """How much the standing of a document counts behind it; it is then a first stage only."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,8 @@ class Outcome:
     """Of each stage but the last."""
     rights: NDArray[np.bool_]
     latencies_ms: NDArray[np.float64]
+    carry: float = 0.0
+    """Of the first stage."""
 
     @property
     def accuracy(self) -> float:
@@ -62,8 +67,10 @@ class Outcome:
 
     @property
     def label(self) -> str:
-        """The stages in one line: jaccard 100 > selector."""
+        """The stages in one line: jaccard 100 > selector; +0.5 where the first carries so much."""
         keeps = [f" {keep}" for keep in self.keeps] + [""]
+        if self.carry:
+            keeps[0] += f" +{self.carry:g}"
         return " > ".join(name + keep for name, keep in zip(self.names, keeps, strict=True))
 
     def hold_against(self, other: "Outcome") -> Interval:
@@ -118,6 +125,7 @@ def replay(
             chain[1],
             np.array(rights[chain], dtype=bool),
             np.array(latencies[chain]),
+            contenders[chain[0][0]].carry,
         )
         for chain in rights
     ]
@@ -206,40 +214,54 @@ class _Replay:
         self._keeps = keeps
         self._wants = chains
         self._words: Counts = count_words(example.candidates)
-        self._whole: dict[int, Scores] = {}
+        self._whole: dict[str, Scores] = {}
 
     def __iter__(self) -> Iterator[tuple[_Chain, bool, float]]:
         everything = np.arange(len(self._example.candidates))
         for place in range(len(self._contenders)):
-            yield from self._follow(((place,), ()), everything, 0.0)
+            yield from self._follow(((place,), ()), everything, 0.0, np.zeros(len(everything)))
 
     def _follow(
-        self, chain: _Chain, places: Places, latency_ms: float
+        self, chain: _Chain, places: Places, latency_ms: float, carried: Scores
     ) -> Iterator[tuple[_Chain, bool, float]]:
         """Yield what a chain gives whose last stage gets these places, then all longer chains."""
         own, keeps = chain
         if not self._wants(tuple(self._contenders[place].name for place in own)):
             return
-        scores = self._score(own[-1], places)
+        scores = self._score(own[-1], places) + carried[places]
         order = places[np.argsort(-scores, kind="stable")]
-        cost = self._contenders[own[-1]].cost
-        latency_ms += cost.predict(len(places), int(self._words[places].sum()))
-        yield chain, self._example.labels[int(order[0])], latency_ms
+        asked = self._contenders[own[-1]]
+        latency_ms += asked.cost.predict(len(places), int(self._words[places].sum()))
+        if asked.carry:
+            given = [self._example.candidates[place] for place in places]
+            carried = carried + asked.carry * rate_documents(scores, given)
+        else:
+            yield chain, self._example.labels[int(order[0])], latency_ms
         if len(own) == MOST_STAGES:
             return
         for keep in self._keeps:
             if keeps and keep > keeps[-1]:
                 break
-            for follower in range(own[-1] + 1, len(self._contenders)):
+            for follower in self._list_followers(own[-1]):
                 going_on = np.sort(order[:keep])
                 longer = ((*own, follower), (*keeps, keep))
-                yield from self._follow(longer, going_on, latency_ms)
+                yield from self._follow(longer, going_on, latency_ms, carried)
+
+    def _list_followers(self, place: int) -> list[int]:
+        """Return the dearer scorers; those that carry something begin a chain."""
+        name = self._contenders[place].name
+        return [
+            follower
+            for follower in range(place + 1, len(self._contenders))
+            if not self._contenders[follower].carry and self._contenders[follower].name != name
+        ]
 
     def _score(self, contender: int, places: Places) -> Scores:
-        scorer, example = self._contenders[contender].scorer, self._example
+        asked, example = self._contenders[contender], self._example
+        scorer = asked.scorer
         is_whole = len(places) == len(example.candidates)
         if not is_whole and not is_pointwise(scorer):
             return scorer.score(example.question, [example.candidates[at] for at in places])
-        if contender not in self._whole:
-            self._whole[contender] = scorer.score(example.question, example.candidates)
-        return self._whole[contender][places]
+        if asked.name not in self._whole:
+            self._whole[asked.name] = scorer.score(example.question, example.candidates)
+        return self._whole[asked.name][places]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rejoinder.errors import BundleError, UnknownNameError
 from rejoinder.runtime.bm25 import Bm25
+from rejoinder.runtime.found import Found
 from rejoinder.runtime.lexical import (
     Jaccard,
     OriginalOrder,
@@ -41,6 +42,7 @@ SCORERS: dict[str, Entry] = {
     ),
     "jaccard": Entry("shared over all distinct words", lambda cut, _: Jaccard(cut)),
     "bm25": Entry("BM25 over the candidate list", lambda cut, _: Bm25(cut)),
+    "found": Entry("the search that found the candidates, else BM25", lambda cut, _: Found(cut)),
     "random": Entry("a seeded random number", lambda _, seed: Random(seed), is_seeded=True),
 }
 
