@@ -94,6 +94,8 @@ def test_a_pasted_text_answers_without_the_index(page: Page) -> None:
     expect(page.locator("mark").first).to_have_text("Ada wrote the letter.")
     expect(page.locator(".source").first).to_have_text("line 2")
     expect(page.locator(".feedback")).to_have_count(0)
+    expect(page.locator("#stages .name").first).to_have_text("cut")
+    expect(page.locator("#stages .counts").first).to_have_text("3 sentences")
 
 
 def test_the_slider_asks_again_and_says_what_changed(page: Page) -> None:

@@ -21,7 +21,11 @@ export const answer = (request, signal) => call("POST", "v1/answer", request, si
 export const mark = (request) => call("POST", "v1/feedback", request);
 export const remove = (id) => call("DELETE", `v1/documents/${id}`);
 export const list = (parameters) => call("GET", `v1/documents?${new URLSearchParams(parameters)}`);
-export const isAlive = () => fetch("health").then((response) => response.ok, () => false);
+export const isAlive = () =>
+  fetch("health").then(
+    (response) => response.ok,
+    () => false,
+  );
 
 async function call(method, path, body, signal) {
   for (let tries = 1; ; tries++) {

@@ -158,14 +158,19 @@ async function invite(view) {
   const place = find("found");
   place.replaceChildren(make("p", { class: "plain invitation" }, "\u00a0"));
   const own = turn;
-  const said = view === "text" ? "Any text and a question: the sentence that answers, in its place." : await welcome();
-  if (own === turn && view === getView() && !shown) place.firstChild.replaceChildren(...[said].flat());
+  const said =
+    view === "text"
+      ? "Any text and a question: the sentence that answers, in its place."
+      : await welcome();
+  if (own === turn && view === getView() && !shown)
+    place.firstChild.replaceChildren(...[said].flat());
 }
 
 async function welcome() {
   try {
     const { total } = await list({ limit: 1 });
-    if (!total) return ["There are no documents yet. ", make("a", { href: "#documents" }, "Add some"), "."];
+    if (!total)
+      return ["There are no documents yet. ", make("a", { href: "#documents" }, "Add some"), "."];
     return `One sentence that answers, out of ${count(total, "document")}.`;
   } catch {
     return "One sentence that answers, out of your documents.";

@@ -4,6 +4,7 @@ import { find, make } from "./dom.js";
 import { count, milliseconds, show } from "./numbers.js";
 
 const WHAT = {
+  found: "keeps the order of the search",
   bm25: "counts shared words",
   cosinet: "compares related words",
   selector: "reads both together",
@@ -19,7 +20,7 @@ export function showCascade(stages, { found = null, isText = false }) {
     ? [{ ...search, ...toSearch(found) }, ...follow(stages, found.trace)]
     : [search, ...stages.map(toIdle)];
   const most = Math.max(1, ...rows.map((row) => row.given ?? 0));
-  find("stages").replaceChildren(...rows.map((row, place) => makeRow(row, place, most)));
+  find("stages").replaceChildren(...rows.map((row) => makeRow(row, most)));
   find("total").textContent = found ? milliseconds(found.milliseconds) : "–";
   find("timeline").replaceChildren(
     ...rows
@@ -39,7 +40,8 @@ function toSearch(found) {
   };
 }
 
-// The trace ends where the clock did: what was not reached is shown too.
+// The trace ends where the clock did, or tells only of the order in which sentences were found:
+// what was not reached is shown too.
 function follow(stages, trace) {
   const isOurs = trace.every((stage, place) => stage.scorer === stages[place]?.scorer);
   const rows = trace.map((stage, place) => ({
@@ -52,22 +54,39 @@ function follow(stages, trace) {
     isLast: isOurs ? place === stages.length - 1 : true,
     tint: place + 1,
   }));
-  return isOurs ? [...rows, ...stages.slice(trace.length).map(toMissed)] : rows;
+  return [...rows, ...stages.map(toMissed).slice(isOurs ? trace.length : 0)];
 }
 
-const toIdle = ({ scorer, keep }, place) => ({ name: scorer, what: WHAT[scorer], keep, tint: place + 1 });
+const toIdle = ({ scorer, keep }, place) => ({
+  name: scorer,
+  what: WHAT[scorer],
+  keep,
+  tint: place + 1,
+});
 
 const toMissed = ({ scorer }, place) => ({ name: scorer, isMissed: true, tint: place + 1 });
 
-function makeRow(row, place, most) {
+function makeRow(row, most) {
   const share = (number) => ((number ?? 0) / most).toFixed(4);
   return make(
     "li",
-    { class: row.isMissed ? "missed" : null, "--given": share(row.given), "--kept": share(row.kept) },
+    {
+      class: row.isMissed ? "missed" : null,
+      "--given": share(row.given),
+      "--kept": share(row.kept),
+    },
     make("span", { class: `name stage-${row.tint}` }, row.name),
     make("span", { class: "what" }, row.isMissed ? "no time was left" : (row.what ?? "")),
-    make("span", { class: "time" }, row.milliseconds === undefined ? "" : milliseconds(row.milliseconds)),
-    make("span", { class: "flow", "aria-hidden": true }, make("span", { class: `stage-${row.tint}` })),
+    make(
+      "span",
+      { class: "time" },
+      row.milliseconds === undefined ? "" : milliseconds(row.milliseconds),
+    ),
+    make(
+      "span",
+      { class: "flow", "aria-hidden": true },
+      make("span", { class: `stage-${row.tint}` }),
+    ),
     make("span", { class: "counts" }, say(row)),
   );
 }

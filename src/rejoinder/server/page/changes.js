@@ -2,9 +2,11 @@
 
 import { milliseconds } from "./numbers.js";
 
-const identify = ({ sentence, source }) => JSON.stringify([sentence, source.document, source.start]);
+const identify = ({ sentence, source }) =>
+  JSON.stringify([sentence, source.document, source.start]);
 
-const list = (found) => (found.answers.length ? found.answers : found.closest ? [found.closest] : []);
+const list = (found) =>
+  found.answers.length ? found.answers : found.closest ? [found.closest] : [];
 
 // Returns a word for each answer, empty where it stands as before.
 export function compare(before, now) {
@@ -23,7 +25,9 @@ export function describe(before, now) {
   const [first, old] = [list(now)[0], list(before)[0]];
   const times = `${milliseconds(now.milliseconds)} instead of ${milliseconds(before.milliseconds)}`;
   if (now.abstains !== before.abstains) {
-    return now.abstains ? `Now no sentence is sure enough: ${times}.` : `Now there is an answer: ${times}.`;
+    return now.abstains
+      ? `Now no sentence is sure enough: ${times}.`
+      : `Now there is an answer: ${times}.`;
   }
   if (!first || !old) return `${times}.`;
   const same = identify(first) === identify(old);

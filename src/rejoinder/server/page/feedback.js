@@ -11,9 +11,17 @@ export function makeButtons(question, sentence, tell) {
     [true, "Right", "R"],
     [false, "Wrong", "W"],
   ].map(([right, label, shortcut]) =>
-    make("button", { type: "button", "aria-keyshortcuts": shortcut, click: () => say(right) }, label),
+    make(
+      "button",
+      { type: "button", "aria-keyshortcuts": shortcut, click: () => say(right) },
+      label,
+    ),
   );
-  const group = make("div", { class: "feedback", role: "group", "aria-label": "Is it right?" }, ...buttons);
+  const group = make(
+    "div",
+    { class: "feedback", role: "group", "aria-label": "Is it right?" },
+    ...buttons,
+  );
   group.say = say;
   show();
   return group;

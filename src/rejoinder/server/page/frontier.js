@@ -50,7 +50,7 @@ export function markSpent(spent) {
 }
 
 function makeDot(point, [cx, cy], isServed) {
-  const title = `${point.cascade}: ${point.accuracy.toFixed(1)} at ${milliseconds(point.predicted_ms)}`;
+  const title = `${point.cascade}: ${sayPoint(point)}`;
   return draw(
     "circle",
     { cx, cy, r: isServed ? 5.5 : 2.5, class: isServed ? "served" : "point" },
@@ -68,7 +68,8 @@ function makeScale(frontier) {
     const share = (Math.log(Math.max(time, 0.01)) - first) / (last - first || 1);
     return share < 0 || share > 1 ? null : LEFT + (WIDTH - LEFT - RIGHT) * share;
   };
-  const y = (height) => HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * ((height - low) / (high - low || 1));
+  const y = (height) =>
+    HEIGHT - BOTTOM - (HEIGHT - TOP - BOTTOM) * ((height - low) / (high - low || 1));
   const label = (text, at) => draw("text", at, text);
   const fastest = frontier[0].predicted_ms;
   const slowest = frontier[frontier.length - 1].predicted_ms;
@@ -84,6 +85,8 @@ function makeScale(frontier) {
 
 function describe(frontier, served) {
   const [first, last] = [frontier[0], frontier[frontier.length - 1]];
-  const say = (point) => `${point.accuracy.toFixed(1)} at ${milliseconds(point.predicted_ms)}`;
-  return `Accuracy against time: from ${say(first)} to ${say(last)}${served ? `; served: ${say(served)}` : ""}`;
+  const range = `Accuracy against time: from ${sayPoint(first)} to ${sayPoint(last)}`;
+  return served ? `${range}; served: ${sayPoint(served)}` : range;
 }
+
+const sayPoint = (point) => `${point.accuracy.toFixed(1)} at ${milliseconds(point.predicted_ms)}`;

@@ -8,7 +8,8 @@ export function startKeyboard() {
     if (event.ctrlKey && event.key === "Enter" && event.target === find("text")) {
       find("ask").requestSubmit();
     }
-    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]")) return;
+    if (event.ctrlKey || event.metaKey || event.altKey || document.querySelector("dialog[open]"))
+      return;
     const act = pick(event);
     if (act) {
       event.preventDefault();
@@ -23,7 +24,8 @@ function pick({ key, target }) {
   const answers = [...find("found").querySelectorAll(".answer")];
   const article = target.closest?.(".answer");
   if (key === "Escape") return target === question ? leave : () => goTo(question);
-  if (target === question) return key === "ArrowDown" && answers.length ? () => answers[0].focus() : null;
+  if (target === question)
+    return key === "ArrowDown" && answers.length ? () => answers[0].focus() : null;
   if (article) return move(key, answers, answers.indexOf(article), question) ?? judge(key, article);
   return key === "/" && !target.matches?.("input, textarea") ? () => goTo(question) : null;
 }

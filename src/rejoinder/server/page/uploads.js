@@ -33,7 +33,10 @@ export function startUploads({ max_upload_bytes }) {
     if (!dropped.length) return;
     location.hash = "#documents";
     add(
-      dropped.map((item) => ({ file: item.getAsFile(), isFolder: item.webkitGetAsEntry()?.isDirectory })),
+      dropped.map((item) => ({
+        file: item.getAsFile(),
+        isFolder: item.webkitGetAsEntry()?.isDirectory,
+      })),
     );
   });
 }
