@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from rejoinder.index.index import Index
 from rejoinder.index.update import add_files
@@ -18,6 +18,7 @@ from tests.server.running import serving
 ENTRIES = 10_000
 TIMEOUT_MS = 60_000
 """For a machine that does other things too."""
+expect.set_options(timeout=TIMEOUT_MS)
 
 CASCADE = """\
 [[stage]]

@@ -3,9 +3,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.server.page.conftest import ENTRIES, TIMEOUT_MS, Open, ask
-
-expect.set_options(timeout=TIMEOUT_MS)
+from tests.server.page.conftest import ENTRIES, Open, ask
 
 
 @pytest.fixture

@@ -4,9 +4,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.server.page.conftest import TIMEOUT_MS, Open, ask
-
-expect.set_options(timeout=TIMEOUT_MS)
+from tests.server.page.conftest import Open, ask
 
 PHONE = {"width": 360, "height": 740}
 

@@ -6,10 +6,8 @@ from pathlib import Path
 from playwright.sync_api import FilePayload, Page, Request, expect
 
 from rejoinder.server.pages import FOLDER, POLICY
-from tests.server.page.conftest import TIMEOUT_MS, Open, ask, fill
+from tests.server.page.conftest import Open, ask, fill
 from tests.server.running import serving
-
-expect.set_options(timeout=TIMEOUT_MS)
 
 HOSTILE = (
     'The <b>vault</b> opens with <img src=x onerror="window.hacked = 1"> the word '

@@ -2,11 +2,11 @@
 
 import { showAnswers } from "./answers.js";
 import { answer, list } from "./api.js";
-import { markSpent } from "./frontier.js";
 import { showCascade } from "./cascade.js";
 import { compare, describe } from "./changes.js";
 import { waitForServer } from "./connection.js";
 import { find, make } from "./dom.js";
+import { markSpent } from "./frontier.js";
 import { bytes, count, milliseconds } from "./numbers.js";
 import { getText } from "./paste.js";
 import { getView, onView } from "./views.js";
@@ -15,6 +15,7 @@ import { showWords } from "./words.js";
 const TOP = 5;
 const BUDGETS = [1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, null];
 const ROOM = 200; // bytes of a request beside its question and text
+const HINT = "Move it, and the question is asked again.";
 const SETTLE = 120; // milliseconds for which the slider must rest
 
 let info;
@@ -75,7 +76,6 @@ export function forget() {
   find("found").replaceChildren();
   find("found").setAttribute("aria-busy", "false");
   showWords(find("words"), null);
-  find("changes").textContent = "Move it, and the question is asked again.";
   tell("\u00a0");
   invite(getView());
 }
@@ -107,9 +107,7 @@ function show(request, found) {
   showWords(find("words"), found.answers[0] ?? found.closest);
   showCascade(info.stages, { found, isText: request.text !== null });
   markSpent(found.milliseconds);
-  find("changes").textContent = before
-    ? describe(before, found)
-    : "Move it, and the question is asked again.";
+  find("changes").textContent = before ? describe(before, found) : HINT;
   tell(summarize(found));
 }
 
@@ -155,6 +153,7 @@ function prepare(view) {
 
 async function invite(view) {
   showCascade(info.stages, { isText: view === "text" });
+  find("changes").textContent = HINT;
   const place = find("found");
   place.replaceChildren(make("p", { class: "plain invitation" }, "\u00a0"));
   const own = turn;
