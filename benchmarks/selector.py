@@ -34,7 +34,9 @@ from rejoinder.bundle.folder import Bundle, open_bundle
 from rejoinder.data.catalogue import open_dataset
 from rejoinder.evaluation.evaluate import evaluate
 from rejoinder.records import Example
-from rejoinder.runtime.selector import Feed, SelectorScorer, to_feed
+from rejoinder.runtime.pair_reader import Feed, to_feed
+from rejoinder.runtime.pair_reader import pad as pad_feeds
+from rejoinder.runtime.selector import SelectorScorer
 from rejoinder.text.pair_tokens import PairTokens
 from rejoinder.text.pieces import Pieces
 from rejoinder.train.export_selector import write_selector
@@ -163,19 +165,7 @@ def make_contenders(small: Bundle, full: Bundle, threads: int) -> dict[str, Run]
 
 
 def pad(feeds: Sequence[Feed]) -> list[Feed]:
-    batches = []
-    for start in range(0, len(feeds), BATCH):
-        some = feeds[start : start + BATCH]
-        longest = max(feed["ids"].size for feed in some)
-        batches.append(
-            {
-                name: np.concatenate(
-                    [np.pad(feed[name], ((0, 0), (0, longest - feed[name].size))) for feed in some]
-                )
-                for name in some[0]
-            }
-        )
-    return batches
+    return [pad_feeds(feeds[start : start + BATCH]) for start in range(0, len(feeds), BATCH)]
 
 
 def spread(session: Any, feeds: Sequence[Feed], threads: int) -> list[Any]:

@@ -28,7 +28,7 @@ def make_environment(name: str, requirements: Path) -> Path:
         return python
     sys.stderr.write(f"making .venvs/{name} (once) ...\n")
     shutil.rmtree(folder, ignore_errors=True)
-    venv.create(folder)
+    venv.create(folder, symlinks=True)
     _lay_over(python, below)
     _install(python, requirements)
     stamp.write_text(wanted)

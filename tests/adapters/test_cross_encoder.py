@@ -76,3 +76,13 @@ def test_tensors_are_refused() -> None:
         CrossEncoder("word-overlap").predict([("q", "a")], convert_to_tensor=True)
     with pytest.raises(InputError, match=r"torch\.from_numpy"):
         CrossEncoder("word-overlap").predict([("q", "a")], convert_to_numpy=False)
+
+
+def test_what_an_evaluator_measures_is_kept_under_its_name() -> None:
+    class Evaluator:
+        name = "dev"
+
+    encoder = CrossEncoder("word-overlap")
+    encoder.model_card_data.set_evaluation_metrics(Evaluator(), {"map": 0.5}, epoch=1, step=2)
+
+    assert encoder.model_card_data.metrics == {"dev": {"map": 0.5}}

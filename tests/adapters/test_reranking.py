@@ -1,6 +1,6 @@
 import pytest
 
-from rejoinder.adapters.reranking import rerank, to_scorer, to_title
+from rejoinder.adapters.reranking import rerank, to_scorer, to_text
 from rejoinder.cascade.cascade import Cascade
 from rejoinder.errors import UnknownNameError
 from rejoinder.runtime.lexical import WordOverlap
@@ -52,5 +52,5 @@ def test_a_scorer_is_taken_by_its_name_or_as_it_is() -> None:
         to_scorer("bm52")
 
 
-def test_a_title_is_text() -> None:
-    assert (to_title("Tea"), to_title(None), to_title(7)) == ("Tea", "", "")
+def test_what_is_no_text_is_none() -> None:
+    assert (to_text("Tea"), to_text(None), to_text(7)) == ("Tea", "", "")

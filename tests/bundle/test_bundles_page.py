@@ -2,13 +2,13 @@ from dataclasses import fields
 from pathlib import Path
 
 from rejoinder.bundle.manifest import Manifest
+from rejoinder.runtime import has, selector
 from rejoinder.runtime.ranker import NETWORKS
-from rejoinder.runtime.selector import KIND
 
 PAGE = (Path(__file__).parents[2] / "docs" / "bundles.md").read_text(encoding="utf-8")
 
 
 def test_every_field_and_kind_is_documented() -> None:
-    names = [field.name for field in fields(Manifest)] + [*NETWORKS, KIND]
+    names = [field.name for field in fields(Manifest)] + [*NETWORKS, has.KIND, selector.KIND]
 
     assert [name for name in names if f"`{name}`" not in PAGE] == []

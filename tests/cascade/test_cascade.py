@@ -98,6 +98,19 @@ def test_the_standing_of_a_document_counts_in_later_stages() -> None:
     assert [item.score for item in ranking.items] == [3 + 2, 1 + 2, 4 - 2, 1 - 2]
 
 
+def test_the_standing_of_a_document_counts_in_what_goes_on() -> None:
+    tower, bridge = Document("tower"), Document("bridge")
+    candidates = [
+        Candidate("0", "the tower of Paris", tower),
+        Candidate("1", "aa tower bridge", bridge),
+        Candidate("2", "opened aaa", tower),
+    ]
+    for carry, best in ((0.0, ["1", "0"]), (1.0, ["2", "0"])):
+        stages = [Stage(WordOverlap(), 2, carry=carry), Stage(letters())]
+        items = rank("tower of Paris", candidates, scorer=Cascade("c", stages)).items
+        assert [item.candidate.id for item in items[:2]] == best
+
+
 def test_in_one_document_nothing_is_carried() -> None:
     words = ["aaa", "a cat", "aa cat"]
     for candidates in (words, [Candidate(word, word, Document("d")) for word in words]):
@@ -308,3 +321,32 @@ class TestConfidence:
 
         assert ranking.confidence is None
         assert not ranking.abstains
+
+
+def test_what_a_stage_leaves_goes_on_unscored() -> None:
+    def leave_dogs(text: str) -> float:
+        return float("nan") if "dog" in text else len(text)
+
+    cascade = Cascade("two", [Stage(Slow("first", leave_dogs), 1), Stage(letters())])
+
+    staged = rank("?", ["cat", "a dog", "a cat", "dog"], scorer=cascade)
+
+    # "a cat" is kept; both dogs go on besides, and are scored by the last stage only
+    assert [item.candidate.text for item in staged.items] == ["a cat", "a dog", "dog", "cat"]
+    assert [item.stage for item in staged.items] == [1, 1, 1, 0]
+    assert [(stage.scored, stage.kept, stage.is_cut) for stage in staged.trace] == [
+        (2, 3, False),
+        (3, 3, False),
+    ]
+
+
+def test_what_the_last_stage_leaves_stands_below() -> None:
+    def leave_dogs(text: str) -> float:
+        return float("nan") if "dog" in text else len(text)
+
+    cascade = Cascade("two", [Stage(length(), 2), Stage(Slow("last", leave_dogs))])
+
+    ranking = rank("?", ["a cat", "a long dog", "x"], scorer=cascade)
+
+    assert texts(ranking) == ["a cat", "a long dog", "x"]
+    assert [item.stage for item in ranking.items] == [1, 0, 0]

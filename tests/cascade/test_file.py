@@ -42,7 +42,7 @@ def test_what_is_written_is_read_back_equal(tmp_path: Path) -> None:
         'a "name"\x7f with 🐈',
         (
             StageLine("jaccard", 100, Cost(0.25, 0.5, 0.125), carry=0.75),
-            StageLine("models/ü b", 10),
+            StageLine("models/ü b", 10, leaves_missing=True),
             StageLine("bm25"),
         ),
         Calibration(
@@ -146,3 +146,14 @@ def test_files_that_cannot_be_read_or_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot write"):
         write_cascade_file(tmp_path / "file" / "c.toml", CascadeFile("c", (StageLine("bm25"),)))
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [('missing = "drop"', "encode or leave"), ('missing = "leave"', "reads no store of answers")],
+)
+def test_only_has_can_leave_candidates(folder: Path, line: str, problem: str) -> None:
+    (folder / "two.toml").write_text(f"{TWO_STAGES}{line}\n", encoding="utf-8")
+
+    with pytest.raises(DataError, match=problem):
+        rejoinder.load(folder / "two.toml")

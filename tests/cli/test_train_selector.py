@@ -80,6 +80,29 @@ def test_a_selector_learns_from_feedback(encoder: Path, tmp_path: Path) -> None:
     assert training["data"] == [f"feedback of {index}"]
 
 
+def test_context_is_added_and_an_ensemble_made_of_two(
+    dataset: Path, encoder: Path, tmp_path: Path
+) -> None:
+    for form in ("local", "global"):
+        result = train(dataset, tmp_path / form, "--encoder", encoder, "--context", form)
+        assert result.exit_code == 0, result.output
+    both = ("--from", tmp_path / "local", "--from", tmp_path / "global")
+
+    joined = train(dataset, tmp_path / "both", *both, "--context", "ensemble")
+    refused = train(dataset, tmp_path / "no", *both, "--context", "multi-way")
+    again = train(dataset, tmp_path / "again", "--from", tmp_path / "local")
+
+    assert joined.exit_code == 0, joined.output
+    assert refused.exit_code == 1
+    assert "only an ensemble begins with two selectors" in refused.output
+    assert again.exit_code == 0, again.output
+    forms = {
+        name: open_bundle(tmp_path / name).manifest.config["context"]["form"]
+        for name in ("both", "again")
+    }
+    assert forms == {"both": "ensemble", "again": "local"}
+
+
 def test_fewer_layers_in_full_precision(dataset: Path, encoder: Path, tmp_path: Path) -> None:
     target = tmp_path / "small"
     result = train(dataset, target, "--encoder", encoder, "--layers", "1", "--precision", "fp32")

@@ -45,8 +45,8 @@ EXAMPLE = Example(
 )
 
 
-def export(folder: Path, model: str, head: str) -> TorchScorer:
-    plan = Plan(RankerConfig(model, VECTORS.width, head), Recipe())
+def export(folder: Path, model: str, head: str, *, context: bool = False) -> TorchScorer:
+    plan = Plan(RankerConfig(model, VECTORS.width, head, context=context), Recipe())
     network = initialise(plan.config, seed=1).eval()
     write_ranker(
         folder, plan, Fitted(network, 0.0, 0), VECTORS, data=["none"], scores={}, sample=[EXAMPLE]
@@ -71,6 +71,26 @@ def test_the_runtime_agrees_with_torch(
             trained.score(EXAMPLE.question, candidates),
             atol=2e-5,
         )
+
+
+@pytest.mark.parametrize("head", ["none", "birnn"])
+def test_context_is_read_as_torch_does_and_changes_scores(head: str, tmp_path: Path) -> None:
+    trained = export(tmp_path / "b", "cosinet", head, context=True)
+    scorer = RankerScorer(open_bundle(tmp_path / "b"))
+    untitled = replace(PAGES[0], title="")
+    titled = replace(PAGES[0], title="Glacier caves", sentences=("It rained.", *TEXTS))
+
+    scores = [
+        scorer.score(EXAMPLE.question, [Candidate("0", TEXTS[3], document, 4)])
+        for document in (untitled, titled)
+    ]
+
+    assert scores[0] != scores[1]
+    np.testing.assert_allclose(
+        scorer.score(EXAMPLE.question, EXAMPLE.candidates),
+        trained.score(EXAMPLE.question, EXAMPLE.candidates),
+        atol=2e-5,
+    )
 
 
 @pytest.mark.parametrize("model", ENCODERS)

@@ -15,7 +15,8 @@ from rejoinder.bundle.manifest import Manifest
 from rejoinder.errors import BundleError
 from rejoinder.records import Candidate
 from rejoinder.runtime.many import score_many
-from rejoinder.runtime.selector import KIND, SelectorScorer, count_cores
+from rejoinder.runtime.onnx_session import count_cores
+from rejoinder.runtime.selector import KIND, SelectorScorer
 from rejoinder.runtime.static_vectors import SHIPPED
 from rejoinder.text.pieces import Pieces
 from rejoinder.train.export_selector import write_selector

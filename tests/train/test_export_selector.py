@@ -17,13 +17,13 @@ from rejoinder.text.pieces import Pieces  # noqa: E402
 from rejoinder.train import export_selector  # noqa: E402
 from rejoinder.train.export_selector import (  # noqa: E402
     correlate_ranks,
-    order_pieces,
     reopen_selector,
     write_selector,
 )
 from rejoinder.train.models.selector import Selector  # noqa: E402
+from rejoinder.train.pieces import order_pieces  # noqa: E402
 from rejoinder.train.selecting import SelectorTorchScorer  # noqa: E402
-from rejoinder.train.selector_graph import build_graph, quantise  # noqa: E402
+from rejoinder.train.selector_graph import build_graph, quantise, read_state  # noqa: E402
 from tests.train.selectors import VOCABULARY, WORDS, make_selector  # noqa: E402
 
 QUESTION = "How are glacier caves formed?"
@@ -238,6 +238,20 @@ def test_a_bundle_can_be_trained_on(tmp_path: Path, precision: str, tolerance: f
     assert again == pytest.approx(scorer.score(QUESTION, CANDIDATES), abs=tolerance)
     names = {name for name, _ in make_selector().named_parameters()}
     assert {name for name, _ in model.named_parameters()} == names
+
+
+def test_int8_is_reopened_between_its_steps_and_rounds_to_the_same_bytes(tmp_path: Path) -> None:
+    export(tmp_path / "m", make_selector(), "int8")
+
+    model, vocabulary = reopen_selector(tmp_path / "m")
+
+    rows = range(len(vocabulary))
+    content = (tmp_path / "m" / "model.onnx").read_bytes()
+    assert build_graph(model, rows, precision="int8") == content
+    on_steps = read_state(build_graph(model, rows, precision="fp32"))
+    name = "encoder.encoder.layer.0.output.dense.weight"
+    steps = on_steps[name] / (np.abs(on_steps[name]).max(axis=1, keepdims=True) / 127)
+    assert np.abs(steps - steps.round()).mean() == pytest.approx(0.25, abs=0.02)
 
 
 def test_what_is_reopened_is_exported_as_it_was(tmp_path: Path) -> None:

@@ -6,12 +6,15 @@ torch = pytest.importorskip("torch")
 
 from rejoinder.data.judged import Judged, to_ordered_example, to_unordered_example  # noqa: E402
 from rejoinder.records import Example  # noqa: E402
+from rejoinder.runtime.context import ContextConfig  # noqa: E402
+from rejoinder.runtime.pair_reader import PairReader, to_feed  # noqa: E402
 from rejoinder.text.pair_tokens import PairTokens  # noqa: E402
 from rejoinder.text.pieces import Pieces  # noqa: E402
 from rejoinder.train.lists import Lists, choose_candidates, make_chunks  # noqa: E402
 
 WORDS = [f"w{at}" for at in range(60)]
-TOKENS = PairTokens(Pieces(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS]), max_tokens=40)
+PIECES = Pieces(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS])
+READER = PairReader(PairTokens(PIECES, max_tokens=40), ContextConfig(), None)
 
 
 def make_example(id: str, answers: int, wrong: int, *, title: str = "page") -> Example:
@@ -20,9 +23,9 @@ def make_example(id: str, answers: int, wrong: int, *, title: str = "page") -> E
     return to_ordered_example(id, "w0 w1 w2", judged, title=title)
 
 
-def cut(example: Example) -> dict[str, tuple[int, ...]]:
+def cut(example: Example) -> dict[str, frozenset[str]]:
     texts = [example.question, *(item.text for item in example.candidates)]
-    return {text: tuple(TOKENS.cut(text)) for text in texts}
+    return {text: frozenset(text.split()) for text in texts}
 
 
 def test_a_short_list_is_kept_whole() -> None:
@@ -33,11 +36,11 @@ def test_a_short_list_is_kept_whole() -> None:
 
 def test_a_long_list_is_cut_to_answers_and_hard_negatives() -> None:
     example = make_example("q", 6, 25)
-    pieces = cut(example)
-    chosen = choose_candidates(example, pieces, limit=8, rng=random.Random(0))
+    words = cut(example)
+    chosen = choose_candidates(example, words, limit=8, rng=random.Random(0))
     assert [label for _, label in chosen] == [True] * 4 + [False] * 4
-    asked = set(pieces[example.question])
-    assert all(asked & set(found) for found, _ in chosen[4:6])
+    asked = words[example.question]
+    assert all(asked & words[found.text] for found, _ in chosen[4:6])
 
 
 def test_what_is_chosen_depends_on_the_seed_alone() -> None:
@@ -51,18 +54,18 @@ def test_what_is_chosen_depends_on_the_seed_alone() -> None:
 
 def test_a_sentence_from_elsewhere_is_one_more_wrong_candidate() -> None:
     examples = [make_example("a", 1, 2), make_example("b", 1, 20)]
-    batch = Lists(examples, TOKENS, max_candidates=30).batch(torch.tensor([0]))
+    batch = Lists(examples, READER, max_candidates=30).batch(torch.tensor([0]))
     assert batch.list_lengths.tolist() == [4]
     assert batch.labels.tolist() == [1, 0, 0, 0]
 
 
 def test_where_there_is_no_other_sentence_none_is_added() -> None:
     alone = to_unordered_example("q", "w0", [Judged("w1", True), Judged("w2", False)])
-    assert Lists([alone], TOKENS).batch(torch.tensor([0])).list_lengths.tolist() == [2]
+    assert Lists([alone], READER).batch(torch.tensor([0])).list_lengths.tolist() == [2]
 
 
 def test_a_batch_holds_every_pair_once_in_chunks_of_similar_length() -> None:
-    lists = Lists([make_example("a", 1, 4), make_example("b", 2, 5)], TOKENS, chunk_size=4)
+    lists = Lists([make_example("a", 1, 4), make_example("b", 2, 5)], READER, chunk_size=4)
     batch = lists.batch(torch.tensor([1, 0]))
     places = torch.cat([chunk.places for chunk in batch.chunks])
     assert sorted(places.tolist()) == list(range(len(batch.labels)))
@@ -70,13 +73,13 @@ def test_a_batch_holds_every_pair_once_in_chunks_of_similar_length() -> None:
 
 
 def test_padding_is_masked() -> None:
-    (chunk,) = make_chunks([([5, 6, 7], [0, 0, 1]), ([5, 6], [0, 1])], 8)
+    (chunk,) = make_chunks([to_feed([5, 6, 7], [0, 0, 1]), to_feed([5, 6], [0, 1])], 8)
     assert chunk.places.tolist() == [1, 0]
-    assert chunk.ids.tolist() == [[5, 6, 0], [5, 6, 7]]
-    assert chunk.mask.tolist() == [[1, 1, 0], [1, 1, 1]]
-    assert chunk.kinds.tolist() == [[0, 1, 0], [0, 0, 1]]
+    assert chunk.inputs["ids"].tolist() == [[5, 6, 0], [5, 6, 7]]
+    assert chunk.inputs["mask"].tolist() == [[1, 1, 0], [1, 1, 1]]
+    assert chunk.inputs["kinds"].tolist() == [[0, 1, 0], [0, 0, 1]]
 
 
 def test_lists_describe_themselves() -> None:
-    lists = Lists([make_example("a", 1, 2)], TOKENS, elsewhere=False)
-    assert lists.describe() == {"questions": 1, "pairs": 3, "tokens": 6}
+    lists = Lists([make_example("a", 1, 2)], READER, elsewhere=False)
+    assert lists.describe() == {"questions": 1, "pairs": 3, "characters": 17}

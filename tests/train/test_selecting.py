@@ -13,7 +13,11 @@ from rejoinder.train import fit as fitting  # noqa: E402
 from rejoinder.train.fit import Plan  # noqa: E402
 from rejoinder.train.loop import Recipe, Step  # noqa: E402
 from rejoinder.train.mixing import Part  # noqa: E402
-from rejoinder.train.models.selector import SelectorConfig, load_selector  # noqa: E402
+from rejoinder.train.models.selector import (  # noqa: E402
+    Selector,
+    SelectorConfig,
+    load_selector,
+)
 from rejoinder.train.selecting import (  # noqa: E402
     SelectorTorchScorer,
     fit_selector,
@@ -125,9 +129,10 @@ def test_word_vectors_stay_as_they_are(tmp_path: Path) -> None:
 
 def test_layers_can_be_left_out(tmp_path: Path) -> None:
     place = str(write_encoder(tmp_path / "e"))
-    model, _ = open_start(None, place, 1)
-    assert len(model.encoder.encoder.layer) == 1
-    assert len(open_start(None, place)[0].encoder.encoder.layer) == 2
+    for layers, expected in ((1, 1), (None, 2)):
+        model, _ = open_start(None, place, layers)
+        assert isinstance(model, Selector)
+        assert len(model.encoder.encoder.layer) == expected
 
 
 def test_a_bundle_keeps_its_layers() -> None:

@@ -8,7 +8,7 @@ Needs nothing but rejoinder.
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -84,8 +84,8 @@ class CrossEncoder:
         if convert_to_tensor or not convert_to_numpy:
             raise InputError("scores are numpy arrays here; torch.from_numpy makes a tensor of one")
         if len(inputs) == 2 and all(isinstance(item, str) for item in inputs):
-            return float(self._score_pairs([inputs])[0])  # type: ignore[list-item]
-        return self._score_pairs(inputs)  # type: ignore[arg-type]
+            return float(self._score_pairs([cast(Pair, inputs)])[0])
+        return self._score_pairs(inputs)
 
     def rank(
         self,

@@ -5,7 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from rejoinder.adapters.extras import needing
-from rejoinder.adapters.reranking import rerank, to_scorer, to_title
+from rejoinder.adapters.reranking import rerank, to_scorer, to_text
 from rejoinder.cascade.loading import DEFAULT
 from rejoinder.runtime.scorer import Scorer
 
@@ -81,7 +81,7 @@ class RejoinderRanker:
             query,
             [document.content or "" for document in given],
             scorer=self._loaded,
-            titles=[to_title(document.meta.get("title")) for document in given],
+            titles=[to_text(document.meta.get("title")) for document in given],
             top_n=self.top_k if top_k is None else top_k,
             budget_ms=self.budget_ms,
             keep_unanswered=self.keep_unanswered,

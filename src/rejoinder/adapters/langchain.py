@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rejoinder.adapters.extras import needing
-from rejoinder.adapters.reranking import rerank, to_scorer, to_title
+from rejoinder.adapters.reranking import rerank, to_scorer, to_text
 from rejoinder.cascade.loading import DEFAULT
 from rejoinder.engine.engine import Engine
 from rejoinder.records import Answer
@@ -49,7 +49,7 @@ class RejoinderRerank(BaseDocumentCompressor):
             query,
             [document.page_content for document in documents],
             scorer=self._scorer,
-            titles=[to_title(document.metadata.get("title")) for document in documents],
+            titles=[to_text(document.metadata.get("title")) for document in documents],
             top_n=self.top_n,
             budget_ms=self.budget_ms,
             keep_unanswered=self.keep_unanswered,

@@ -3,7 +3,7 @@
 from typing import Any
 
 from rejoinder.adapters.extras import needing
-from rejoinder.adapters.reranking import Reranked, rerank, to_scorer, to_title
+from rejoinder.adapters.reranking import Reranked, rerank, to_scorer, to_text
 from rejoinder.cascade.loading import DEFAULT
 from rejoinder.runtime.scorer import Scorer
 
@@ -62,7 +62,7 @@ class RejoinderRerank(BaseNodePostprocessor):
             # The text alone: offsets count in it.
             [node.node.get_content(metadata_mode=MetadataMode.NONE) for node in nodes],
             scorer=self._scorer,
-            titles=[to_title(node.node.metadata.get("title")) for node in nodes],
+            titles=[to_text(node.node.metadata.get("title")) for node in nodes],
             top_n=self.top_n,
             budget_ms=self.budget_ms,
             keep_unanswered=self.keep_unanswered,

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from rejoinder.adapters.extras import needing
-from rejoinder.adapters.reranking import Reranked, rerank, to_scorer, to_title
+from rejoinder.adapters.reranking import Reranked, rerank, to_scorer, to_text
 from rejoinder.cascade.loading import DEFAULT
 from rejoinder.runtime.scorer import Scorer
 
@@ -45,7 +45,7 @@ class RejoinderReranker(pt.Transformer):
         pt.validate.result_frame(inp, extra_columns=["query", self._text_field])
         kept = inp.drop(columns=[*COLUMNS, "rank"], errors="ignore").reset_index(drop=True)
         found: dict[int, Reranked] = {}
-        for _, rows in kept.groupby("qid", sort=False):
+        for _, rows in kept.groupby("qid", sort=False, dropna=False):
             places = rows.index.to_list()
             for item in self._rerank(rows):
                 found[places[item.place]] = item
@@ -57,8 +57,8 @@ class RejoinderReranker(pt.Transformer):
         titles = rows["title"] if "title" in rows else [""] * len(rows)
         return rerank(
             rows["query"].iloc[0],
-            rows[self._text_field].to_list(),
+            [to_text(text) for text in rows[self._text_field]],
             scorer=self._scorer,
-            titles=[to_title(title) for title in titles],
+            titles=[to_text(title) for title in titles],
             budget_ms=self._budget_ms,
         )

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.adapters.extras import needing
-from rejoinder.adapters.reranking import Reranked, rerank, to_scorer, to_title
+from rejoinder.adapters.reranking import Reranked, rerank, to_scorer, to_text
 from rejoinder.cascade.loading import DEFAULT
 from rejoinder.runtime.scorer import Scorer
 
@@ -64,7 +64,7 @@ class RejoinderRanker(BaseRanker):
             query,
             [document.text or "" for document in given],
             scorer=self._scorer,
-            titles=[to_title(document.metadata.get("title")) for document in given],
+            titles=[to_text(document.metadata.get("title")) for document in given],
             top_n=self._top_n,
             budget_ms=self._budget_ms,
             keep_unanswered=self._keep_unanswered,

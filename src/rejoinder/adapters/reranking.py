@@ -72,6 +72,6 @@ def to_scorer(scorer: Scorer | str | Path) -> Scorer:
     return load(scorer) if isinstance(scorer, str | Path) else scorer
 
 
-def to_title(value: object) -> str:
-    """Return a title that metadata has, where it is one."""
+def to_text(value: object) -> str:
+    """Return what a framework has as text; nothing where it is something else."""
     return value if isinstance(value, str) else ""

@@ -15,7 +15,7 @@ import numpy as np
 from rejoinder.cascade.calibration import Calibration
 from rejoinder.cascade.cost import Cost, count_words
 from rejoinder.cascade.plan import Coming, plan
-from rejoinder.cascade.standing import rate_documents
+from rejoinder.cascade.standing import rate_documents, standardise
 from rejoinder.errors import InputError
 from rejoinder.records import Candidate, StageTrace, to_candidates
 from rejoinder.runtime.deadline import Deadline
@@ -32,7 +32,8 @@ class Stage:
     """None for the last stage, from which none goes on."""
     cost: Cost | None = None
     carry: float = 0.0
-    """How much the standing of a document here counts in all later stages (`rate_documents`)."""
+    """How much the standing of a document here counts, in standard deviations: in what goes on
+    from this stage, and in the scores of all later ones (`rate_documents`)."""
 
 
 class Cascade:
@@ -98,7 +99,10 @@ class _Run:
         self.trace: list[StageTrace] = []
 
     def do(self, number: int, stage: Stage, coming: Sequence[Stage]) -> None:
-        """Score what the stage is given, and choose what goes on."""
+        """Score what the stage is given, and choose what goes on.
+
+        What it leaves to the next stage, a score that is not a number, goes on besides.
+        """
         start = time.perf_counter()
         given = self.places
         found = score_until(
@@ -109,15 +113,14 @@ class _Run:
             self._deadline,
             rate_ms=self._predict_rate(stage),
         )
-        scored = given[: len(found)]
+        seen, is_scored = given[: len(found)], ~np.isnan(found)
+        scored, left, found = seen[is_scored], seen[~is_scored], found[is_scored]
         found = found + self._carried[scored]
         self.scores[scored], self.stages[scored] = found, number
-        if stage.carry:
-            standing = rate_documents(found, [self._candidates[place] for place in scored])
-            self._carried[scored] += stage.carry * standing
-        order = scored[np.lexsort((scored, -found))]
-        wanted = len(given) if stage.keep is None else min(stage.keep, len(given))
-        self.places = order[: self._choose_keep(order[:wanted], coming)]
+        order = self._order(stage, scored, found)
+        wanted = len(scored) if stage.keep is None else min(stage.keep, len(scored))
+        kept = order[: self._choose_keep(order[:wanted], coming)]
+        self.places = np.concatenate([kept, left]) if coming else kept
         self.trace.append(
             StageTrace(
                 stage.scorer.name,
@@ -125,9 +128,18 @@ class _Run:
                 scored=len(scored),
                 kept=len(self.places),
                 milliseconds=1000 * (time.perf_counter() - start),
-                is_cut=len(scored) < len(given) or len(self.places) < wanted,
+                is_cut=len(seen) < len(given) or len(kept) < wanted,
             )
         )
+
+    def _order(self, stage: Stage, scored: Places, found: Scores) -> Places:
+        """Return what a stage scored, best first, and remember what it carries on."""
+        if stage.carry:
+            given = [self._candidates[place] for place in scored]
+            carried = stage.carry * rate_documents(found, given)
+            self._carried[scored] += carried
+            found = standardise(found) + carried
+        return scored[np.lexsort((scored, -found))]
 
     def _predict_rate(self, stage: Stage) -> float | None:
         """Return the milliseconds that one candidate should take, where that is known."""

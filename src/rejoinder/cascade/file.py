@@ -10,6 +10,8 @@
 
     [[stage]]
     scorer = "models/selector"  # or a bundle's folder, from where this file is
+    missing = "leave"           # only of HAS: candidates that its store does not have go on
+                                # to the next stage unscored; "encode", they are encoded now
 
 `[calibration]` (from `rejoinder calibrate`), `[tuned]` and `[[frontier]]` (from `rejoinder tune`)
 may follow.
@@ -30,6 +32,7 @@ from rejoinder.cascade.cost import Cost
 from rejoinder.data.whole_files import writing_whole
 from rejoinder.errors import DataError, InputError, RejoinderError
 from rejoinder.runtime.catalogue import describe_all
+from rejoinder.runtime.has import MISSING, HasScorer
 from rejoinder.runtime.scorer import Scorer
 
 WEIGHTS = ("intercept", "best", "margin", "count", "threshold")
@@ -43,6 +46,8 @@ class StageLine:
     keep: int | None = None
     cost: Cost | None = None
     carry: float = 0.0
+    leaves_missing: bool = False
+    """Whether a candidate that its store does not have is left to the next stage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +133,8 @@ def to_toml(cascade: CascadeFile) -> str:
             lines.append(f"carry = {stage.carry!r}")
         if stage.cost is not None:
             lines.append(f"cost = {_show(stage.cost.to_dict())}")
+        if stage.leaves_missing:
+            lines.append('missing = "leave"')
     if calibration := cascade.calibration:
         lines += ["", "[calibration]"]
         lines += [f"{name} = {_show(getattr(calibration, name))}" for name in WEIGHTS]
@@ -165,10 +172,18 @@ def open_cascade(path: Path, *, load: Callable[[str | Path], Scorer]) -> Cascade
     for number, stage in enumerate(found.stages, start=1):
         try:
             scorer = load(find_scorer(stage.scorer, path.parent))
+            if stage.leaves_missing:
+                scorer = _leave_missing(scorer)
         except RejoinderError as error:
             raise DataError(f"stage {number}: {error}", path=path) from error
         stages.append(Stage(scorer, stage.keep, stage.cost, stage.carry))
     return Cascade(found.name, stages, calibration=found.calibration)
+
+
+def _leave_missing(scorer: Scorer) -> Scorer:
+    if not isinstance(scorer, HasScorer):
+        raise InputError(f"missing: {scorer.name} reads no store of answers; leave it out")
+    return scorer.leave_missing()
 
 
 def find_scorer(name: str, folder: Path) -> str | Path:
@@ -253,10 +268,14 @@ def _read_stage(table: _Table) -> StageLine:
     keep = table.take("keep", int, None)
     carry = table.take_number("carry", 0.0)
     cost = table.take_table("cost")
+    missing = table.take("missing", str, "encode")
     table.refuse_rest()
+    if missing not in MISSING:
+        raise table.error(f"missing cannot be {missing!r}: it is {' or '.join(MISSING)}")
     if not 0 <= carry < inf:
         raise table.error(f"carry cannot be {carry}")
-    return StageLine(scorer, keep, None if cost is None else _read_cost(cost), carry)
+    known_cost = None if cost is None else _read_cost(cost)
+    return StageLine(scorer, keep, known_cost, carry, leaves_missing=missing == "leave")
 
 
 def _read_cost(table: _Table) -> Cost:

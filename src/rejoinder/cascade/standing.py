@@ -35,6 +35,11 @@ def rate_documents(scores: Scores, candidates: Sequence[Candidate]) -> Scores:
         return np.zeros(len(candidates))
     best = np.full(len(numbers), -np.inf)
     np.maximum.at(best, places, scores)
-    standing = best[places]
-    deviation = standing.std()
-    return (standing - standing.mean()) / deviation if deviation else np.zeros(len(candidates))
+    return standardise(best[places])
+
+
+def standardise(scores: Scores) -> Scores:
+    """Return the scores in standard deviations above their mean; zeros where all are equal."""
+    if not len(scores) or np.ptp(scores) == 0:
+        return np.zeros(len(scores))
+    return np.asarray((scores - scores.mean()) / scores.std(), dtype=np.float64)

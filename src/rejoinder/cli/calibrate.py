@@ -71,7 +71,9 @@ def calibrate(**given: Any) -> None:
     scorer = load(given["scorer"])
     observed = _observe(scorer, "fitting", _read_all(given))
     fitted = fit(observed, precision=given["precision"], answer_rate=given["answer_rate"])
-    found = {f"{' '.join(given['datasets'])} (held-out folds)": fitted}
+    names = given["datasets"]
+    fitted_to = names[0] if len(names) == 1 else f"{len(names)} data sets"
+    found = {f"{fitted_to} (held-out folds)": fitted}
     for test in given["tests"]:
         observed = _observe(scorer, test, _read(test, given))
         found[test] = check(fitted.calibration, observed)

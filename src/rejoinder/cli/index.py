@@ -11,7 +11,9 @@ from rejoinder.cli import options
 from rejoinder.cli.output import count, print_json, print_table, say, show_progress
 
 if TYPE_CHECKING:
+    from rejoinder.index.index import Index
     from rejoinder.index.update import Event
+    from rejoinder.runtime.has import AnswerEncoder
 
 folder_option = click.option(
     "--index",
@@ -34,13 +36,28 @@ def index() -> None:
 @click.option(
     "--meta", "pairs", multiple=True, metavar="KEY=VALUE", help="Say this of every document."
 )
+@click.option(
+    "--hash",
+    "bundle",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Store all answers as this bundle of HAS makes them.",
+)
 @options.as_json
-def add(paths: tuple[Path, ...], folder: Path, pairs: tuple[str, ...], as_json: bool) -> None:
+def add(
+    paths: tuple[Path, ...],
+    folder: Path,
+    pairs: tuple[str, ...],
+    bundle: Path | None,
+    as_json: bool,
+) -> None:
     """Add files, and all below folders; again, to follow their changes.
 
     Reads .txt .md .rst .html .pdf .docx, and .jsonl and .csv with one document per row (`text`,
     `title`, `id`; the rest is metadata).  Unchanged files are not read again, changed ones
     replace what was there, and what is gone from a folder is removed.
+
+    With --hash every sentence, also of earlier additions, is encoded once and stored as bits,
+    which a cascade with this bundle then reads; later additions do so unasked.
     """
     from rejoinder.index.index import Index
     from rejoinder.index.update import add_files
@@ -49,8 +66,10 @@ def add(paths: tuple[Path, ...], folder: Path, pairs: tuple[str, ...], as_json: 
     pieces = load_vectors().pieces
     assert pieces is not None
     metadata = options.parse_pairs(pairs)
+    encoder = _open_encoder(bundle) if bundle else None
     with Index(folder, create=True) as opened:
         _report(add_files(opened, paths, pieces, metadata=metadata), as_json)
+        _store_answers(opened, encoder)
 
 
 @index.command(epilog=options.example("rejoinder index remove examples/docs --index my-index"))
@@ -119,6 +138,7 @@ def compact(folder: Path) -> None:
 
     with Index(folder) as opened:
         opened.compact()
+        _store_answers(opened, None)
 
 
 @index.command(epilog=options.example("rejoinder index export --index my-index > all.jsonl"))
@@ -131,6 +151,28 @@ def export(folder: Path) -> None:
         for item in opened.store.get_documents():
             named = {"id": item.name, "title": item.title, "text": opened.store.get_text(item.id)}
             print_json({**item.metadata, **named})
+
+
+def _open_encoder(bundle: Path) -> "AnswerEncoder":
+    from rejoinder.bundle.folder import open_bundle
+    from rejoinder.runtime.has import KIND, AnswerEncoder
+
+    return AnswerEncoder(open_bundle(bundle, kind=KIND))
+
+
+def _store_answers(opened: "Index", encoder: "AnswerEncoder | None") -> None:
+    """Let stored answers follow, with the bundle that made them where none is given."""
+    from rejoinder.errors import BundleError
+
+    if encoder is None:
+        for stored, bundle in opened.answers.get_bundles().items():
+            try:
+                encoder = _open_encoder(bundle)
+            except BundleError as error:
+                say(f"{stored}: new answers are not stored: {error}")
+    if encoder is not None:
+        with show_progress("storing answers") as progress:
+            opened.store_answers(encoder, lambda done, total: progress(done, total, ""))
 
 
 def _report(events: Iterable["Event"], as_json: bool) -> None:

@@ -7,6 +7,8 @@ import click
 
 from rejoinder.cli import options
 from rejoinder.cli.output import print_json, print_table, say, show_progress
+from rejoinder.cli.reproduce_context import context
+from rejoinder.cli.reproduce_has import has
 
 if TYPE_CHECKING:
     from rejoinder.evaluation.remembered import Remembered
@@ -28,6 +30,9 @@ _SELECTOR = "A selector, name or bundle; give several."
 @click.group(epilog=options.example("rejoinder reproduce baselines --data data"))
 def reproduce() -> None:
     """Print a paper's table with our column beside it."""
+
+
+reproduce.add_command(context)
 
 
 @reproduce.command(epilog=options.example("rejoinder reproduce baselines --data data"))
@@ -214,6 +219,9 @@ _TRAINS = (
 )
 for _name, _what in TABLES.items():
     _make_command(_name, _what)
+
+
+reproduce.add_command(has)
 
 
 def _reproduce_tables(name: str, given: dict[str, Any]) -> None:

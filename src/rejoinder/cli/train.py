@@ -7,6 +7,7 @@ import click
 
 from rejoinder.cli import options
 from rejoinder.cli.output import count, percent, print_json, say, show_progress
+from rejoinder.cli.train_has import has
 from rejoinder.cli.train_selector import selector
 from rejoinder.cli.training import keep_checkpoint, make_room, name_data
 
@@ -94,6 +95,7 @@ def _add_options(command: Any) -> Any:
                 "start",
                 help="Go on from a bundle of the same model, head and vectors, or from `cosinet`.",
             ),
+            click.option("--context", is_flag=True, help=_CONTEXT),
             click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
             click.option("--threads", type=click.IntRange(min=1), help="[default: all cores]"),
             options.data_folder,
@@ -106,6 +108,7 @@ def _add_options(command: Any) -> Any:
 
 _HEAD = "Over the list: none, rnn, birnn, lstm or bilstm."
 _LOSS = "pointwise, pairwise, listwise, or anchored: listwise and pointwise together."
+_CONTEXT = "Read how related the question is to the sentences beside a candidate, and to the title."
 _VECTORS = "A bundle of vectors, or a GloVe, fastText, word2vec or Numberbatch file."
 
 
@@ -132,6 +135,7 @@ DATA = (
 for _name, _what in MODELS.items():
     _make_command(_name, _what)
 train.add_command(selector)
+train.add_command(has)
 
 
 def train_ranker(model: str, parts: "Sequence[Part]", given: dict[str, Any]) -> None:
@@ -197,7 +201,7 @@ def _make_plan(model: str, width: int, given: dict[str, Any]) -> "Plan[RankerCon
         raise UnknownNameError("loss", given["loss"], LOSSES)
     names = ("loss", "epochs", "questions_per_step", "learning_rate", "weight_decay", "seed")
     return Plan(
-        RankerConfig(model, width, given["head"], given["dropout"]),
+        RankerConfig(model, width, given["head"], given["dropout"], given["context"]),
         Recipe(**{name: given[name] for name in names}),
         keeps_best=given["keep_best"],
         patience=given["patience"],

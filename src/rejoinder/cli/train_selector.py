@@ -13,7 +13,8 @@ from rejoinder.cli.training import keep_checkpoint, make_room, name_data
 
 if TYPE_CHECKING:
     from rejoinder.train.fit import Fitted, Plan
-    from rejoinder.train.models.selector import Selector, SelectorConfig
+    from rejoinder.train.models.ensemble import AnySelector
+    from rejoinder.train.models.selector import SelectorConfig
 
 PARITY_SAMPLE = 60
 """Questions of the first data set that the written bundle must score as torch does."""
@@ -25,6 +26,7 @@ PARITY_SAMPLE = 60
         "rejoinder train selector qed --to general --data data",
         "rejoinder train selector wikiqa --from general --epochs 2 --to adapted --data data",
         "rejoinder train selector --feedback my-index --from selector --epochs 2 --to mine",
+        "rejoinder train selector pages.jsonl --from selector --context multi-way --to mine",
     ),
 )
 @click.argument("datasets", nargs=-1, metavar="DATASET...")
@@ -39,8 +41,24 @@ PARITY_SAMPLE = 60
 @click.option("--layers", type=click.IntRange(min=1), help="Keep the encoder's first so many.")
 @click.option(
     "--from",
-    "start",
-    help="Go on from a selector: a bundle, or `selector` for the one that comes with us.",
+    "starts",
+    multiple=True,
+    help="Go on from a selector: a bundle, or `selector` for the one that comes with us; an"
+    " ensemble from two.",
+)
+@click.option(
+    "--context",
+    type=click.Choice(
+        ["none", "local", "global", "concatenation", "ensemble", "multi-way", "stored"]
+    ),
+    help="What it reads around a candidate.  [default: what the bundle reads, else none]",
+)
+@click.option(
+    "--similarity",
+    type=click.Choice(["ngrams", "static", "encoder"]),
+    default="static",
+    show_default=True,
+    help="How the sentences of the page are chosen.",
 )
 @click.option("--loss", default="anchored", show_default=True, help="Or pointwise, listwise, ….")
 @click.option("--epochs", type=click.IntRange(min=1), default=1, show_default=True)
@@ -68,7 +86,7 @@ def selector(**given: Any) -> None:
     last checkpoint was when the same command is given again.
     """
     from rejoinder.train.mixing import read_parts, read_training
-    from rejoinder.train.selecting import fit_selector, make_plan, open_start
+    from rejoinder.train.selecting import fit_selector, make_plan, open_start, read_context
     from rejoinder.train.threads import use_threads
 
     use_threads(given["threads"])
@@ -76,7 +94,11 @@ def selector(**given: Any) -> None:
     make_room(target)
     parts = read_training(given["datasets"], given["folder"], feedback=given["feedback"])
     dev = read_parts([given["dev"]], given["folder"])[0].examples if given["dev"] else []
-    model, vocabulary = open_start(given["start"], given["encoder"], given["layers"])
+    opened = [
+        open_start(start, given["encoder"], given["layers"]) for start in given["starts"] or [None]
+    ]
+    vocabulary = opened[0][1]
+    model = read_context([start for start, _ in opened], given["context"], given["similarity"])
     plan = make_plan(model.config, given)
     with keep_checkpoint(target) as checkpoint:
         with show_progress("training selector") as progress:
@@ -95,7 +117,7 @@ def selector(**given: Any) -> None:
 
 def _write(
     plan: "Plan[SelectorConfig]",
-    fitted: "Fitted[Selector]",
+    fitted: "Fitted[AnySelector]",
     vocabulary: list[str],
     sample: Any,
     given: dict[str, Any],
@@ -111,7 +133,7 @@ def _write(
         precision=given["precision"],
         training={
             "data": name_data(given),
-            "from": given["start"] or given["encoder"],
+            "from": " ".join(given["starts"]) or given["encoder"],
             **asdict(plan.recipe),
             "kept": "best epoch on dev" if plan.keeps_best else "last epoch",
             "steps": fitted.steps,

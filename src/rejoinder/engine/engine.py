@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from rejoinder.cascade.loading import DEFAULT, load
+from rejoinder.engine.binding import bind_scorer
 from rejoinder.engine.duplicates import drop_duplicates
 from rejoinder.engine.order import group_by_document
 from rejoinder.engine.retriever import Retriever
@@ -38,7 +39,7 @@ class Engine:
         retrieved: int = RETRIEVED,
     ) -> None:
         self.index = index
-        self._scorer = scorer
+        self._scorer = None if scorer is None else bind_scorer(scorer, index)
         self._retriever = retriever or index
         self._retrieved = retrieved
 

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.cascade.cost import Cost, Counts, Timed, count_words, fit_cost
-from rejoinder.cascade.standing import rate_documents
+from rejoinder.cascade.standing import rate_documents, standardise
 from rejoinder.errors import InputError
 from rejoinder.metrics.significance import Interval, bootstrap_difference
 from rejoinder.records import Candidate, Example
@@ -234,7 +234,8 @@ class _Replay:
         latency_ms += asked.cost.predict(len(places), int(self._words[places].sum()))
         if asked.carry:
             given = [self._example.candidates[place] for place in places]
-            carried = carried + asked.carry * rate_documents(scores, given)
+            carried = asked.carry * rate_documents(scores, given)
+            order = places[np.argsort(-(standardise(scores) + carried), kind="stable")]
         else:
             yield chain, self._example.labels[int(order[0])], latency_ms
         if len(own) == MOST_STAGES:
@@ -248,12 +249,12 @@ class _Replay:
                 yield from self._follow(longer, going_on, latency_ms, carried)
 
     def _list_followers(self, place: int) -> list[int]:
-        """Return the dearer scorers; those that carry something begin a chain."""
-        name = self._contenders[place].name
+        """Return the dearer scorers; behind one that carries something, all others."""
+        before = self._contenders[place]
         return [
             follower
-            for follower in range(place + 1, len(self._contenders))
-            if not self._contenders[follower].carry and self._contenders[follower].name != name
+            for follower, item in enumerate(self._contenders)
+            if not item.carry and item.name != before.name and (before.carry or follower > place)
         ]
 
     def _score(self, contender: int, places: Places) -> Scores:

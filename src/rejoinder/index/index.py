@@ -2,6 +2,7 @@
 
     folder/index.sqlite       the truth (store.py)
     folder/search-*/          what finds sentences (search.py), made from the truth
+    folder/answers-*/         answers as bits (answers.py), where a bundle has made them
     folder/lock               held by the one that writes
 
 A change is committed to SQLite first.  From then on it is kept: whatever happens to the rest,
@@ -17,11 +18,13 @@ from types import TracebackType
 
 from rejoinder.errors import StoreError
 from rejoinder.index import search
+from rejoinder.index.answers import Answers, IndexAnswers, Progress
 from rejoinder.index.lock import writing
 from rejoinder.index.search import Search, Where
 from rejoinder.index.store import Store, StoredDocument, StoredSentence
 from rejoinder.index.stored import StoredSentences
 from rejoinder.records import Candidate, Document, ScoredCandidate, Source
+from rejoinder.runtime.has import AnswerEncoder
 
 log = logging.getLogger(__name__)
 
@@ -37,6 +40,7 @@ class Index:
         if create:
             _make_folder(folder)
         self.store = Store(folder / "index.sqlite", create=create)
+        self.answers = Answers(folder, self.store)
         self._search = self._open_search()
 
     def __enter__(self) -> "Index":
@@ -111,16 +115,51 @@ class Index:
         (row,) = rows
         return Source(document.id, document.title, row.line, row.start, row.stop, row.page)
 
+    def open_answers(self, encoder: AnswerEncoder) -> IndexAnswers | None:
+        """Return the answers that an encoder has stored, made to follow the truth where possible.
+
+        None where none are stored.
+
+        Raises:
+            StoreError: they are torn, or all there is was made by another bundle.
+        """
+        found = self.answers.open(encoder)
+        if found is None:
+            return None
+        if found.state.generation != self.store.generation:
+            try:
+                with writing(self.folder):
+                    self.answers.follow(found, encoder)
+                    self._forget_removed(self._search.generation)
+            except StoreError as error:
+                log.info("%s: read as it is: %s", found.folder, error)
+        return IndexAnswers(found)
+
+    def store_answers(
+        self, encoder: AnswerEncoder, on_progress: Progress = lambda *_: None
+    ) -> None:
+        """Store all answers as an encoder makes them, beside what is stored already.
+
+        Answers of another bundle, or torn ones, are made anew.
+
+        Raises:
+            StoreError: they cannot be written, or someone else is writing.
+        """
+        with writing(self.folder):
+            self.answers.follow(self.answers.make(encoder), encoder, on_progress)
+            self._forget_removed(self._search.generation)
+
     def compact(self) -> None:
         """Write everything anew, so that what was removed is gone from the disk."""
         with writing(self.folder):
             self.store.compact()
+            self.answers.compact()
             self._search.close()
             self._search = self._rebuild()
 
     def check(self) -> list[str]:
         """Return what is wrong; nothing where every document is there and whole."""
-        problems = self.store.find_damage()
+        problems = self.store.find_damage() + self.answers.find_damage()
         for document in self.store.get_documents():
             problems.extend(self._check_document(document))
         self._follow()
@@ -138,7 +177,7 @@ class Index:
         with writing(self.folder):
             self._synchronise()
             try:
-                yield Writer(self.store, self._search)
+                yield Writer(self.store, self._search, self._forget_removed)
             finally:
                 self._search.close()
 
@@ -206,7 +245,12 @@ class Index:
             derived.remove(document.id)
             derived.add(document, store.get_sentences(document.id))
         derived.commit(generation)
-        store.forget_removed(until=generation)
+        self._forget_removed(generation)
+
+    def _forget_removed(self, generation: int) -> None:
+        """Let all that is derived forget removed documents, then the truth itself."""
+        self.answers.drop_removed()
+        self.store.forget_removed(until=min(generation, self.answers.get_generation()))
 
     def _rebuild(self) -> Search:
         """Make what is derived anew, beside the old, which goes when the new is whole."""
@@ -235,9 +279,12 @@ class Index:
 class Writer:
     """Adds and removes files; each change is whole, and kept once the method has returned."""
 
-    def __init__(self, store: Store, derived: Search) -> None:
+    def __init__(
+        self, store: Store, derived: Search, forget_removed: Callable[[int], None]
+    ) -> None:
         self.store = store
         self._search = derived
+        self._forget_removed = forget_removed
         self._waiting = 0
 
     def change(self, work: Callable[[Store, int], tuple[list[int], list[int]]]) -> None:
@@ -260,7 +307,7 @@ class Writer:
         generation = self.store.generation
         if self._search.generation != generation:
             self._search.commit(generation)
-            self.store.forget_removed(until=generation)
+            self._forget_removed(generation)
 
 
 def _to_candidate(document: Document, row: StoredSentence) -> Candidate:

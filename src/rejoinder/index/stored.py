@@ -29,7 +29,11 @@ class StoredSentences(Sequence[str]):
         return self._texts[place]
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, StoredSentences) and other.number == self.number
+        return (
+            isinstance(other, StoredSentences)
+            and other.number == self.number
+            and other._store is self._store
+        )
 
     def __hash__(self) -> int:
         return hash(self.number)

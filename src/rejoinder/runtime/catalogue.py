@@ -109,12 +109,15 @@ def open_scorer(folder: Path, *, threads: int | None = None) -> Scorer:
         BundleError: it is missing, torn, too new, or holds no scorer.
     """
     from rejoinder.bundle.folder import open_bundle
+    from rejoinder.runtime import has
     from rejoinder.runtime.ranker import NETWORKS, RankerScorer
     from rejoinder.runtime.selector import KIND, SelectorScorer
 
     bundle = open_bundle(folder)
     if bundle.manifest.kind == KIND:
         return SelectorScorer(bundle, threads=threads)
+    if bundle.manifest.kind == has.KIND:
+        return has.HasScorer(bundle, threads=threads)
     if bundle.manifest.kind not in NETWORKS:
         raise BundleError(f"{folder}: a bundle of kind {bundle.manifest.kind!r} holds no scorer")
     return RankerScorer(bundle, threads=threads or 1)

@@ -1,6 +1,7 @@
-/* The inner loops of Cosinet with a recurrent head, and the product of matrices.
+/* The inner loops of Cosinet with a recurrent head, of attention over bits (HAS), and the product
+ * of matrices.
  *
- * Optional: without it the same numbers come from numpy (networks/cosinet.py, heads.py).
+ * Optional: without it the same numbers come from numpy (networks/, bit_attention.py).
  * Plain C, no Python; loaded with ctypes, which lets other threads run meanwhile.  Products of
  * matrices are here too because numpy's library spreads even small ones over all cores, and
  * then waits for cores that others use.
@@ -10,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define VERSION 2
+#define VERSION 3
 #define KERNEL 5
 #define HALF 2
 #define MAX_WIDTH 1024
@@ -19,6 +20,9 @@
 #define TILE 12  /* rows whose sums, a line each, fit into 16 registers */
 #define GROUP 4  /* tiles that read the same columns before the next ones do */
 #define STRIP 10 /* lines of sums that fit into 16 registers */
+#define NIBBLES 16 /* groups of four bits in 64 */
+#define VALUES 16  /* of four bits */
+#define ROWS 128   /* rows of bits that read the same tables while they are in the first cache */
 
 #define LOAD(place) (*(const NAME(anywhere) *)(place))
 #define STORE(place, value) (*(NAME(anywhere) *)(place) = (value))

@@ -9,12 +9,16 @@ from functools import cache
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rejoinder.runtime.networks.pairs import Ids, Matrix
+from rejoinder.runtime.stored_rows import StoredRows
 
 LIBRARY = Path(__file__).with_name("_kernel.so")
-VERSION = 2
+VERSION = 3
 HALF = 2
+BITS, VALUES = 4, 16
+"""Of one look-up in tables of bits."""
 
 
 class Kernel:
@@ -37,6 +41,7 @@ class Kernel:
         self._relate = get("relate")
         self._multiply = get("multiply")
         self._recur = get("run_recurrence")
+        self._attend_bits = get("attend_bits")
         self.max_width = ask("kernel_max_width")
         self.line = ask(f"kernel_line_{level}")
         self.strip = ask(f"kernel_strip_{level}")
@@ -147,6 +152,57 @@ class Kernel:
             _number(transposed.shape[1] // self.strip),
         )
 
+    def attend_bits(
+        self,
+        answers: StoredRows,
+        width: int,
+        tables: Matrix,
+        asked: Matrix,
+        weights: Matrix,
+        question: Matrix,
+    ) -> Matrix:
+        """Return the cosine of a question to each answer, whose words it attends over.
+
+        Args:
+            answers: rows of bits, one per word.
+            width: how many bits of a row count.
+            tables: what `cut_tables` returned.
+            asked: what the question adds to the hidden sums, in lines.
+            weights: of the hidden sums' tangents in a logit, in lines.
+            question: its vector, of length 1, shape (width,).
+        """
+        assert width <= self.max_width, "the kernel has no room for so many bits"
+        logits = np.empty(int(answers.lengths.sum()), dtype=np.float32)
+        scores = np.empty(len(answers.lengths), dtype=np.float32)
+        self._attend_bits(
+            *(_pointer(array) for array in (answers.data, answers.starts, answers.lengths)),
+            _number(len(scores)),
+            _number(answers.row_bytes),
+            _number(width),
+            _pointer(tables),
+            _number(len(tables)),
+            *(_pointer(array) for array in (asked, weights, question, logits, scores)),
+        )
+        return scores
+
+    def cut_tables(self, matrix: Matrix) -> Matrix:
+        """Return what each value of four bits adds to each column's sum.
+
+        Args:
+            matrix: shape (bits, columns); a bit adds its row where it is 1, and takes it off
+                where it is 0.
+
+        Returns:
+            Shape (lines, nibbles, values, line); bits are padded to whole 64s.
+        """
+        padded = pad_columns(np.pad(matrix, [(0, -len(matrix) % 64), (0, 0)]), self.line)
+        values = np.arange(VALUES)[:, None] >> np.arange(BITS) & 1  # low bit first
+        signs = (2 * values - 1).astype(np.float32)  # (values, 4)
+        by_nibble = padded.reshape(-1, BITS, padded.shape[1])
+        tables = np.einsum("vb,nbc->nvc", signs, by_nibble).reshape(len(by_nibble), VALUES, -1)
+        split = tables.reshape(len(by_nibble), VALUES, -1, self.line)
+        return np.ascontiguousarray(split.transpose(2, 0, 1, 3))
+
 
 @cache
 def load_kernel() -> Kernel | None:
@@ -169,8 +225,6 @@ def _number(value: int) -> ctypes.c_int64:
     return ctypes.c_int64(value)
 
 
-def _pointer(
-    array: Matrix | Ids | np.ndarray[tuple[int], np.dtype[np.int32]], *, contiguous: bool = True
-) -> ctypes.c_void_p:
+def _pointer(array: NDArray[np.generic], *, contiguous: bool = True) -> ctypes.c_void_p:
     assert not contiguous or array.flags.c_contiguous, "the kernel reads contiguous arrays"
     return ctypes.c_void_p(array.ctypes.data)

@@ -234,3 +234,98 @@ void NAME(run_recurrence)(const float *restrict inputs, float *states,
         }
     }
 }
+
+/* The next bits of a row, 64 at most; what is missing is 0. */
+ALWAYS_INLINE uint64_t NAME(take_bits)(const uint8_t *restrict row, int64_t bytes) {
+    uint64_t bits = 0;
+    memcpy(&bits, row, bytes < 8 ? (size_t)bytes : 8);
+    return bits;
+}
+
+/* Add to each row's sums of one line what its bits stand for, 64 bits at a time.  Four bits are
+ * one look-up; a row's numbers are the same whatever rows stand around it. */
+ALWAYS_INLINE void NAME(look_up)(const uint8_t *const *restrict rows, int64_t count, int64_t bytes,
+                                 const float *restrict tables, float *restrict sums) {
+    for (int64_t first = 0; first < bytes; first += 8, tables += NIBBLES * VALUES * LINE)
+        for (int64_t r = 0; r < count; r++) {
+            const uint64_t bits = NAME(take_bits)(rows[r] + first, bytes - first);
+            NAME(vec) part[4] = {{0}};
+            for (int n = 0; n < NIBBLES; n++)
+                part[n % 4] += LOAD(tables + (n * VALUES + ((bits >> (4 * n)) & 15)) * LINE);
+            const NAME(vec) sum = (part[0] + part[1]) + (part[2] + part[3]);
+            STORE(sums + r * LINE, LOAD(sums + r * LINE) + sum);
+        }
+}
+
+/* The attention logit of each of some rows, at most ROWS. */
+static void NAME(weigh)(const uint8_t *const *restrict rows, int64_t count, int64_t bytes,
+                        const float *restrict tables, int64_t lines, const float *restrict asked,
+                        const float *restrict weights, float *restrict logits) {
+    const int64_t table = (bytes + 7) / 8 * NIBBLES * VALUES * LINE;
+    float sums[ROWS * LINE];
+    for (int64_t r = 0; r < count; r++) logits[r] = 0;
+    for (int64_t line = 0; line < lines; line++) {
+        for (int64_t r = 0; r < count; r++) STORE(sums + r * LINE, LOAD(asked + line * LINE));
+        NAME(look_up)(rows, count, bytes, tables + line * table, sums);
+        for (int64_t i = 0; i < count * LINE; i++) sums[i] = NAME(tangent)(sums[i]);
+        const NAME(vec) weight = LOAD(weights + line * LINE);
+        for (int64_t r = 0; r < count; r++) {
+            const NAME(vec) weighted = weight * LOAD(sums + r * LINE);
+            for (int i = 0; i < LINE; i++) logits[r] += weighted[i];
+        }
+    }
+}
+
+/* The cosine of the question and the rows' mean, weighed by the softmax of their logits. */
+static float NAME(compare)(const uint8_t *restrict rows, int64_t length, int64_t bytes,
+                           int64_t width, const float *restrict question, float *restrict logits) {
+    float mean[MAX_WIDTH], largest = -INFINITY, total = 0, size = 0;
+    NAME(choice) lane;
+    for (int i = 0; i < LINE; i++) lane[i] = 1 << i;
+    for (int64_t at = 0; at < length; at++) largest = logits[at] > largest ? logits[at] : largest;
+    for (int64_t at = 0; at < length; at++) total += logits[at] = expf(logits[at] - largest);
+    memset(mean, 0, sizeof mean);
+    for (int64_t at = 0; at < length; at++, rows += bytes) {
+        const NAME(vec) share = (NAME(vec)){0} + 2 * logits[at] / total;
+        for (int64_t first = 0; first < bytes; first += 8) {
+            const uint64_t bits = NAME(take_bits)(rows + first, bytes - first);
+            for (int64_t i = 0; i < 64 && first * 8 + i < width; i += LINE) {
+                const NAME(choice) chosen = ((NAME(choice)){0} + (int32_t)(bits >> i)) & lane;
+                float *const place = mean + first * 8 + i;
+                STORE(place, LOAD(place) + (NAME(vec))((chosen != 0) & (NAME(choice))share));
+            }
+        }
+    }
+    for (int64_t i = 0; i < width; i++) mean[i] -= 1; /* a bit that is 0 stands for -1 */
+    size = sqrtf(NAME(dot)(mean, mean, width));
+    return size > 0 ? NAME(dot)(mean, question, width) / size : 0;
+}
+
+/* Attention over answers whose words are rows of bits, and the cosine to the question.
+ *
+ * data: all rows; starts (answers): the byte at which an answer's rows begin; lengths (answers):
+ * how many it has, at least 1; bytes: of a row; width: bits of a row, MAX_WIDTH at most;
+ * tables (lines, 64s of bits, NIBBLES, VALUES, LINE): what four bits add to a sum; asked, weights
+ * (lines); question (width), of length 1; logits: room for all rows; scores (answers). */
+void NAME(attend_bits)(const uint8_t *restrict data, const int64_t *restrict starts,
+                       const int64_t *restrict lengths, int64_t answers, int64_t bytes,
+                       int64_t width, const float *restrict tables, int64_t lines,
+                       const float *restrict asked, const float *restrict weights,
+                       const float *restrict question, float *restrict logits,
+                       float *restrict scores) {
+    const uint8_t *rows[ROWS];
+    float *logit = logits;
+    int64_t count = 0;
+    for (int64_t answer = 0; answer < answers; answer++)
+        for (int64_t at = 0; at < lengths[answer]; at++) {
+            rows[count++] = data + starts[answer] + at * bytes;
+            const int is_last = answer + 1 == answers && at + 1 == lengths[answer];
+            if (count < ROWS && !is_last) continue;
+            NAME(weigh)(rows, count, bytes, tables, lines, asked, weights, logit);
+            logit += count;
+            count = 0;
+        }
+    for (int64_t answer = 0; answer < answers; logits += lengths[answer++])
+        scores[answer] = NAME(compare)(data + starts[answer], lengths[answer], bytes, width,
+                                       question, logits);
+}

@@ -24,6 +24,7 @@ from rejoinder.runtime.relatedness import take_closest
 from rejoinder.runtime.scorer import Given, Scores
 from rejoinder.runtime.segments import find_segments
 from rejoinder.runtime.static_vectors import read_vectors
+from rejoinder.runtime.surroundings import relate_surroundings
 from rejoinder.runtime.threads import spread
 from rejoinder.runtime.word_table import Found, WordTables
 from rejoinder.text.pieces import split_words
@@ -59,6 +60,8 @@ class RankerScorer:
             network = NETWORKS[manifest.kind](_below("encoder.", weights), kernel)
             self._head = make_head(manifest.config["head"], _below("head.", weights), kernel)
             self._output = Product(weights["output.weight"].T, weights["output.bias"], kernel)
+            reads_context = manifest.config.get("context", False)
+            self._around = weights["around.weight"][0] if reads_context else None
         except KeyError as error:
             problem = f"weight or setting {error} is missing"
             raise BundleError(f"{bundle.folder}: {problem}; export the bundle again") from error
@@ -86,6 +89,9 @@ class RankerScorer:
         projected = spread(partial(self._encode, found), runs, threads=len(runs))
         read = self._head.read(np.concatenate(projected), lengths, threads=len(runs))
         scores[places] = self._output(read)[:, 0]
+        if self._around is not None:
+            around = relate_surroundings(question, given, self._vectors.embed)
+            scores += (around * self._around).sum(axis=1)
         return scores
 
     def _encode(self, found: Found, run: slice) -> Matrix:

@@ -6,19 +6,20 @@ the same pair would score otherwise beside others.
 """
 
 import logging
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rejoinder.bundle.folder import Bundle
 from rejoinder.errors import BundleError
 from rejoinder.records import Candidate, to_candidates
+from rejoinder.runtime.context import ContextConfig
+from rejoinder.runtime.onnx_session import count_cores, network_errors, open_session, refuse
+from rejoinder.runtime.pair_reader import Feed, PairReader
 from rejoinder.runtime.scorer import Given, Scores
+from rejoinder.runtime.similarities import open_similarity
 from rejoinder.runtime.static_vectors import SHIPPED
 from rejoinder.text.pair_tokens import PairTokens
 from rejoinder.text.pieces import Pieces, hash_vocabulary
@@ -26,9 +27,6 @@ from rejoinder.text.pieces import Pieces, hash_vocabulary
 KIND = "selector"
 NETWORK = "model.onnx"
 VOCABULARY = "vocabulary.txt"
-
-Feed = dict[str, NDArray[np.int64]]
-"""What the network reads: ids, mask and kinds of one pair, each of shape (1, L)."""
 
 _log = logging.getLogger(__name__)
 
@@ -50,8 +48,9 @@ class SelectorScorer:
             self._pieces = Pieces(text.split("\n")[:-1])
             self._max_tokens = int(bundle.manifest.config["max_tokens"])
             self._tokens = PairTokens(self._pieces, max_tokens=self._max_tokens)
+            context = ContextConfig.from_dict(bundle.manifest.config.get("context", {}))
             network = (bundle.folder / NETWORK).read_bytes()
-        except (OSError, KeyError, ValueError) as error:
+        except (OSError, KeyError, TypeError, ValueError) as error:
             problem = f"file, setting or word piece is missing: {error}"
             raise BundleError(f"{bundle.folder}: {problem}; export the bundle again") from error
         shipped = _read_shipped_vocabulary()
@@ -59,20 +58,24 @@ class SelectorScorer:
         stored = self._pieces.vocabulary[: shipped.count("\n")]
         self._stored_hash = hash_vocabulary(stored) if self._reads_stored else None
         self._has_said = False
-        self._session = _open_session(network, bundle.folder)
+        self._reader = PairReader(self._tokens, context, open_similarity(context, bundle))
+        self._session = open_session(network, bundle.folder)
         self._try_out(bundle.folder)
 
     def score(self, question: str, candidates: Given) -> Scores:
         """Return one score per candidate, in the order given."""
-        asked = self._tokens.cut(question)
-        cut = [self._cut(candidate) for candidate in to_candidates(candidates)]
-        self._say_if_too_long(asked, cut)
-        feeds = [to_feed(*self._tokens.join(asked, pieces)) for pieces in cut]
+        feeds = self.read(question, to_candidates(candidates))
         # Longest first, so that no thread is left alone with a long pair at the end.
         order = sorted(range(len(feeds)), key=lambda place: -feeds[place]["ids"].size)
         scores = np.empty(len(feeds), dtype=np.float64)
         scores[order] = self._run_all([feeds[place] for place in order])
         return scores
+
+    def read(self, question: str, candidates: Sequence[Candidate]) -> list[Feed]:
+        """Return what the network reads of each candidate."""
+        cut = [self._cut(candidate) for candidate in candidates]
+        self._say_if_too_long(self._tokens.cut(question), cut)
+        return self._reader.read(question, candidates, pieces=cut)
 
     @property
     def tokenizer(self) -> str | None:
@@ -96,10 +99,11 @@ class SelectorScorer:
 
     def _run_all(self, feeds: Sequence[Feed]) -> list[float]:
         if self._threads == 1 or len(feeds) <= 1:
-            return [self._run(feed) for feed in feeds]
-        return list(self._pool.map(self._run, feeds))
+            return [self.run(feed) for feed in feeds]
+        return list(self._pool.map(self.run, feeds))
 
-    def _run(self, feed: Feed) -> float:
+    def run(self, feed: Feed) -> float:
+        """Return the score of one pair."""
         return float(self._session.run(None, feed)[0][0])
 
     def _say_if_too_long(self, asked: Sequence[int], cut: Sequence[Sequence[int]]) -> None:
@@ -114,61 +118,14 @@ class SelectorScorer:
 
     def _try_out(self, folder: Path) -> None:
         """Score one pair, with the last piece in it: a network that opens may still be torn."""
+        last = [len(self._pieces) - 1]
+        (feed,) = self._reader.read("", [Candidate("", "")], pieces=[last])
         try:
-            score = self._run(to_feed([0, len(self._pieces) - 1], [0, 1]))
-        except _network_errors() as error:
-            raise _refuse(folder, error) from error
+            score = self.run(feed)
+        except network_errors() as error:
+            raise refuse(folder, error) from error
         if not np.isfinite(score):
             raise BundleError(f"{folder}: {NETWORK} gives a score that is not finite")
-
-
-def to_feed(ids: Sequence[int], kinds: Sequence[int]) -> Feed:
-    """Return a pair as the network's inputs."""
-    return {
-        "ids": np.array([ids], dtype=np.int64),
-        "mask": np.ones((1, len(ids)), dtype=np.int64),
-        "kinds": np.array([kinds], dtype=np.int64),
-    }
-
-
-def count_cores() -> int:
-    """Return how many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
-
-
-def _open_session(network: bytes, folder: Path) -> Any:
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    options.log_severity_level = 4  # what fails is raised, and told in our words
-    try:
-        return onnxruntime.InferenceSession(network, options, providers=["CPUExecutionProvider"])
-    except _network_errors() as error:
-        raise _refuse(folder, error) from error
-
-
-def _network_errors() -> tuple[type[Exception], ...]:
-    """Return what onnxruntime raises about a network; its errors have no class in common."""
-    from onnxruntime.capi import onnxruntime_pybind11_state as errors
-
-    return (
-        errors.Fail,
-        errors.InvalidArgument,
-        errors.InvalidGraph,
-        errors.InvalidProtobuf,
-        errors.NotImplemented,
-        errors.RuntimeException,
-        ValueError,
-    )
-
-
-def _refuse(folder: Path, error: Exception) -> BundleError:
-    lines = str(error).splitlines()
-    reason = lines[0] if lines else type(error).__name__
-    return BundleError(f"{folder}: {NETWORK} cannot be run: {reason}; export the bundle again")
 
 
 def _read_shipped_vocabulary() -> str:

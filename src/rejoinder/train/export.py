@@ -24,6 +24,7 @@ from rejoinder.runtime.catalogue import list_shipped
 from rejoinder.runtime.ranker import RankerScorer
 from rejoinder.runtime.scorer import Scorer
 from rejoinder.runtime.static_vectors import StaticVectors, to_files
+from rejoinder.runtime.surroundings import COUNT
 from rejoinder.train.fit import Fitted, Plan
 from rejoinder.train.models.ranker import Ranker, RankerConfig
 from rejoinder.train.torch_scorer import TorchScorer
@@ -94,7 +95,13 @@ def read_weights(name: str, config: RankerConfig) -> dict[str, Tensor]:
         found, wanted = bundle.manifest.config[setting], getattr(config, setting)
         if found != wanted:
             raise BundleError(f"{name}: its {setting} is {found}, not {wanted}; give the same")
-    return {name: torch.from_numpy(array) for name, array in bundle.read_tensors().items()}
+    weights = {key: torch.from_numpy(array) for key, array in bundle.read_tensors().items()}
+    if bundle.manifest.config.get("context", False) and not config.context:
+        raise BundleError(f"{name}: it reads context; train on with context")
+    if config.context:
+        # Context that is new counts nothing at first.
+        weights.setdefault("around.weight", torch.zeros(1, COUNT))
+    return weights
 
 
 def check_parity(

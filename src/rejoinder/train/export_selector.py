@@ -5,7 +5,7 @@ does, and says in its manifest how far its scores may be off.  Else nothing is l
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import replace
 from math import ceil
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -19,11 +19,14 @@ from rejoinder.bundle.folder import open_bundle, write_bundle
 from rejoinder.bundle.manifest import Manifest
 from rejoinder.errors import BundleError, MissingExtraError
 from rejoinder.records import Example
+from rejoinder.runtime.pair_reader import split_form
 from rejoinder.runtime.scorer import Scores
-from rejoinder.runtime.selector import KIND, NETWORK, VOCABULARY, SelectorScorer, to_feed
-from rejoinder.text.pair_tokens import BETWEEN, FIRST, PairTokens
-from rejoinder.text.pieces import Pieces
-from rejoinder.train.models.selector import Selector, SelectorConfig
+from rejoinder.runtime.selector import KIND, NETWORK, VOCABULARY, SelectorScorer
+from rejoinder.runtime.similarities import VECTORS
+from rejoinder.train.models.ensemble import AnySelector, Ensemble
+from rejoinder.train.models.selector import Selector, SelectorConfig, freeze_embeddings
+from rejoinder.train.pieces import order_pieces
+from rejoinder.train.similarities import get_files, get_settings, make_reader
 
 SIZES = (
     "hidden_size",
@@ -46,7 +49,7 @@ MARGIN = 2
 
 def write_selector(
     folder: Path,
-    model: Selector,
+    model: AnySelector,
     vocabulary: Sequence[str],
     *,
     precision: str = "int8",
@@ -72,12 +75,17 @@ def write_selector(
     rows = order_pieces(vocabulary)
     pieces = "".join(f"{vocabulary[row]}\n" for row in rows)
     expected = _score_with_torch(model, vocabulary, sample)
-    encoder = model.encoder.config
-    config = {**asdict(model.config), "bert": {name: getattr(encoder, name) for name in SIZES}}
+    member = model.local if isinstance(model, Ensemble) else model
+    config = {
+        **model.config.to_dict(),
+        **get_settings(model.config.context),
+        "bert": {name: getattr(member.encoder.config, name) for name in SIZES},
+    }
     for tried in dict.fromkeys(("fp32", precision)):  # int8 of a wrong network proves nothing
         contents = {
             NETWORK: _build(model, rows, tried),
             VOCABULARY: pieces.encode(),
+            **get_files(model.config.context),
             **files,
         }
         found = _score_with_runtime(folder.name, Manifest(KIND, config), contents, sample)
@@ -88,57 +96,55 @@ def write_selector(
     write_bundle(folder, manifest, contents)
 
 
-def reopen_selector(folder: Path) -> tuple[Selector, list[str]]:
+def reopen_selector(folder: Path) -> tuple[AnySelector, list[str]]:
     """Return the network of a selector's bundle, to train on from it, and its vocabulary.
 
     Raises:
         BundleError: it is no bundle of a selector, or an incomplete one.
         MissingExtraError: onnx is not installed.
     """
-    from transformers import BertConfig, BertModel
-
     try:
-        from rejoinder.train.selector_graph import read_state
+        from rejoinder.train.graph import read_state
     except ImportError as error:
         raise MissingExtraError("reading a selector", extra="train") from error
     bundle = open_bundle(folder, kind=KIND)
     vocabulary = bundle.read_text(VOCABULARY).split("\n")[:-1]
     try:
         settings = dict(bundle.manifest.config)
+        settings.pop(VECTORS, None)
         sizes = settings.pop("bert")
-        config = SelectorConfig(**settings)
-        bert = BertConfig(
-            vocab_size=len(vocabulary),
-            max_position_embeddings=config.max_tokens,
-            attn_implementation="eager",
-            **sizes,
-        )
-        model = Selector(config, BertModel(bert, add_pooling_layer=False))
+        model = _build_anew(SelectorConfig.from_dict(settings), sizes, len(vocabulary))
+        shapes = {name: value.shape for name, value in model.state_dict().items()}
         state = read_state((folder / NETWORK).read_bytes())
-        model.load_state_dict({name: torch.from_numpy(value) for name, value in state.items()})
+        model.load_state_dict(
+            {name: torch.from_numpy(value).reshape(shapes[name]) for name, value in state.items()}
+        )
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise BundleError(f"{folder}: cannot be trained on: {error}") from error
-    model.encoder.embeddings.requires_grad_(False)
     return model, vocabulary
 
 
-def order_pieces(vocabulary: Sequence[str]) -> list[int]:
-    """Return the rows that a bundle keeps, in its order.
+def _build_anew(config: SelectorConfig, sizes: Mapping[str, Any], pieces: int) -> AnySelector:
+    """Return a network whose weights are still to be loaded."""
+    from transformers import BertConfig, BertModel
 
-    First come all pieces of words as they are, so that pieces stored for the shipped
-    vectors, which leave out the same ones, are read as they are; then the two marks.
-    Other pieces in brackets stand for nothing in a text.
-    """
-    marks = [vocabulary.index(mark) for mark in (FIRST, BETWEEN)]
-    return [row for row, piece in enumerate(vocabulary) if not _is_special(piece)] + marks
+    bert = BertConfig(
+        vocab_size=pieces,
+        max_position_embeddings=config.max_tokens,
+        attn_implementation="eager",
+        **sizes,
+    )
+    is_ensemble = config.context.form == "ensemble"
+    contexts = split_form(config.context) if is_ensemble else (config.context,)
+    members = []
+    for context in contexts:
+        encoder = BertModel(bert, add_pooling_layer=False)
+        members.append(Selector(replace(config, context=context), encoder))
+        freeze_embeddings(members[-1])
+    return Ensemble(config, *members) if is_ensemble else members[0]
 
 
-def _is_special(piece: str) -> bool:
-    is_bracketed = len(piece) > 2 and piece[0] == "[" and piece[-1] == "]"
-    return is_bracketed and piece not in ("[PAD]", "[UNK]")
-
-
-def _build(model: Selector, rows: Sequence[int], precision: str) -> bytes:
+def _build(model: AnySelector, rows: Sequence[int], precision: str) -> bytes:
     try:
         from rejoinder.train.selector_graph import build_graph
     except ImportError as error:
@@ -147,17 +153,15 @@ def _build(model: Selector, rows: Sequence[int], precision: str) -> bytes:
 
 
 def _score_with_torch(
-    model: Selector, vocabulary: Sequence[str], sample: Sequence[Example]
+    model: AnySelector, vocabulary: Sequence[str], sample: Sequence[Example]
 ) -> Scores:
     """Return the scores of all pairs, each read by itself as the runtime does."""
     model.eval()
-    tokens = PairTokens(Pieces(vocabulary), max_tokens=model.config.max_tokens)
+    reader = make_reader(model.config, tuple(vocabulary))
     found = []
     with torch.inference_mode():
         for example in sample:
-            asked = tokens.cut(example.question)
-            for candidate in example.candidates:
-                feed = to_feed(*tokens.join(asked, tokens.cut(candidate.text)))
+            for feed in reader.read(example.question, example.candidates):
                 inputs = {name: torch.from_numpy(value) for name, value in feed.items()}
                 found.append(model(**inputs).item())
     return np.array(found, dtype=np.float64)

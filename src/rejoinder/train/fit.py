@@ -15,7 +15,7 @@ from rejoinder.evaluation.evaluate import evaluate
 from rejoinder.records import Example
 from rejoinder.runtime.scorer import Scorer
 from rejoinder.train.checkpoint import Best, load_checkpoint, make_fingerprint, save_checkpoint
-from rejoinder.train.loop import Lists, Recipe, Step, make_optimizer, train
+from rejoinder.train.loop import Lists, Measure, Recipe, Step, make_optimizer, train
 from rejoinder.train.mixing import Part, order_epoch
 from rejoinder.train.models.ranker import Ranker, RankerConfig, initialise
 from rejoinder.train.pairs import Pairs, WordVectors
@@ -87,6 +87,7 @@ def fit(
             list(chain.from_iterable(part.examples for part in answered)),
             vectors,
             targets=chain.from_iterable(part.get_targets() for part in answered),
+            context=plan.config.context,
         ),
         answered,
         to_scorer=lambda model: TorchScorer(model, vectors),
@@ -128,6 +129,7 @@ class Run(Generic[Network]):
         dev: Sequence[Example] = (),
         checkpoint: Path | None = None,
         start: str = "",
+        measure: Measure | None = None,
     ) -> None:
         """Get ready, and go back to the checkpoint where there is one.
 
@@ -135,6 +137,7 @@ class Run(Generic[Network]):
             lists: the examples of all parts, one part after another.
             to_scorer: makes the network measurable on `dev`.
             start: names the weights that the model begins with, where the plan does not.
+            measure: the loss of a batch, where it is no loss over scores.
 
         Raises:
             TrainingError: the plan does not fit, or the checkpoint is of another training.
@@ -144,7 +147,7 @@ class Run(Generic[Network]):
         if plan.patience is not None and not plan.keeps_best:
             raise TrainingError("stopping early means keeping the best epoch: ask for both")
         self._plan, self._model, self._lists = plan, model, lists
-        self._to_scorer, self._dev = to_scorer, dev
+        self._to_scorer, self._dev, self._measure = to_scorer, dev, measure
         self._counts = [len(part.examples) for part in parts]
         self._weights = [part.weight for part in parts]
         self._checkpoint = checkpoint
@@ -181,6 +184,7 @@ class Run(Generic[Network]):
             self._optimizer,
             order=lambda epoch: order_epoch(self._counts, self._weights, recipe.seed, epoch),
             done=self.done,
+            measure=self._measure,
         )
         for step in steps:
             self.done = step.number

@@ -1,4 +1,4 @@
-"""Examples as lists of token ids for the selector: what of each list a step reads.
+"""Examples as lists of a selector's inputs: what of each list a step reads.
 
 A transformer's step costs by the token, so a list is cut to one answer and the wrong
 candidates that look most like one, and one more that stands elsewhere: scores must mean the
@@ -7,14 +7,15 @@ same across documents, not only inside a list.
 
 import random
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from rejoinder.records import Example
-from rejoinder.text.pair_tokens import PairTokens
+from rejoinder.records import Candidate, Example
+from rejoinder.runtime.pair_reader import Feed, PairReader, pad
+from rejoinder.text.pieces import split_words
 
 MAX_CANDIDATES = 8
 ELSEWHERE = 12
@@ -26,9 +27,7 @@ class Chunk:
     """Pairs of about the same length, padded."""
 
     places: Tensor  # (P,) of the pairs in their batch
-    ids: Tensor  # (P, L)
-    mask: Tensor  # (P, L)
-    kinds: Tensor  # (P, L)
+    inputs: dict[str, Tensor]  # each (P, things, …)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,120 +40,111 @@ class TokenBatch:
 
 
 class Lists:
-    """All lists of a data set as token ids."""
+    """All lists of a data set; they are read when a step needs them."""
 
     def __init__(
         self,
         examples: Sequence[Example],
-        tokens: PairTokens,
+        reader: PairReader,
         *,
         seed: int = 0,
         max_candidates: int = MAX_CANDIDATES,
         elsewhere: bool = True,
         chunk_size: int = 32,
     ) -> None:
-        self._tokens = tokens
+        self._reader = reader
         self._chunk_size = chunk_size
-        cut = {text: tuple(tokens.cut(text)) for text in _all_texts(examples)}
-        self._questions = [cut[example.question] for example in examples]
+        self._questions = [example.question for example in examples]
+        words = {text: frozenset(split_words(text)) for text in _all_texts(examples)}
         self._lists = [
-            choose_candidates(example, cut, limit=max_candidates, rng=random.Random(f"{seed}/{at}"))
+            choose_candidates(
+                example, words, limit=max_candidates, rng=random.Random(f"{seed}/{at}")
+            )
             for at, example in enumerate(examples)
         ]
         if elsewhere:
-            _add_elsewhere(examples, self._lists, cut, random.Random(seed))
+            _add_elsewhere(examples, self._lists, words, random.Random(seed))
 
     def describe(self) -> dict[str, int]:
         """Return what tells these lists from others, for a checkpoint's fingerprint."""
         return {
             "questions": len(self._lists),
             "pairs": sum(map(len, self._lists)),
-            "tokens": sum(len(ids) for pairs in self._lists for ids, _ in pairs),
+            "characters": sum(len(item.text) for pairs in self._lists for item, _ in pairs),
         }
 
     def batch(self, questions: Tensor) -> TokenBatch:
         """Return the pairs of these questions in chunks of similar length."""
-        pairs, labels, lengths = [], [], []
+        feeds: list[Feed] = []
+        labels, lengths = [], []
         for question in questions.tolist():
             chosen = self._lists[question]
             lengths.append(len(chosen))
-            for candidate, label in chosen:
-                pairs.append(self._tokens.join(self._questions[question], candidate))
-                labels.append(float(label))
+            feeds += self._reader.read(self._questions[question], [item for item, _ in chosen])
+            labels += [float(label) for _, label in chosen]
         return TokenBatch(
-            make_chunks(pairs, self._chunk_size), torch.tensor(labels), torch.tensor(lengths)
+            make_chunks(feeds, self._chunk_size), torch.tensor(labels), torch.tensor(lengths)
         )
 
 
-def make_chunks(pairs: Sequence[tuple[list[int], list[int]]], size: int) -> list[Chunk]:
+def make_chunks(feeds: Sequence[Feed], size: int) -> list[Chunk]:
     """Return the pairs sorted by length, padded in chunks."""
-    order = sorted(range(len(pairs)), key=lambda place: len(pairs[place][0]))
+    order = sorted(range(len(feeds)), key=lambda place: feeds[place]["ids"].size)
     chunks = []
     for start in range(0, len(order), size):
         places = order[start : start + size]
-        longest = len(pairs[places[-1]][0])
-        ids = torch.zeros((len(places), longest), dtype=torch.long)
-        mask, kinds = torch.zeros_like(ids), torch.zeros_like(ids)
-        for row, place in enumerate(places):
-            length = len(pairs[place][0])
-            ids[row, :length] = torch.tensor(pairs[place][0])
-            kinds[row, :length] = torch.tensor(pairs[place][1])
-            mask[row, :length] = 1
-        chunks.append(Chunk(torch.tensor(places), ids, mask, kinds))
+        padded = pad([feeds[place] for place in places])
+        inputs = {name: torch.from_numpy(value) for name, value in padded.items()}
+        chunks.append(Chunk(torch.tensor(places), inputs))
     return chunks
 
 
-Chosen = list[tuple[tuple[int, ...], bool]]
+Chosen = list[tuple[Candidate, bool]]
+Words = Mapping[str, frozenset[str]]
+"""Of each text, the words it has."""
 
 
-def choose_candidates(
-    example: Example, cut: dict[str, tuple[int, ...]], *, limit: int, rng: random.Random
-) -> Chosen:
+def choose_candidates(example: Example, words: Words, *, limit: int, rng: random.Random) -> Chosen:
     """Return at most `limit` candidates: the answers (half of it at most), then hard negatives.
 
-    Half of the negatives are those that share most word pieces with the question, half
-    are drawn.
+    Half of the negatives are those that share most words with the question, half are drawn.
     """
-    asked = set(cut[example.question])
+    asked = words[example.question]
     judged = list(zip(example.candidates, example.labels, strict=True))
-    answers = [cut[item.text] for item, label in judged if label]
-    wrong = [cut[item.text] for item, label in judged if not label]
+    answers = [item for item, label in judged if label]
+    wrong = [item for item, label in judged if not label]
     if len(judged) > limit:
         rng.shuffle(answers)
         answers = answers[: max(1, limit // 2)]
         rng.shuffle(wrong)
-        wrong.sort(key=lambda pieces: -len(asked & set(pieces)))
+        wrong.sort(key=lambda item: -len(asked & words[item.text]))
         room = limit - len(answers)
         hard, rest = wrong[: (room + 1) // 2], wrong[(room + 1) // 2 :]
         wrong = hard + rng.sample(rest, min(len(rest), room - len(hard)))
-    return [(pieces, True) for pieces in answers] + [(pieces, False) for pieces in wrong]
+    return [(item, True) for item in answers] + [(item, False) for item in wrong]
 
 
 def _add_elsewhere(
-    examples: Sequence[Example],
-    lists: list[Chosen],
-    cut: dict[str, tuple[int, ...]],
-    rng: random.Random,
+    examples: Sequence[Example], lists: list[Chosen], words: Words, rng: random.Random
 ) -> None:
     """Give each list one sentence of another list: of the same page, else of any."""
-    pages: dict[str, list[str]] = defaultdict(list)
-    everything = []
+    pages: dict[str, list[Candidate]] = defaultdict(list)
+    everything: list[Candidate] = []
     for example in examples:
-        texts = [item.text for item in example.candidates]
-        pages[_page(example)].extend(texts)
-        everything.extend(texts)
+        pages[_page(example)].extend(example.candidates)
+        everything.extend(example.candidates)
     for example, chosen in zip(examples, lists, strict=True):
         own = {item.text for item in example.candidates}
         found = _draw(pages[_page(example)], own, rng) or _draw(everything, own, rng)
         if found:
-            asked = set(cut[example.question])
-            most = max(found, key=lambda text: len(asked & set(cut[text])))
-            chosen.append((cut[most], False))
+            asked = words[example.question]
+            most = max(found, key=lambda item: len(asked & words[item.text]))
+            chosen.append((most, False))
 
 
-def _draw(texts: Sequence[str], own: set[str], rng: random.Random) -> list[str]:
-    drawn = rng.choices(texts, k=ELSEWHERE) if texts else []
-    return sorted(set(drawn) - own)
+def _draw(candidates: Sequence[Candidate], own: set[str], rng: random.Random) -> list[Candidate]:
+    drawn = rng.choices(candidates, k=ELSEWHERE) if candidates else []
+    return sorted((item for item in drawn if item.text not in own), key=lambda item: item.text)
 
 
 def _page(example: Example) -> str:

@@ -21,6 +21,10 @@ from rejoinder.train.schedule import slanted_triangle
 PEAKS = {"pointwise": 2e-3, "pairwise": 2e-4, "listwise": 2e-4, "anchored": 2e-4}
 
 
+Measure = Callable[[nn.Module, Any, str], Tensor]
+"""Gives the loss of a model on a batch; the text is the recipe's name for it."""
+
+
 class Lists(Protocol):
     """Questions with their candidates, ready to be gathered into a batch.
 
@@ -44,6 +48,8 @@ class Recipe:
     epochs: int = 3
     questions_per_step: int = 4
     learning_rate: float | None = None
+    new_learning_rate: float | None = None
+    """The highest of weights that begin from nothing beside learnt ones."""
     weight_decay: float = 0.0
     clip: float | None = None
     """Scale the gradient down to this length where it is longer."""
@@ -69,12 +75,23 @@ class Step:
 
 
 def make_optimizer(model: nn.Module, recipe: Recipe) -> Optimizer:
-    """Return Adam, with decoupled weight decay where the recipe asks for it."""
+    """Return Adam, with decoupled weight decay where the recipe asks for it.
+
+    Each group of weights has its own `peak`: a network says with `get_new_parameters` which of
+    its weights are new.
+    """
+    groups: list[dict[str, Any]] = [{"params": list(model.parameters()), "peak": recipe.peak}]
+    new = list(getattr(model, "get_new_parameters", list)())
+    if recipe.new_learning_rate is not None and new:
+        known = {id(parameter) for parameter in new}
+        learnt = [parameter for parameter in model.parameters() if id(parameter) not in known]
+        groups = [
+            {"params": learnt, "peak": recipe.peak},
+            {"params": new, "peak": recipe.new_learning_rate},
+        ]
     if recipe.weight_decay:
-        return AdamW(
-            model.parameters(), lr=recipe.peak, weight_decay=recipe.weight_decay, fused=True
-        )
-    return Adam(model.parameters(), lr=recipe.peak, fused=True)
+        return AdamW(groups, lr=recipe.peak, weight_decay=recipe.weight_decay, fused=True)
+    return Adam(groups, lr=recipe.peak, fused=True)
 
 
 def train(
@@ -85,6 +102,7 @@ def train(
     *,
     order: Callable[[int], Tensor],
     done: int = 0,
+    measure: Measure | None = None,
 ) -> Iterator[Step]:
     """Train, yielding after every step.
 
@@ -95,10 +113,12 @@ def train(
         model: gives a batch of the lists one score per pair.
         order: which questions an epoch reads, in which order; every epoch as many.
         done: how many steps a checkpoint has behind it.
+        measure: the loss of a batch, where it is none of `LOSSES` over scores.
 
     Raises:
         TrainingError: the loss is not a finite number.
     """
+    measure = measure or measure_loss
     per_epoch = ceil(len(order(0)) / recipe.questions_per_step)
     steps = per_epoch * recipe.epochs
     for epoch in range(done // per_epoch, recipe.epochs):
@@ -107,8 +127,8 @@ def train(
             if number < done:
                 continue
             for group in optimizer.param_groups:
-                group["lr"] = recipe.peak * slanted_triangle(number, steps)
-            loss = _take_step(model, lists, questions, recipe, optimizer, number)
+                group["lr"] = group["peak"] * slanted_triangle(number, steps)
+            loss = _take_step(model, lists, questions, recipe, optimizer, number, measure)
             if not isfinite(loss):
                 raise TrainingError(
                     f"the loss became {loss} at step {number + 1} of {steps};"
@@ -124,6 +144,7 @@ def _take_step(
     recipe: Recipe,
     optimizer: Optimizer,
     number: int,
+    measure: Measure,
 ) -> float:
     model.train()
     optimizer.zero_grad()
@@ -131,7 +152,7 @@ def _take_step(
     with torch.random.fork_rng():
         torch.manual_seed(recipe.seed * 1_000_003 + number)
         for part in questions.split(recipe.questions_at_once or len(questions)):
-            loss = _measure_loss(model, lists.batch(part), recipe.loss)
+            loss = measure(model, lists.batch(part), recipe.loss)
             loss = loss * (len(part) / len(questions))
             loss.backward()
             total += loss.item()
@@ -141,7 +162,8 @@ def _take_step(
     return total
 
 
-def _measure_loss(model: nn.Module, batch: Any, loss: str) -> Tensor:
+def measure_loss(model: nn.Module, batch: Any, loss: str) -> Tensor:
+    """Return the loss with this name of a batch's scores."""
     scores, mask = pad_lists(model(batch), batch.list_lengths)
     labels, _ = pad_lists(batch.labels, batch.list_lengths)
     return LOSSES[loss](scores, labels, mask)

@@ -23,6 +23,7 @@ from rejoinder.runtime.networks.rel_cnn import IDENTICAL
 from rejoinder.runtime.ranker import MAX_WORDS
 from rejoinder.runtime.relatedness import take_closest
 from rejoinder.runtime.segments import find_segments
+from rejoinder.runtime.surroundings import relate_surroundings
 from rejoinder.text.pieces import split_words
 
 
@@ -59,6 +60,7 @@ class Batch:
     labels: Tensor  # (P,)
     list_lengths: Tensor  # (Q,) pairs of each question
     segment_lengths: Tensor  # (S,) pairs of each segment
+    around: Tensor  # (P, 3) how related what stands around is to the question; or (P, 0)
 
 
 class Pairs:
@@ -70,10 +72,12 @@ class Pairs:
         vectors: WordVectors,
         *,
         targets: Iterable[Sequence[float]] | None = None,
+        context: bool = False,
     ) -> None:
         """Pack the examples.
 
         Args:
+            context: whether what stands around the candidates is looked at too.
             targets: what the network should say of each candidate, from 0 to 1, where that
                 is not the example's label.
         """
@@ -94,6 +98,15 @@ class Pairs:
         self._word_starts = [_starts(side.lengths) for side in (self._question, self._candidate)]
         self.places = packer.places
         """Of each question, the place of each pair in the example's list of candidates."""
+        self._around = torch.zeros((len(self._labels), 0))
+        if context:
+            found = [
+                relate_surroundings(
+                    example.question, [example.candidates[at] for at in places], vectors.embed
+                )
+                for example, places in zip(examples, packer.places, strict=True)
+            ]
+            self._around = torch.from_numpy(np.concatenate(found))
 
     def __len__(self) -> int:
         return len(self._list_lengths)
@@ -125,6 +138,7 @@ class Pairs:
             self._labels[pairs],
             lengths,
             self._segment_lengths[segments],
+            self._around[pairs],
         )
 
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -13,9 +14,8 @@ from torch import Tensor, nn
 from rejoinder.errors import InputError, UnknownNameError
 from rejoinder.records import Example, to_candidates
 from rejoinder.runtime.catalogue import list_shipped
+from rejoinder.runtime.context import ContextConfig
 from rejoinder.runtime.scorer import Given, Scores
-from rejoinder.text.pair_tokens import PairTokens
-from rejoinder.text.pieces import Pieces
 from rejoinder.train.convolution import IN_BFLOAT16
 from rejoinder.train.encoders import DEFAULT
 from rejoinder.train.export_selector import reopen_selector
@@ -24,9 +24,21 @@ from rejoinder.train.lists import Lists, TokenBatch, make_chunks
 from rejoinder.train.loop import Recipe, Step
 from rejoinder.train.losses import LOSSES
 from rejoinder.train.mixing import Part
-from rejoinder.train.models.selector import Selector, SelectorConfig, load_selector
+from rejoinder.train.models.ensemble import AnySelector, join_selectors
+from rejoinder.train.models.selector import (
+    Selector,
+    SelectorConfig,
+    add_context,
+    load_selector,
+)
+from rejoinder.train.similarities import get_vector_width, make_reader
 
-DEFAULTS: dict[str, Any] = {"clip": 1.0, "weight_decay": 0.01, "questions_at_once": 16}
+DEFAULTS: dict[str, Any] = {
+    "clip": 1.0,
+    "weight_decay": 0.01,
+    "questions_at_once": 16,
+    "new_learning_rate": 2e-4,
+}
 """What of a selector's recipe nobody has to choose."""
 ADAPTING = Recipe("anchored", epochs=2, questions_per_step=8, learning_rate=3e-5, **DEFAULTS)
 """The recipe for a set of a few thousand questions."""
@@ -49,7 +61,7 @@ def make_plan(config: SelectorConfig, given: Mapping[str, Any]) -> Plan[Selector
 
 def open_start(
     start: str | None, encoder: str = DEFAULT, layers: int | None = None
-) -> tuple[Selector, list[str]]:
+) -> tuple[AnySelector, list[str]]:
     """Return what training begins with: a selector's bundle, else a pretrained encoder.
 
     Raises:
@@ -63,16 +75,38 @@ def open_start(
     return reopen_selector(list_shipped().get(start, Path(start)))
 
 
+def read_context(models: Sequence[AnySelector], form: str | None, similarity: str) -> AnySelector:
+    """Return the selector that reads this context, with the weights of those that are given.
+
+    An ensemble is made of two that were trained apart, one on neighbours and one on the page.
+
+    Raises:
+        UnknownNameError: no form or similarity has this name.
+        InputError: an ensemble's members are missing, or a selector reads other context.
+    """
+    first = models[0]
+    if form is None and len(models) == 1:
+        return first
+    context = ContextConfig(form or "ensemble", similarity)
+    if context.form == "ensemble":
+        return join_selectors(models, context)
+    if len(models) > 1 or not isinstance(first, Selector):
+        raise InputError("only an ensemble begins with two selectors")
+    if context.is_vectors:
+        context = replace(context, vector_width=get_vector_width(similarity))
+    return add_context(first, context)
+
+
 def fit_selector(
     plan: Plan[SelectorConfig],
     parts: Sequence[Part],
-    model: Selector,
+    model: AnySelector,
     vocabulary: Sequence[str],
     *,
     dev: Sequence[Example] = (),
     checkpoint: Path | None = None,
     on_step: Callable[[Step], None] = lambda _: None,
-) -> Fitted[Selector]:
+) -> Fitted[AnySelector]:
     """Train a selector from the weights it has, or from the checkpoint where there is one.
 
     Raises:
@@ -81,12 +115,12 @@ def fit_selector(
     """
     answered = keep_answered(parts)
     start = time.perf_counter()
-    tokens = PairTokens(Pieces(vocabulary), max_tokens=plan.config.max_tokens)
+    reader = make_reader(plan.config, tuple(vocabulary))
     examples = list(chain.from_iterable(part.examples for part in answered))
     run = Run(
         plan,
         _InChunks(model),
-        Lists(examples, tokens, seed=plan.recipe.seed),
+        Lists(examples, reader, seed=plan.recipe.seed),
         answered,
         to_scorer=lambda trained: SelectorTorchScorer(trained.selector, vocabulary),
         dev=dev,
@@ -100,24 +134,18 @@ def fit_selector(
 class SelectorTorchScorer:
     """Scores with the network itself; the runtime's scorer does it without torch."""
 
-    def __init__(self, model: Selector, vocabulary: Sequence[str]) -> None:
+    def __init__(self, model: AnySelector, vocabulary: Sequence[str]) -> None:
         self._model = model.eval()
-        self._tokens = PairTokens(Pieces(vocabulary), max_tokens=model.config.max_tokens)
+        self._reader = make_reader(model.config, tuple(vocabulary))
         self.name = "selector"
 
     def score(self, question: str, candidates: Given) -> Scores:
         """Return one score per candidate, in the order given."""
-        asked = self._tokens.cut(question)
-        pairs = [
-            self._tokens.join(asked, self._tokens.cut(item.text))
-            for item in to_candidates(candidates)
-        ]
-        scores = np.empty(len(pairs), dtype=np.float64)
+        feeds = self._reader.read(question, to_candidates(candidates))
+        scores = np.empty(len(feeds), dtype=np.float64)
         with torch.inference_mode():
-            for chunk in make_chunks(pairs, CHUNK):
-                scores[chunk.places.numpy()] = self._model(
-                    chunk.ids, chunk.mask, chunk.kinds
-                ).numpy()
+            for chunk in make_chunks(feeds, CHUNK):
+                scores[chunk.places.numpy()] = self._model(**chunk.inputs).numpy()
         return scores
 
 
@@ -128,12 +156,15 @@ class _InChunks(nn.Module):
     taken in it; sums, weights and gradients stay in float32.
     """
 
-    def __init__(self, selector: Selector) -> None:
+    def __init__(self, selector: AnySelector) -> None:
         super().__init__()
         self.selector = selector
+
+    def get_new_parameters(self) -> list[nn.Parameter]:
+        return self.selector.get_new_parameters()
 
     def forward(self, batch: TokenBatch) -> Tensor:
         places = torch.cat([chunk.places for chunk in batch.chunks])
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=IN_BFLOAT16):
-            found = [self.selector(chunk.ids, chunk.mask, chunk.kinds) for chunk in batch.chunks]
+            found = [self.selector(**chunk.inputs) for chunk in batch.chunks]
         return torch.cat(found).float()[torch.argsort(places)]

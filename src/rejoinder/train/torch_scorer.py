@@ -24,7 +24,7 @@ class TorchScorer:
             return scores
         given = tuple(to_candidates(candidates))
         example = Example("", question, given, (False,) * len(given))
-        pairs = Pairs([example], self._vectors)
+        pairs = Pairs([example], self._vectors, context=self._model.config.context)
         with torch.no_grad():
             scores[pairs.places[0]] = self._model(pairs.batch(torch.tensor([0]))).numpy()
         return scores

@@ -49,6 +49,15 @@ def test_other_columns_are_read_and_kept() -> None:
     assert found["score"].tolist() == [0.0, 0.0, 4.0, 1.0]
 
 
+def test_a_row_without_text_is_last() -> None:
+    frame = RESULTS.assign(text=[None, BEES, TEA, RAIN])
+
+    found = RejoinderReranker("word-overlap")(frame)
+
+    assert found["rank"].tolist() == [1, 1, 0, 0]
+    assert found["rejoinder_sentence"].tolist()[0] == ""
+
+
 def test_no_rows_give_no_rows_with_all_columns() -> None:
     found = RejoinderReranker("word-overlap")(RESULTS.iloc[:0])
 

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from rejoinder.errors import UnknownNameError
+from rejoinder.runtime.surroundings import COUNT
 from rejoinder.train.models.compare_aggregate import CompareAggregate, CompareAggregateBilstm
 from rejoinder.train.models.cosinet import Cosinet
 from rejoinder.train.models.heads import HEADS, make_head
@@ -30,6 +31,8 @@ class RankerConfig:
     vector_width: int
     head: str = "none"
     dropout: float = 0.0
+    context: bool = False
+    """Whether it reads how related the question is to what stands around a candidate."""
 
     def __post_init__(self) -> None:
         if self.model not in ENCODERS:
@@ -38,8 +41,11 @@ class RankerConfig:
             raise UnknownNameError("head", self.head, HEADS)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the configuration as plain JSON types."""
-        return asdict(self)
+        """Return the configuration as plain JSON types; nothing of context where there is none."""
+        settings = asdict(self)
+        if not self.context:
+            del settings["context"]
+        return settings
 
 
 class Ranker(nn.Module):
@@ -53,6 +59,7 @@ class Ranker(nn.Module):
         hidden_width: int = self.encoder.hidden_width  # type: ignore[assignment]
         self.head = make_head(config.head, pair_width, hidden_width)
         self.output = nn.Linear(pair_width if config.head == "none" else hidden_width, 1)
+        self.around = nn.Linear(COUNT, 1, bias=False) if config.context else None
 
     def forward(self, batch: Batch) -> Tensor:
         """Return one score per pair, shape (P,)."""
@@ -61,7 +68,7 @@ class Ranker(nn.Module):
         if self.config.head != "none":
             read = self._drop(read)
         scores: Tensor = self.output(read).squeeze(1)
-        return scores
+        return scores if self.around is None else scores + self.around(batch.around).squeeze(1)
 
     def _drop(self, x: Tensor) -> Tensor:
         return functional.dropout(x, self.config.dropout, self.training)

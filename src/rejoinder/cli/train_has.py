@@ -1,0 +1,155 @@
+"""`rejoinder train has`: answers as bits that a question attends over."""
+
+import shlex
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rejoinder.cli import options
+from rejoinder.cli.output import percent, print_json, show_progress
+from rejoinder.cli.training import keep_checkpoint, make_room
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rejoinder.records import Example
+
+PARITY_TEXTS = 60
+"""Candidates of the first data set that the written bundle must encode as torch does."""
+
+
+@click.command(
+    "has",
+    epilog=options.example(
+        "rejoinder train has wikiqa --dev wikiqa:dev --keep-best --to my-has --data data",
+        "rejoinder index add examples/docs --index my-index --hash my-has",
+    ),
+)
+@click.argument("datasets", nargs=-1, required=True, metavar="DATASET...")
+@click.option("--to", type=click.Path(path_type=Path), required=True, help="The bundle.")
+@click.option(
+    "--encoder",
+    default="all-MiniLM-L6-v2",
+    show_default=True,
+    help="A folder or a hub's name of a BERT-like encoder.",
+)
+@click.option("--layers", type=click.IntRange(min=1), help="Keep the encoder's first so many.")
+@click.option(
+    "--composition",
+    type=click.Choice(["has", "attention", "pooling"]),
+    default="has",
+    show_default=True,
+    help="What is stored of an answer: bits of its words, floats of them, or one vector.",
+)
+@click.option("--width", type=click.IntRange(min=1), help="Numbers of a word.  [default: all]")
+@click.option("--attention-width", type=click.IntRange(min=1), default=128, show_default=True)
+@click.option("--beta", type=click.FloatRange(min=0, min_open=True), default=5.0, show_default=True)
+@click.option("--delta", type=click.FloatRange(min=0), default=1e-6, show_default=True)
+@click.option("--epochs", type=click.IntRange(min=1), default=18, show_default=True)
+@click.option("--batch", type=click.IntRange(min=1), default=32, show_default=True)
+@click.option("--learning-rate", type=float, default=2e-5, show_default=True)
+@click.option(
+    "--precision",
+    type=click.Choice(["int8", "fp32"]),
+    default="int8",
+    show_default=True,
+    help="Of the bundle's encoder.",
+)
+@click.option("--dev", help="A data set to measure on after training: NAME[:SPLIT].")
+@click.option("--keep-best", is_flag=True, help="Keep the epoch that is best on --dev.")
+@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+@click.option("--threads", type=click.IntRange(min=1), help="[default: all cores]")
+@options.data_folder
+@options.as_json
+def has(**given: Any) -> None:
+    """Answers stored as bits that a question attends over (Xu & Li 2020).
+
+    DATASET is NAME[:SPLIT][@WEIGHT] of `rejoinder data list` or a JSON-lines file.  A step
+    reads --batch answers, each with its question and one wrong candidate.  A training that
+    was killed goes on where its last checkpoint was when the same command is given again.
+    """
+    from rejoinder.evaluation.stored_texts import list_texts
+    from rejoinder.train.export_has import write_has
+    from rejoinder.train.fit import Plan
+    from rejoinder.train.hashing import DEFAULTS, fit_has
+    from rejoinder.train.loop import Recipe
+    from rejoinder.train.mixing import read_parts
+    from rejoinder.train.models.has import HasConfig, load_has
+    from rejoinder.train.threads import use_threads
+
+    use_threads(given["threads"])
+    target: Path = given["to"]
+    make_room(target)
+    parts = read_parts(given["datasets"], given["folder"])
+    dev = read_parts([given["dev"]], given["folder"])[0].examples if given["dev"] else []
+    names = ("encoder", "composition", "attention_width", "width", "beta", "delta", "layers")
+    model, vocabulary = load_has(
+        HasConfig(**{name: given[name] for name in names}), seed=given["seed"]
+    )
+    recipe = Recipe(
+        epochs=given["epochs"],
+        questions_per_step=given["batch"],
+        learning_rate=given["learning_rate"],
+        seed=given["seed"],
+        **DEFAULTS,
+    )
+    plan = Plan(model.config, recipe, keeps_best=given["keep_best"])
+    with keep_checkpoint(target) as checkpoint:
+        with show_progress(f"training {given['composition']}") as progress:
+            fitted = fit_has(
+                plan,
+                parts,
+                model,
+                vocabulary,
+                dev=dev,
+                checkpoint=checkpoint,
+                on_step=lambda step: progress(step.number, step.of, f"loss {step.loss:.3f}"),
+            )
+        write_has(
+            target,
+            fitted.model,
+            vocabulary,
+            precision=given["precision"],
+            training={
+                "data": list(given["datasets"]),
+                "epochs": recipe.epochs,
+                "batch": recipe.questions_per_step,
+                "learning rate": recipe.learning_rate,
+                "seed": recipe.seed,
+                "kept": "best epoch on dev" if plan.keeps_best else "last epoch",
+                "steps": fitted.steps,
+                "seconds": round(fitted.seconds, 1),
+                "command": shlex.join(["rejoinder", *sys.argv[1:]]),
+            },
+            scores={},
+            sample=list_texts(parts[0].examples[:PARITY_TEXTS])[:PARITY_TEXTS],
+        )
+    _report(target, dev, given)
+
+
+def _report(target: Path, dev: "Sequence[Example]", given: dict[str, Any]) -> None:
+    """Say what was written, and what it is worth: answers are read from a reopened store."""
+    from tempfile import TemporaryDirectory
+
+    from rejoinder.bundle.folder import open_bundle
+    from rejoinder.evaluation.evaluate import evaluate
+    from rejoinder.evaluation.stored_texts import list_texts, store_texts
+    from rejoinder.runtime.has import HasScorer
+
+    bundle = open_bundle(target)
+    means: dict[str, float] = {}
+    if dev:
+        scorer = HasScorer(bundle)
+        with TemporaryDirectory() as place:
+            stored = store_texts(Path(place, "store"), scorer.encoder, list_texts(dev))
+            means = evaluate(scorer.bind(stored), dev).means
+    flipped = bundle.manifest.scores["flipped bits"]
+    if given["as_json"]:
+        result = {"bundle": str(target), "flipped bits": flipped, "dev": given["dev"]}
+        print_json({**result, "means": means})
+        return
+    click.echo(f"wrote {target}: {flipped:.2%} of bits differ from torch's")
+    for name, value in means.items():
+        click.echo(f"{given['dev']} {name} {percent(value)}")

@@ -1,0 +1,84 @@
+"""What a store of answers says about itself: `state.json`, replaced in one step.
+
+A store counts as far as its state says: what was written before the state was replaced is
+there, and what was written after it does not count.
+"""
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import IO
+
+from rejoinder.data.whole_files import writing_whole
+from rejoinder.errors import StoreError
+
+FORMAT = 1
+NAME = "state.json"
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """What a store says about itself."""
+
+    bundle: str
+    """Where the bundle was that encoded the answers."""
+    hash: str
+    """What tells that bundle from others."""
+    row_bytes: int
+    generation: int = 0
+    size: int = 0
+    """Bytes of rows that count."""
+    sentences: int = 0
+    """In these bytes, with those that were removed."""
+    format: int = FORMAT
+
+
+def read_state(folder: Path) -> State:
+    """Return the state of a folder.
+
+    Raises:
+        StoreError: it is torn, or of another format.
+    """
+    try:
+        fields = json.loads((folder / NAME).read_bytes())
+        state = State(**fields)
+        numbers = (state.row_bytes, state.generation, state.size, state.sentences, state.format)
+        is_whole = all(isinstance(number, int) for number in numbers)
+    except (OSError, ValueError, TypeError) as error:
+        raise torn(folder, "state.json cannot be read") from error
+    if state.format != FORMAT:
+        raise torn(folder, f"it has format {state.format}, not {FORMAT}")
+    if not is_whole or state.row_bytes < 1 or state.size % 8 or state.sentences < 0:
+        raise torn(folder, "state.json does not fit")
+    return state
+
+
+def write_state(folder: Path, state: State) -> None:
+    """Replace the state of a folder; the disk has it when this returns."""
+    with writing_whole(folder / NAME) as file:
+        file.write(json.dumps(asdict(state)).encode())
+        sync(file)
+
+
+def stamp(folder: Path) -> tuple[int, int] | None:
+    """Return what tells one state of a folder from the next, without reading it."""
+    try:
+        found = (folder / NAME).stat()
+    except OSError:
+        return None
+    return found.st_ino, found.st_mtime_ns
+
+
+def sync(file: IO[bytes]) -> None:
+    """Wait until a file is on disk."""
+    file.flush()
+    os.fsync(file.fileno())
+
+
+def torn(folder: Path, problem: str) -> StoreError:
+    """Return the error to raise about a store that cannot be read."""
+    return StoreError(
+        f"{folder}: the stored answers are torn, {problem};"
+        " make them anew with 'rejoinder index add … --hash BUNDLE'"
+    )

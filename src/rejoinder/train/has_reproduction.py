@@ -1,0 +1,241 @@
+"""Trains the rows of a HAS table once per seed, and measures each from its reopened store."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from statistics import fmean, stdev
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from rejoinder.bundle.folder import open_bundle
+from rejoinder.data.catalogue import open_dataset
+from rejoinder.evaluation.evaluate import Report, evaluate
+from rejoinder.evaluation.sequential import build_lists
+from rejoinder.evaluation.stored_texts import list_texts, store_texts
+from rejoinder.metrics.significance import Interval, bootstrap_difference, randomisation_test
+from rejoinder.records import Example
+from rejoinder.runtime.has import HasScorer
+from rejoinder.runtime.related import Beside, Related
+from rejoinder.runtime.scorer import Scorer
+from rejoinder.runtime.static_vectors import load_vectors
+from rejoinder.train.export_has import write_has
+from rejoinder.train.fit import Fitted, Plan
+from rejoinder.train.has_tables import RELATED, HasRow, HasTable
+from rejoinder.train.hashing import RECIPE, fit_has
+from rejoinder.train.loop import Recipe, Step
+from rejoinder.train.mixing import Part
+from rejoinder.train.models.has import Has, HasConfig, load_has
+from rejoinder.train.models.ranker import count_parameters
+from rejoinder.train.reproduction import Run
+
+SHARES = (0.0, 0.25, 0.5, 1.0, 2.0)
+"""Of relatedness beside HAS; the best on dev is taken."""
+PARITY_TEXTS = 60
+
+OnStep = Callable[[HasRow, int, Step], None]
+
+
+@dataclass(frozen=True, slots=True)
+class HasData:
+    """The examples of a table."""
+
+    train: Sequence[Example]
+    dev: Sequence[Example]
+    test: Sequence[Example]
+
+
+@dataclass(frozen=True, slots=True)
+class _Trained:
+    """A network, and all that it depends on."""
+
+    config: HasConfig
+    recipe: Recipe
+    fitted: Fitted[Has]
+    vocabulary: Sequence[str]
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """What one row gains over another, paired over questions on seed-averaged values."""
+
+    row: str
+    over: str
+    measure: str
+    mean: float
+    interval: Interval
+    p_value: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the gain as plain JSON types."""
+        return asdict(self)
+
+
+def read_data(table: HasTable, folder: Path | None) -> HasData:
+    """Return what a table is trained and tested on; questions without an answer are left out.
+
+    Raises:
+        MissingDataError: a data set's files are not on this machine.
+    """
+    train, dev, test = (_read(choice, folder) for choice in (table.train, table.dev, table.test))
+    if table.pool:
+        test = build_lists(test, size=table.pool, questions=table.test_questions or len(test))
+    return HasData(train, _spread_out(dev, table.dev_questions), test)
+
+
+def choose_recipe(table: HasTable, epochs: int | None, learning_rate: float | None) -> Recipe:
+    """Return the recipe of a table, with what the user wants otherwise."""
+    return replace(
+        RECIPE,
+        epochs=epochs or table.epochs,
+        learning_rate=learning_rate or RECIPE.learning_rate,
+    )
+
+
+def run_rows(
+    table: HasTable,
+    rows: Sequence[HasRow],
+    recipe: Recipe,
+    *,
+    seeds: int,
+    read: Callable[[], HasData],
+    precision: str = "int8",
+    done: Sequence[Run] = (),
+    on_step: OnStep = lambda *_: None,
+) -> Iterator[Run]:
+    """Yield the runs of a table; those that are done already come first, as they are.
+
+    Args:
+        read: gives the data, and is only called where something is left to do.
+    """
+    have = {(run.table, run.row, run.seed): run for run in done}
+    wanted = [(row, seed) for seed in range(seeds) for row in rows]
+    for row, seed in wanted:
+        if (table.name, row.name, seed) in have:
+            yield have[table.name, row.name, seed]
+    left = [(row, seed) for row, seed in wanted if (table.name, row.name, seed) not in have]
+    if not left:
+        return
+    data = read()
+    last: _Trained | None = None
+    for row, seed in left:
+        seeded = replace(recipe, seed=seed)
+        if last is None or (last.config, last.recipe) != (row.config, seeded):
+            last = _train(row, seeded, data, on_step)  # else only what is measured differs
+        yield _run(table, row, last, data, precision)
+
+
+def measure_gains(table: HasTable, runs: Sequence[Run]) -> list[Gain]:
+    """Hold attention against pooling, and HAS and its variants against attention."""
+    by_row: dict[str, list[Run]] = {}
+    for run in runs:
+        by_row.setdefault(run.row, []).append(run)
+    pairs = [("attention", "pooling"), ("has", "pooling")]
+    pairs += [(row.name, "attention") for row in table.rows if row.name.startswith("has")]
+    measure = table.measures[0]
+    gains = []
+    for row, over in pairs:
+        if row in by_row and over in by_row:
+            one, other = (_average(by_row[name], measure) for name in (over, row))
+            gains.append(
+                Gain(
+                    row,
+                    over,
+                    measure,
+                    fmean(other) - fmean(one),
+                    bootstrap_difference(one, other),
+                    randomisation_test(one, other),
+                )
+            )
+    return gains
+
+
+def summarise(row: HasRow, runs: Sequence[Run]) -> dict[str, Any]:
+    """Return a row's means and deviations over its seeds, in percent, as plain JSON types."""
+    own = [run for run in runs if run.row == row.name]
+    values = {name: [100 * fmean(run.values[name]) for run in own] for name in own[0].values}
+    return {
+        "row": row.name,
+        "seeds": len(own),
+        "parameters": own[0].parameters,
+        "seconds": round(fmean(run.seconds for run in own), 1),
+        "published": dict(row.published),
+        "measured": {name: round(fmean(found), 2) for name, found in values.items()},
+        "deviations": {
+            name: round(stdev(found), 2) if len(found) > 1 else 0.0
+            for name, found in values.items()
+        },
+    }
+
+
+def _train(row: HasRow, recipe: Recipe, data: HasData, on_step: OnStep) -> _Trained:
+    model, vocabulary = load_has(row.config, seed=recipe.seed)
+    fitted = fit_has(
+        Plan(model.config, recipe, keeps_best=True),
+        [Part(data.train)],
+        model,
+        vocabulary,
+        dev=data.dev,
+        on_step=lambda step: on_step(row, recipe.seed, step),
+    )
+    return _Trained(row.config, recipe, fitted, vocabulary)
+
+
+def _run(table: HasTable, row: HasRow, trained: _Trained, data: HasData, precision: str) -> Run:
+    with TemporaryDirectory() as place:
+        write_has(
+            Path(place, "bundle"),
+            trained.fitted.model,
+            trained.vocabulary,
+            precision=precision,
+            training={},
+            scores={},
+            sample=list_texts(data.train)[:PARITY_TEXTS],
+        )
+        report = _measure(table, row, data, Path(place))
+    values = {name: [round(value, 6) for value in found] for name, found in report.values.items()}
+    return Run(
+        table.name,
+        row.name,
+        trained.recipe.seed,
+        count_parameters(trained.fitted.model),
+        round(trained.fitted.seconds, 2),
+        values,
+    )
+
+
+def _measure(table: HasTable, row: HasRow, data: HasData, place: Path) -> Report:
+    """Return the report of a bundle whose answers are read from a store that was reopened."""
+    scorer: Scorer = _store(place, data.test, "test")
+    if row.name.endswith(RELATED):
+        share = _choose_share(_store(place, data.dev, "dev"), data.dev)
+        scorer = Beside(scorer, Related(load_vectors()), share)
+    return evaluate(scorer, data.test, measures=table.measures)
+
+
+def _store(place: Path, examples: Sequence[Example], name: str) -> HasScorer:
+    scorer = HasScorer(open_bundle(place / "bundle"))
+    return scorer.bind(store_texts(place / name, scorer.encoder, list_texts(examples)))
+
+
+def _choose_share(scorer: Scorer, dev: Sequence[Example]) -> float:
+    related = Related(load_vectors())
+    found = {
+        share: evaluate(Beside(scorer, related, share), dev, measures=["MAP"]).means["MAP"]
+        for share in SHARES
+    }
+    return max(found, key=found.__getitem__)
+
+
+def _read(choice: str, folder: Path | None) -> list[Example]:
+    name, _, split = choice.partition(":")
+    examples = open_dataset(name, split=split, folder=folder)
+    return [example for example in examples if any(example.labels)]
+
+
+def _spread_out(examples: Sequence[Example], count: int) -> list[Example]:
+    step = max(1, len(examples) // count)
+    return list(examples[::step][:count])
+
+
+def _average(runs: Sequence[Run], measure: str) -> list[float]:
+    return [fmean(values) for values in zip(*(run.values[measure] for run in runs), strict=True)]

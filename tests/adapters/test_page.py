@@ -1,0 +1,31 @@
+from pathlib import Path
+
+from rejoinder.adapters.reranking import rerank
+from rejoinder.runtime.lexical import WordOverlap
+from tests.adapters.run import SECTIONS
+from tests.adapters.test_extras import FRAMEWORKS
+from tests.adapters.texts import QUESTION, TEA
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs/adapters.md").read_text(encoding="utf-8")
+
+
+def test_every_extra_is_on_the_page() -> None:
+    assert [extra for _, extra in FRAMEWORKS.values() if f"`rejoinder[{extra}]`" not in PAGE] == []
+
+
+def test_every_key_of_the_metadata_is_on_the_page() -> None:
+    (item,) = rerank(QUESTION, [TEA], scorer=WordOverlap())
+
+    assert [key for key in item.metadata if f"`{key}`" not in PAGE] == []
+
+
+def test_every_section_is_tried_and_every_framework_has_tests_and_an_example() -> None:
+    headings = [line[3:] for line in PAGE.splitlines() if line.startswith("## ")]
+
+    assert sorted(headings) == sorted(name for names in SECTIONS.values() for name in names)
+    for name in SECTIONS:
+        module = name.replace("-", "_")
+        assert (ROOT / f"tests/adapters/frameworks/test_{module}.py").exists()
+        assert (ROOT / f"tests/adapters/requirements/{name}.txt").exists()
+        assert (ROOT / f"examples/adapters/with_{module}.py").exists()

@@ -1,0 +1,210 @@
+"""HAS from the command line: train, store, ask, reproduce."""
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("onnxruntime")
+
+from tests.train.selectors import write_encoder  # noqa: E402
+
+from rejoinder.bundle.folder import open_bundle  # noqa: E402
+from rejoinder.cli import main, reproduce_has  # noqa: E402
+from rejoinder.train import has_tables  # noqa: E402
+from rejoinder.train.has_tables import HasRow, HasTable  # noqa: E402
+from rejoinder.train.models.has import HasConfig  # noqa: E402
+
+WORDS = ["ice", "water", "cave", "rock", "summer", "winter", "river", "stone"]
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    path = tmp_path / "mine.jsonl"
+    lines = [
+        {
+            "question": f"where is the {word}?",
+            "candidates": [
+                {"text": "it rained in winter", "label": 0, "position": 0},
+                {"text": f"the {word} is here", "label": 1, "position": 1},
+            ],
+        }
+        for word in WORDS
+    ]
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    return path
+
+
+@pytest.fixture
+def encoder(tmp_path: Path) -> Path:
+    return write_encoder(tmp_path / "encoder")
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, [*map(str, arguments)])
+
+
+def test_train_store_and_ask(dataset: Path, encoder: Path, tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "ice.txt").write_text("The ice is here. It rained in winter.", encoding="utf-8")
+    bundle, index = tmp_path / "has", tmp_path / "index"
+    options: list[str | Path] = [
+        "--encoder",
+        encoder,
+        "--epochs",
+        "2",
+        "--dev",
+        dataset,
+        "--keep-best",
+    ]
+
+    trained = run("train", "has", dataset, "--to", bundle, *options, "--precision", "fp32")
+    added = run("index", "add", docs, "--index", index, "--hash", bundle)
+    cascade = tmp_path / "c.toml"
+    cascade.write_text(
+        '[[stage]]\nscorer = "bm25"\nkeep = 5\n[[stage]]\nscorer = "has"\nmissing = "leave"\n'
+    )
+    asked = run("ask", "where is the ice?", "--index", index, "--scorer", cascade, "--json")
+
+    assert trained.exit_code == 0, trained.output
+    assert "of bits differ" in trained.stdout
+    assert " MAP " in trained.stdout
+    assert open_bundle(bundle).manifest.training["kept"] == "best epoch on dev"
+    assert added.exit_code == 0, added.output
+    assert asked.exit_code == 0, asked.output
+    stages = json.loads(asked.stdout)["trace"]
+    assert [(stage["scorer"], stage["scored"]) for stage in stages] == [("bm25", 2), ("has", 2)]
+
+
+def test_later_additions_are_stored_unasked(dataset: Path, encoder: Path, tmp_path: Path) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "ice.txt").write_text("The ice is here.", encoding="utf-8")
+    bundle, index = tmp_path / "has", tmp_path / "index"
+    run("train", "has", dataset, "--to", bundle, "--encoder", encoder, "--epochs", "1")
+    run("index", "add", docs, "--index", index, "--hash", bundle)
+    (docs / "rock.txt").write_text("The rock is here.", encoding="utf-8")
+
+    run("index", "add", docs, "--index", index)
+    checked = run("index", "check", "--index", index)
+    bundle.rename(tmp_path / "elsewhere")
+    (docs / "cave.txt").write_text("The cave is here.", encoding="utf-8")
+    added = run("index", "add", docs, "--index", index)
+
+    assert checked.exit_code == 0, checked.output
+    assert added.exit_code == 0
+    assert "new answers are not stored" in added.stderr
+    assert "answers of 1 documents are not stored" in run("index", "check", "--index", index).stderr
+
+
+def test_a_bundle_of_another_kind_is_refused_before_anything_is_added(tmp_path: Path) -> None:
+    result = run("index", "add", tmp_path, "--index", tmp_path / "i", "--hash", tmp_path)
+
+    assert result.exit_code == 1
+    assert "not a bundle" in result.stderr
+    assert not (tmp_path / "i").exists()
+
+
+@pytest.fixture
+def _tiny(dataset: Path, encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(*_: object) -> object:
+        from rejoinder.data.jsonl import read_examples
+        from rejoinder.train.has_reproduction import HasData
+
+        examples = list(read_examples(dataset))
+        return HasData(examples[:4], examples[4:6], examples[6:])
+
+    config = HasConfig(encoder=str(encoder), attention_width=6)
+    rows = tuple(
+        HasRow(name, HasConfig(str(encoder), composition, 6), {"MAP": 80.0})
+        for name, composition in (
+            ("pooling", "pooling"),
+            ("attention", "attention"),
+            ("has", "has"),
+        )
+    )
+    table = HasTable(
+        "tiny",
+        "a",
+        "b",
+        "c",
+        ("MAP",),
+        (*rows, HasRow("has+relatedness", config)),
+        1,
+        note="a note",
+    )
+    monkeypatch.setattr(has_tables, "TABLES", (table,))
+    monkeypatch.setattr("rejoinder.train.has_reproduction.read_data", read)
+    monkeypatch.setattr("rejoinder.evaluation.answer_costs.ANSWERS", 5)
+
+
+@pytest.mark.usefixtures("_tiny")
+def test_reproduce_goes_on_from_its_runs(tmp_path: Path) -> None:
+    runs = tmp_path / "runs.jsonl"
+    options: list[str | Path] = [
+        "--tables",
+        "tiny",
+        "--seeds",
+        "1",
+        "--runs",
+        runs,
+        "--precision",
+        "fp32",
+    ]
+
+    first = run("reproduce", "has", *options)
+    again = run("reproduce", "has", *options, "--json")
+
+    assert first.exit_code == 0, first.output
+    assert "attention over pooling" in first.stdout
+    assert "has over attention" in first.stdout
+    assert "attention (recalculated)" in first.stdout
+    assert len(runs.read_text().splitlines()) == 4
+    found = json.loads(again.stdout)
+    assert [row["row"] for row in found["tables"][0]["rows"]] == [
+        "pooling",
+        "attention",
+        "has",
+        "has+relatedness",
+    ]
+    costs = {cost["name"]: cost for cost in found["costs"]}
+    # 32 numbers of 25 words: 32 bits against 32 floats
+    assert costs["attention (stored)"]["disk_bytes"] > 25 * 32 * 4
+    assert costs["has"]["disk_bytes"] < 25 * 4 * 1.2
+    assert costs["attention (recalculated)"]["disk_bytes"] is None
+
+
+@pytest.mark.usefixtures("_tiny")
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [(["--tables", "tine"], "did you mean 'tiny'"), (["--tables", "tiny", "--models", "x"], "row")],
+)
+def test_reproduce_names_what_there_is(options: list[str], problem: str) -> None:
+    result = run("reproduce", "has", *options)
+
+    assert result.exit_code == 1
+    assert problem in result.stderr
+
+
+def test_reproduce_leaves_out_what_is_not_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("REJOINDER_DATA", raising=False)
+    monkeypatch.setattr(reproduce_has, "_measure_costs", lambda _: [])
+
+    result = run("reproduce", "has", "--tables", "yahooqa", "--data", tmp_path)
+
+    assert result.exit_code == 0, result.output
+    assert "left out: yahooqa" in result.stderr
+
+
+def test_the_study_covers_both_settings_of_the_paper() -> None:
+    rows = has_tables.STUDY.rows
+
+    assert [row.config.beta for row in rows] == [1, 2, 5, 10, 20, 5, 5, 5, 5]
+    assert [row.config.delta for row in rows] == [1e-6] * 5 + [0, 1e-7, 1e-5, 1e-4]
+    assert rows[0].name == "beta=1 delta=1e-06"
+    assert len({row.name for row in rows}) == len(rows)
