@@ -2,17 +2,15 @@
 #   make ask     install the core and answer a question over examples/ (Q= and DOCS= change it)
 #   make test    everything: lint, types, docs, the core alone, all tests
 # Both use one virtual environment, .venv (and .venvs for what frameworks need beside it); the
-# system's Python is never changed.  Tests of the page need Chromium: apt installs it where it is
-# missing, or CHROMIUM names another one.
+# system's Python is never changed.
 
 PYTHON ?= python3
 Q      ?= How are glacier caves formed?
 DOCS   ?= examples/docs
 BIN    := .venv/bin
-SUDO   := $(if $(filter 0,$(shell id -u)),,sudo)
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
-.PHONY: ask test check core full adapters clients format clean
+.PHONY: ask test check core full adapters clients reliability format clean
 
 ask: .venv/core
 	@$(BIN)/rejoinder ask "$(Q)" $(DOCS)
@@ -25,12 +23,13 @@ check: .venv/full
 	$(BIN)/mypy
 	$(BIN)/python docs/make_help.py --check
 	$(BIN)/python docs/make_http_api.py --check
+	$(BIN)/python tests/audit.py
 
 # The built wheel with the core's dependencies alone, as a user gets it.
 core: .venv/full
 	$(BIN)/python tests/check_wheel.py
 
-full: .venv/full .venv/browser
+full: .venv/full .venv/system
 	$(BIN)/python -m pytest --cov --cov-report=term
 
 # With the real frameworks, each in an environment of its own under .venvs.
@@ -40,6 +39,10 @@ adapters: .venv/full
 # The server with the real clients of other services, and with schemathesis.
 clients: .venv/full
 	$(BIN)/python -m tests.server.run
+
+# Every fault as often as docs/reliability.md says, which it writes: hours. ONLY= names some.
+reliability: .venv/full .venv/system
+	$(BIN)/python -m tests.reliability --long --only "$(ONLY)" $(if $(ONLY),,--to docs/reliability.md)
 
 format: .venv/full
 	$(BIN)/ruff format .
@@ -56,6 +59,11 @@ clean:
 	@echo "making .venv (once) ..." >&2
 	@$(PYTHON) -m venv .venv
 
+# Java, PostgreSQL and Chromium for tests against the real ones, where they are missing.
+.venv/system: .venv/bin/python tests/system_packages.py
+	@$(BIN)/python tests/system_packages.py
+	@touch $@
+
 .venv/core: .venv/bin/python pyproject.toml constraints.txt
 	@echo "installing rejoinder (once) ..." >&2
 	@$(PIP) --editable .
@@ -66,11 +74,3 @@ clean:
 	@$(PIP) "pip>=25.1"
 	@$(PIP) --editable ".[all]" --group dev
 	@touch $@ .venv/core
-
-.venv/browser: .venv/bin/python
-	@test -n "$$CHROMIUM" || command -v chromium > /dev/null || { \
-	  echo "installing chromium (once) ..." >&2; \
-	  $(SUDO) apt-get -qq update && \
-	  $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get -qq --yes --no-install-recommends \
-	    install chromium > /dev/null; }
-	@touch $@

@@ -85,7 +85,8 @@ def test_only_training_knows_torch(module: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "heavy", ["torch", "ir_measures", "spacy", "scipy", "rich", "sentencex", "onnxruntime"]
+    "heavy",
+    ["torch", "ir_measures", "spacy", "scipy", "rich", "sentencex", "onnxruntime", "pyarrow"],
 )
 def test_importing_rejoinder_imports_nothing_heavy(heavy: str) -> None:
     code = f"import sys, rejoinder; sys.exit({heavy!r} in sys.modules)"

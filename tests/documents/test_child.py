@@ -94,6 +94,20 @@ def test_html_gives_blocks_with_their_marks_and_lines() -> None:
     assert extract.places.numbers == (4, 5, 7, 7, 8, 10, 10)
 
 
+def test_a_marked_section_that_nobody_knows_is_passed_over() -> None:
+    page = b"<p>Tea is hot.</p><![title foo]><p>Ice is not.</p><![if !IE]><p>So.</p><![endif]>"
+
+    assert read_html(page).text == "Tea is hot.\n\nIce is not.\n\nSo."
+
+
+def test_a_word_file_with_a_wrong_offset_is_refused() -> None:
+    raw = bytearray(make_docx(PARAGRAPHS))
+    raw[-6:-2] = b"\xff\xff\xff\x00"  # where the list of its files begins
+
+    with pytest.raises(InputError, match="not a Word file that can be read"):
+        read_docx(bytes(raw))
+
+
 def test_html_is_read_in_the_encoding_that_it_declares() -> None:
     raw = '<meta charset="windows-1250"><p>żółw'.encode("cp1250")
 

@@ -13,6 +13,7 @@ from rejoinder.errors import StoreError
 from rejoinder.index import search
 from rejoinder.index.index import Index
 from rejoinder.index.lock import writing
+from rejoinder.index.search import Search, _is_whole
 from rejoinder.index.stored import StoredSentences
 from rejoinder.index.update import add_files, remove_files
 from rejoinder.records import Candidate
@@ -253,6 +254,114 @@ def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
 
     with pytest.raises(StoreError, match="cannot be made"):
         Index(tmp_path / "file" / "index", create=True)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE documents SET title = 'Black tea' WHERE title = 'Green tea'",
+        "UPDATE sentences SET tokens = X'00000000' WHERE document = 1 AND position = 0",
+        "UPDATE sentences SET line = 7 WHERE document = 1 AND position = 0",
+    ],
+)
+def test_check_finds_what_is_not_as_it_was_stored(index: Index, change: str) -> None:
+    assert index.check() == []
+    index.store._connection.execute(change)
+
+    (problem,) = index.check()
+
+    assert problem.endswith("not as it was stored; add its file again")
+
+
+def test_an_index_from_before_seals_is_believed(index: Index, docs: Path) -> None:
+    index.store._connection.execute("DROP TABLE seals")
+
+    with Index(index.folder) as reader:
+        assert reader.check() == []
+        list(remove_files(reader, [docs / "tea.md"]))
+    with Index(index.folder, create=True) as writer:
+        (docs / "new.txt").write_text("It rains.", encoding="utf-8")
+        list(add_files(writer, [docs / "new.txt"], PIECES))
+        assert writer.check() == []
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE documents SET text = X'00'",
+        "UPDATE documents SET metadata = '{'",
+    ],
+)
+def test_a_torn_document_is_an_error_of_ours(index: Index, change: str) -> None:
+    index.store._connection.execute(change)
+
+    with pytest.raises(StoreError, match=r"torn \(.*delete the folder and add files again"):
+        index.check()
+
+
+def test_check_finds_a_generation_that_is_no_number(index: Index) -> None:
+    index.store._connection.execute("UPDATE meta SET value = 'x' WHERE key = 'generation'")
+
+    (problem,) = index.check()
+
+    assert "torn (invalid literal" in problem
+
+
+@pytest.mark.parametrize("suffix", [".fieldnorm", ".idx"])
+def test_check_finds_a_flipped_bit_in_what_finds_sentences(index: Index, suffix: str) -> None:
+    index.compact()
+    (path,) = index.folder.glob(f"search-*/*{suffix}")
+    raw = bytearray(path.read_bytes())
+    raw[3] ^= 1
+    path.write_bytes(raw)
+
+    with Index(index.folder) as opened:
+        (problem,) = opened.check()
+        assert "torn" in problem
+        assert "compact" in problem
+
+        opened.compact()
+        assert opened.check() == []
+
+
+@pytest.mark.parametrize("suffix", [".term", ".idx", ".store", ".fieldnorm", ".fast", ".pos"])
+def test_files_that_end_early_are_made_anew_or_named(index: Index, suffix: str) -> None:
+    index.compact()
+    folder = index.folder
+    index.close()
+    for path in folder.glob(f"search-*/*{suffix}"):
+        os.truncate(path, path.stat().st_size // 2)
+
+    try:
+        with Index(folder) as opened:
+            assert find(opened, "hot")[0] == "Tea is hot." or opened.check()
+    except StoreError as error:
+        assert "index compact" in str(error)  # noqa: PT017
+
+
+def test_an_open_index_says_when_what_finds_sentences_is_torn_under_it(index: Index) -> None:
+    index.compact()
+    (path,) = index.folder.glob("search-*/*.store")
+    raw = bytearray(path.read_bytes())
+    raw[3] ^= 1
+    path.write_bytes(raw)
+
+    (problem,) = index.check()
+    assert "torn" in problem
+    with pytest.raises(StoreError, match="'rejoinder index compact' makes it anew"):
+        index.search("hot", 1)
+
+
+def test_a_file_without_its_end_is_torn(tmp_path: Path) -> None:
+    assert Search().find_damage() == []
+    for content in (
+        b"",
+        b"12345678",
+        b"{}" + (2).to_bytes(4, "little") + (1337).to_bytes(4, "little"),
+    ):
+        (tmp_path / "a.store").write_bytes(content)
+        assert not _is_whole(tmp_path / "a.store")
+    assert _is_whole(tmp_path / "gone.store")
 
 
 def test_a_full_disk_loses_nothing(index: Index, docs: Path) -> None:

@@ -24,18 +24,36 @@ class Bundle:
     manifest: Manifest
 
     def read_text(self, name: str) -> str:
-        """Return a text file of the bundle."""
-        return (self.folder / name).read_text(encoding="utf-8")
+        """Return a text file of the bundle.
+
+        Raises:
+            BundleError: it is not there, or no text.
+        """
+        try:
+            return (self.folder / name).read_text(encoding="utf-8")
+        except FileNotFoundError as error:
+            raise self.refuse(f"file {name!r} is missing") from error
+        except (OSError, UnicodeDecodeError) as error:
+            raise self.refuse(f"{name} cannot be read ({error})") from error
+
+    def refuse(self, problem: str) -> BundleError:
+        """Return the error that says what is wrong with the bundle."""
+        return BundleError(f"{self.folder}: {problem}; export the bundle again")
 
     def read_tensors(self, name: str = "weights.safetensors") -> dict[str, NDArray[np.generic]]:
         """Return the arrays of a safetensors file of the bundle.
 
         Raises:
-            BundleError: a number is not finite.
+            BundleError: it is no such file, or a number is not finite.
         """
+        from safetensors import SafetensorError
         from safetensors.numpy import load
 
-        tensors = load((self.folder / name).read_bytes())
+        try:
+            tensors = load((self.folder / name).read_bytes())
+        except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
+            # Sums say that a file is as it was written, not that it was written well.
+            raise self.refuse(f"{name} holds no weights ({error})") from error
         for key, tensor in tensors.items():
             if np.issubdtype(tensor.dtype, np.floating) and not np.isfinite(tensor).all():
                 raise BundleError(

@@ -44,7 +44,7 @@ def parse_manifest(text: str, folder: Path) -> Manifest:
     try:
         fields = json.loads(text)
         found = fields["format"]
-    except (ValueError, TypeError, KeyError) as error:
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
         raise BundleError(f"{folder}: {NAME} is torn; export the bundle again") from error
     if found != FORMAT:
         raise BundleError(
@@ -55,6 +55,7 @@ def parse_manifest(text: str, folder: Path) -> Manifest:
         manifest = Manifest(**fields)
     except TypeError as error:
         raise BundleError(f"{folder}: {NAME} does not fit format {FORMAT}: {error}") from error
-    if not all(isinstance(part, dict) for part in (manifest.config, manifest.files)):
+    parts = (manifest.config, manifest.files, manifest.training, manifest.scores)
+    if not isinstance(manifest.kind, str) or not all(isinstance(part, dict) for part in parts):
         raise BundleError(f"{folder}: {NAME} is torn; export the bundle again")
     return manifest

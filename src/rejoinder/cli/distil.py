@@ -58,6 +58,5 @@ def distil(teacher: str, **given: Any) -> None:
         )
     targets = [soften(example.labels, found) for example, found in zip(taught, scores, strict=True)]
     recipe = {"loss": "anchored", "weight_decay": 0.0, "keep_best": False, "patience": None}
-    train_ranker(
-        "cosinet", [Part(taught, 1.0, targets)], {**given, **recipe, "vectors": None, "start": None}
-    )
+    rest = {"vectors": None, "start": None, "context": False}
+    train_ranker("cosinet", [Part(taught, 1.0, targets)], {**given, **recipe, **rest})

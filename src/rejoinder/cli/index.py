@@ -88,6 +88,31 @@ def remove(paths: tuple[Path, ...], folder: Path, as_json: bool) -> None:
         _report(remove_files(opened, paths), as_json)
 
 
+@index.command(epilog=options.example("rejoinder index load encoded.parquet --index my-index"))
+@click.argument("source", metavar="ENCODED.parquet", type=click.Path(path_type=Path))
+@folder_option
+def load(source: Path, folder: Path) -> None:
+    """Add the documents that `rejoinder encode-table` has encoded.
+
+    A document that is there already under its id is replaced.
+    """
+    options.need_arrow()
+    from rejoinder.index.index import Index
+    from rejoinder.runtime.static_vectors import load_vectors
+    from rejoinder.scale.encode_table import add_parts
+    from rejoinder.scale.parts import read_parts
+
+    pieces = load_vectors().pieces
+    assert pieces is not None
+    documents = 0
+    total, batches = read_parts(source)
+    with Index(folder, create=True) as opened, show_progress("loading") as progress:
+        for added in add_parts(opened, batches, pieces):
+            documents += added
+            progress(documents, total, "")
+    say(f"{count(documents, 'document')} loaded")
+
+
 @index.command("list", epilog=options.example("rejoinder index list --index my-index"))
 @folder_option
 @options.as_json

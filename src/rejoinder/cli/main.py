@@ -18,6 +18,8 @@ COMMANDS = {
     "rank": "Rank candidates for a question.",
     "serve": "Answer and rank over HTTP.",
     "key": "Make an API key for the server.",
+    "rank-table": "Rank a table of questions, here or on a cluster.",
+    "encode-table": "Cut a table of documents for an index, here or on a cluster.",
     "evaluate": "Measure a scorer on a data set.",
     "compare": "Hold scorers against each other, with significance.",
     "tune": "Find the cascade that fits a latency.",
@@ -42,8 +44,9 @@ class Commands(click.Group):
         """Return the command of a module in this package."""
         if cmd_name not in COMMANDS:
             return None
-        module = importlib.import_module(f"rejoinder.cli.{cmd_name}")
-        command: click.Command = getattr(module, cmd_name)
+        name = cmd_name.replace("-", "_")
+        module = importlib.import_module(f"rejoinder.cli.{name}")
+        command: click.Command = getattr(module, name)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002

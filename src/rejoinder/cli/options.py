@@ -1,12 +1,13 @@
 """Options that several commands share, so that they mean the same everywhere."""
 
 from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from rejoinder.errors import InputError
+from rejoinder.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
     from rejoinder.metrics.significance import Interval
@@ -38,9 +39,29 @@ feedback = click.option(
     type=click.Path(file_okay=False, path_type=Path),
     help="Learn from the answers that are marked in this index, too.",
 )
+on_dask = click.option(
+    "--dask",
+    is_flag=False,
+    flag_value="local",
+    metavar="[ADDRESS]",
+    help="Work on a Dask cluster; without an address on one made here, a process per core.",
+)
+on_spark = click.option(
+    "--spark", metavar="MASTER", help="Work on Spark: spark://HOST:PORT, or local[2]."
+)
 
 SIZE = "Lengthen lists to so many: the whole document, then sentences of other questions."
 SCORER = "A name of `models list`, a bundle, or a cascade's TOML file."
+
+
+def need_arrow() -> None:
+    """Refuse tables where nothing can read them.
+
+    Raises:
+        MissingExtraError: the package for Arrow's tables is not installed.
+    """
+    if find_spec("pyarrow") is None:
+        raise MissingExtraError("a table", extra="scale")
 
 
 def show_interval(interval: "Interval") -> str:

@@ -5,6 +5,8 @@ so that a packed bomb stops at its limit and memory stays small (docs/decisions/
 """
 
 import io
+import lzma
+import struct
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -15,6 +17,23 @@ from rejoinder.documents.extract import Extract, clean
 from rejoinder.errors import InputError
 
 MAX_XML_BYTES = 400_000_000
+
+# What a torn zip raises depends on where it is torn: a negative offset, a wrong length, a packing
+# that nobody knows, a file that is locked.
+_TORN = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    struct.error,
+    ElementTree.ParseError,
+    EOFError,
+    KeyError,
+    NotImplementedError,
+    OSError,
+    OverflowError,
+    RuntimeError,
+    ValueError,
+)
 
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _TITLE = "{http://purl.org/dc/elements/1.1/}title"
@@ -31,9 +50,7 @@ def read_docx(raw: bytes) -> Extract:
             with archive.open("word/document.xml") as file:
                 blocks = list(_read_blocks(_Limited(file)))
             title = _read_title(archive)
-    except (zipfile.BadZipFile, zlib.error, ElementTree.ParseError, KeyError, EOFError) as error:
-        raise InputError(f"not a Word file that can be read ({error})") from error
-    except (RuntimeError, NotImplementedError) as error:  # locked, or packed in another way
+    except _TORN as error:
         raise InputError(f"not a Word file that can be read ({error})") from error
     return Extract("\n\n".join(blocks), title)
 

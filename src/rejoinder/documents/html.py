@@ -51,6 +51,13 @@ class _Parser(HTMLParser):
         self._title: list[str] | None = None
         self._in_row = False
 
+    def parse_marked_section(self, i: int, report: bool = True) -> int:
+        """Pass over what no browser knows either: `<![title` ends Python's parser otherwise."""
+        try:
+            return super().parse_marked_section(i, report)
+        except AssertionError:
+            return self.parse_bogus_comment(i, report)
+
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:  # noqa: ARG002
         if self._silent:
             self._depth += tag == self._silent

@@ -61,7 +61,7 @@ def read_file(path: Path, *, child: Child, name: str | None = None) -> list[Read
             extracts: Iterable[Extract] = [child.read(path)]
         else:
             extracts = _read_here(path)
-        return [_to_document(shown, stem, extract) for extract in _name_rows(extracts)]
+        return [to_document(shown, stem, extract) for extract in _name_rows(extracts)]
     except InputError as error:
         raise InputError(f"{shown}: {error}") from error
     except OSError as error:
@@ -106,7 +106,8 @@ def _name_rows(extracts: Iterable[Extract]) -> Iterator[Extract]:
             yield Extract(extract.text, extract.title, row, extract.places, extract.metadata)
 
 
-def _to_document(path: str, stem: str, extract: Extract) -> ReadDocument:
+def to_document(path: str, stem: str, extract: Extract) -> ReadDocument:
+    """Return a document of a file with its sentences; `stem` is its title where it gives none."""
     sentences = tuple(_place_sentences(extract))
     title = extract.title or (stem if not extract.row else f"{stem} {extract.row}")
     if not extract.title and sentences and sentences[0].is_heading:

@@ -162,7 +162,12 @@ class Index:
         problems = self.store.find_damage() + self.answers.find_damage()
         for document in self.store.get_documents():
             problems.extend(self._check_document(document))
-        self._follow()
+        try:
+            self._follow()
+        except StoreError as error:
+            return [*problems, str(error)]
+        if torn := self._search.find_damage():
+            return problems + torn
         _, _, answers = self.store.count()
         if self._search.generation != self.store.generation:
             problems.append("what finds sentences is behind; it is mended when nobody writes")
@@ -188,6 +193,8 @@ class Index:
             yield f"{document.name}: {len(rows)} sentences, of {document.sentences}"
         elif any(" ".join(text[row.start : row.stop].split()) != row.text for row in rows):
             yield f"{document.name}: a sentence does not stand where it should"
+        elif not self.store.is_sealed(document.id):
+            yield f"{document.name}: not as it was stored; add its file again"
 
     def _get_document(self, number: int) -> Document | None:
         stored = self.store.get_document(number)
@@ -220,9 +227,10 @@ class Index:
             return None
         try:
             opened = Search(folder)
-        except StoreError:
+            return opened if opened.generation <= self.store.generation else None
+        except StoreError as error:
+            log.info("%s: made anew: %s", folder, error)
             return None
-        return opened if opened.generation <= self.store.generation else None
 
     def _follow(self) -> None:
         """See what a writer has committed since."""

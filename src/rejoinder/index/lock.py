@@ -10,14 +10,14 @@ from rejoinder.errors import StoreError
 
 
 @contextmanager
-def writing(folder: Path) -> Iterator[None]:
-    """Hold the lock of an index.
+def writing(folder: Path, *, name: str = "lock") -> Iterator[None]:
+    """Hold the lock of an index, or of another folder that one process writes at a time.
 
     Raises:
         StoreError: someone else holds it, or the folder cannot be written.
     """
     try:
-        handle = os.open(folder / "lock", os.O_RDWR | os.O_CREAT, 0o644)
+        handle = os.open(folder / name, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
         raise StoreError(f"{folder}: cannot be written ({error.strerror})") from error
     try:

@@ -1,6 +1,6 @@
 """The tables of an index, and how those of an older format become them."""
 
-FORMAT = 2
+FORMAT = 3
 
 _FEEDBACK = """
 CREATE TABLE feedback(
@@ -8,6 +8,9 @@ CREATE TABLE feedback(
     UNIQUE(sentence, question)
 );
 """
+
+_SEALS = "CREATE TABLE seals(document INTEGER PRIMARY KEY, digest BLOB);"
+"""SQLite notices damage to its pages, not to what stands in them."""
 
 SCHEMA = f"""
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -27,7 +30,8 @@ CREATE TABLE sentences(
 ) WITHOUT ROWID;
 CREATE TABLE removed(document INTEGER PRIMARY KEY, generation INTEGER);
 {_FEEDBACK}
+{_SEALS}
 """
 
-UPGRADES = {1: (_FEEDBACK,)}
+UPGRADES = {1: (_FEEDBACK,), 2: (_SEALS,)}
 """For each older format, the statements that make it the next one."""

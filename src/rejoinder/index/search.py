@@ -7,9 +7,12 @@ that it was made from: one more entry, committed with the rest.
 Trap: deleting by a number field deletes nothing and says nothing, so numbers are text here.
 """
 
+import json
 import re
+import struct
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
 
@@ -34,6 +37,7 @@ is not measured on (benchmarks/results/retrieval_weights.json)."""
 
 _MARK = "generation"
 _LETTERS = re.compile(r"[^\W_]+")
+_FOOTER = 1337
 
 
 class Hit(NamedTuple):
@@ -49,21 +53,21 @@ class Search:
 
     def __init__(self, folder: Path | None = None) -> None:
         self.name = folder.name if folder else None
-        try:
+        self._folder = folder
+        with self._reading():
             if folder is not None:
                 folder.mkdir(exist_ok=True)
             self._index = tantivy.Index(_make_schema(), str(folder) if folder else None)
-        except (ValueError, OSError) as error:
-            raise StoreError(f"{folder}: {error}") from error
         self._writer: tantivy.IndexWriter | None = None
 
     @property
     def generation(self) -> int:
         """The generation that was committed; -1 where none was."""
-        searcher = self._index.searcher()
-        mark = tantivy.Query.term_query(self._index.schema, "document", _MARK)
-        hits = searcher.search(mark, 1).hits
-        return int(searcher.doc(hits[0][1])["position"][0]) if hits else -1
+        with self._reading():
+            searcher = self._index.searcher()
+            mark = tantivy.Query.term_query(self._index.schema, "document", _MARK)
+            hits = searcher.search(mark, 1).hits
+            return int(searcher.doc(hits[0][1])["position"][0]) if hits else -1
 
     @property
     def sentence_count(self) -> int:
@@ -130,11 +134,12 @@ class Search:
         query = self._parse(words[:MAX_QUESTION_WORDS])
         for key, value in (where or {}).items():
             query = self._restrict(query, key, [value] if isinstance(value, str) else value)
-        searcher = self._index.searcher()
         hits = []
-        for score, address in searcher.search(query, limit, count=False).hits:
-            entry = searcher.doc(address)
-            hits.append(Hit(int(entry["document"][0]), int(entry["position"][0]), float(score)))
+        with self._reading():
+            searcher = self._index.searcher()
+            for score, address in searcher.search(query, limit, count=False).hits:
+                entry = searcher.doc(address)
+                hits.append(Hit(int(entry["document"][0]), int(entry["position"][0]), float(score)))
         return hits
 
     def _parse(self, words: Sequence[str]) -> tantivy.Query:
@@ -146,6 +151,32 @@ class Search:
         except ValueError:
             # What Tantivy cuts in two would be a phrase, and places are not stored.
             return parse([part for word in words for part in _LETTERS.findall(word)])
+
+    def find_damage(self) -> list[str]:
+        """Return the files whose content does not fit the sum that Tantivy wrote at their end."""
+        if self._folder is None:
+            return []
+        torn = [path for path in sorted(self._folder.glob("*.*")) if not _is_whole(path)]
+        return [f"{path.parent.name}/{path.name} is torn; compact the index" for path in torn]
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Tell in our words what Tantivy says about files that are not as it wrote them."""
+        try:
+            yield
+        except (ValueError, OSError, KeyError, IndexError, OverflowError) as error:
+            raise self._refuse(error) from error
+        except BaseException as error:
+            # A panic of Rust's is no Exception; it has no class that could be named here.
+            if type(error).__name__ != "PanicException":
+                raise
+            raise self._refuse(error) from error
+
+    def _refuse(self, error: BaseException) -> StoreError:
+        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        return StoreError(
+            f"{self._folder}: torn ({reason}); 'rejoinder index compact' makes it anew"
+        )
 
     def _restrict(self, query: tantivy.Query, key: str, values: Sequence[str]) -> tantivy.Query:
         tags = [_to_tag(key, value) for value in values]
@@ -163,6 +194,26 @@ class Search:
             except (ValueError, OSError) as error:
                 raise StoreError(f"cannot write what finds sentences ({error})") from error
         return self._writer
+
+
+def _is_whole(path: Path) -> bool:
+    """Whether a file is as Tantivy wrote it: its last bytes tell the sum of those before.
+
+    The end is a JSON object, its length and a mark, four bytes each.  Files that Tantivy replaces
+    (`meta.json`, …) have no such end; they are small, and read whole at each opening.
+    """
+    if path.suffix in {".json", ".lock"}:
+        return True
+    try:
+        raw = path.read_bytes()
+        size, mark = struct.unpack("<II", raw[-8:])
+        start = len(raw) - 8 - size
+        told = json.loads(raw[start:-8])["crc"]
+        return bool(mark == _FOOTER and told == zlib.crc32(raw[:start]))
+    except FileNotFoundError:  # merged into another meanwhile
+        return True
+    except (OSError, ValueError, KeyError, TypeError, struct.error):
+        return False
 
 
 def _make_schema() -> tantivy.Schema:

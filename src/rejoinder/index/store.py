@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
+from hashlib import blake2b
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -84,7 +85,7 @@ class Store:
             raise StoreError(f"{path.parent}: no index there; make one with 'rejoinder index add'")
         self._connection = _connect(path)
         with self._translating():
-            if create and not self._has_tables():
+            if create and not self._has_table("meta"):
                 self._make_tables()
             self._check_format()
             self._upgrade()
@@ -101,7 +102,8 @@ class Store:
     @property
     def generation(self) -> int:
         """How many changes were committed."""
-        return int(self.get("generation"))
+        with self._decoding():
+            return int(self.get("generation"))
 
     @contextmanager
     def changing(self) -> Iterator[int]:
@@ -156,6 +158,7 @@ class Store:
                     )
                 ),
             )
+            self._seal(id_)
             return id_
 
     def remove_file(self, path: bytes, generation: int) -> list[int]:
@@ -167,6 +170,7 @@ class Store:
             run = self._connection.executemany
             run("DELETE FROM sentences WHERE document = ?", ((number,) for number in numbers))
             run("DELETE FROM documents WHERE id = ?", ((number,) for number in numbers))
+            run("DELETE FROM seals WHERE document = ?", ((number,) for number in numbers))
             run("INSERT INTO removed VALUES (?, ?)", ((number, generation) for number in numbers))
             self._connection.execute("DELETE FROM files WHERE path = ?", (path,))
         return numbers
@@ -182,6 +186,7 @@ class Store:
                         for row in self.get_sentences(document.id)
                     ],
                 )
+                self._seal(document.id)
 
     def get_documents(self, *, after: int = 0) -> list[StoredDocument]:
         """Return the documents that were added after a generation, in order."""
@@ -190,14 +195,16 @@ class Store:
             " WHERE generation > ? ORDER BY id",
             (after,),
         )
-        return [_to_document(row) for row in rows]
+        with self._decoding():
+            return [_to_document(row) for row in rows]
 
     def get_document(self, number: int) -> StoredDocument | None:
         """Return a document; None where it was removed."""
         rows = self._query(
             "SELECT id, name, title, metadata, sentences FROM documents WHERE id = ?", (number,)
         )
-        return _to_document(rows[0]) if rows else None
+        with self._decoding():
+            return _to_document(rows[0]) if rows else None
 
     def list_documents(
         self, *, after: int = 0, limit: int, contains: str = ""
@@ -230,6 +237,7 @@ class Store:
             run = self._connection.execute
             run("DELETE FROM sentences WHERE document = ?", (number,))
             run("DELETE FROM documents WHERE id = ?", (number,))
+            run("DELETE FROM seals WHERE document = ?", (number,))
             run("INSERT INTO removed VALUES (?, ?)", (number, generation))
             if not self._query("SELECT 1 FROM documents WHERE file = ? LIMIT 1", (file,)):
                 run("DELETE FROM files WHERE path = ?", (file,))
@@ -259,7 +267,8 @@ class Store:
     def get_text(self, number: int) -> str:
         """Return the text that a document's offsets count in; empty where it was removed."""
         rows = self._query("SELECT text FROM documents WHERE id = ?", (number,))
-        return zlib.decompress(rows[0][0]).decode() if rows else ""
+        with self._decoding():
+            return zlib.decompress(rows[0][0]).decode() if rows else ""
 
     def count(self) -> tuple[int, int, int]:
         """Return how many documents there are, sentences, and sentences that may answer."""
@@ -313,8 +322,14 @@ class Store:
 
     def find_damage(self) -> list[str]:
         """Return what SQLite finds wrong with its file."""
-        found = [row[0] for row in self._query("PRAGMA integrity_check")]
+        with self._decoding():
+            found = [row[0] for row in self._query("PRAGMA integrity_check")]
         return [] if found == ["ok"] else found
+
+    def is_sealed(self, number: int) -> bool:
+        """Whether a document is as it was stored; of one from before seals it is believed."""
+        rows = self._query("SELECT digest FROM seals WHERE document = ?", (number,))
+        return not rows or rows[0][0] == self._digest(number)
 
     def compact(self) -> None:
         """Write the file anew without what was removed, and empty its journal.
@@ -337,8 +352,23 @@ class Store:
         with self._lock, self._translating():
             return self._connection.execute(sql, values).fetchall()
 
-    def _has_tables(self) -> bool:
-        return bool(self._query("SELECT 1 FROM sqlite_master WHERE name = 'meta'"))
+    def _seal(self, number: int) -> None:
+        values = (number, self._digest(number))
+        self._connection.execute("INSERT OR REPLACE INTO seals VALUES (?, ?)", values)
+
+    def _digest(self, number: int) -> bytes:
+        digest = blake2b(digest_size=16)
+        for row in self._query(
+            "SELECT id, name, title, metadata, text, sentences FROM documents WHERE id = ?",
+            (number,),
+        ):
+            digest.update(repr(row).encode("utf-8", "surrogatepass"))
+        for sentence in self.get_sentences(number):
+            digest.update(repr(tuple(sentence)).encode("utf-8", "surrogatepass"))
+        return digest.digest()
+
+    def _has_table(self, name: str) -> bool:
+        return bool(self._query("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)))
 
     def _make_tables(self) -> None:
         # One script, so that an index that was never finished has no tables at all.
@@ -385,6 +415,16 @@ class Store:
                 with suppress(sqlite3.Error):  # a full disk has rolled it back already
                     self._connection.execute("ROLLBACK")
                 raise
+
+    @contextmanager
+    def _decoding(self) -> Iterator[None]:
+        """Tell that what was read back is not what was stored."""
+        try:
+            yield
+        except (zlib.error, ValueError, TypeError) as error:
+            raise StoreError(
+                f"{self.path}: torn ({error}); delete the folder and add files again"
+            ) from error
 
     @contextmanager
     def _translating(self) -> Iterator[None]:

@@ -59,7 +59,7 @@ def add_files(
     named = [path.resolve() for path in paths]
     files = list_files(named)
     with index.changing() as writer, Child() as child:
-        _take_tokenizer(writer.store, pieces)
+        take_tokenizer(writer.store, pieces)
         known = writer.store.get_files()
         present = {os.fsencode(path) for path in files}
         gone = [path for path in known if path not in present and _is_below(path, named)]
@@ -121,7 +121,7 @@ def add_upload(
         return Event("skipped", name, reason=reason, done=1, total=1)
     raw = UPLOADED + name.encode()
     with index.changing() as writer, Child() as child:
-        _take_tokenizer(writer.store, pieces)
+        take_tokenizer(writer.store, pieces)
         known = writer.store.get_files().get(raw)
         given = {key: str(value) for key, value in (metadata or {}).items()}
         read = _read(path, known, given, child, name=name)
@@ -236,7 +236,7 @@ class _Batch:
         return added, removed
 
 
-def _take_tokenizer(store: Store, pieces: Pieces) -> None:
+def take_tokenizer(store: Store, pieces: Pieces) -> None:
     """Cut all stored sentences again where another tokenizer cut them."""
     if store.get("tokenizer") != pieces.hash:
         with store.changing():

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 
 from rejoinder.bundle.folder import Bundle
-from rejoinder.errors import BundleError
 from rejoinder.records import Candidate, to_candidates
 from rejoinder.runtime.kernel import Kernel, load_kernel
 from rejoinder.runtime.networks.compare_aggregate import (
@@ -23,7 +22,7 @@ from rejoinder.runtime.networks.rel_cnn import RelCnnNetwork
 from rejoinder.runtime.relatedness import take_closest
 from rejoinder.runtime.scorer import Given, Scores
 from rejoinder.runtime.segments import find_segments
-from rejoinder.runtime.static_vectors import read_vectors
+from rejoinder.runtime.static_vectors import StaticVectors, read_vectors
 from rejoinder.runtime.surroundings import relate_surroundings
 from rejoinder.runtime.threads import spread
 from rejoinder.runtime.word_table import Found, WordTables
@@ -56,24 +55,22 @@ class RankerScorer:
         self._threads = threads
         self._kernel = kernel = load_kernel() if compiled else None
         weights = {key: tensor.astype(np.float32) for key, tensor in bundle.read_tensors().items()}
+        self._vectors = read_vectors(bundle)
         try:
             network = NETWORKS[manifest.kind](_below("encoder.", weights), kernel)
             self._head = make_head(manifest.config["head"], _below("head.", weights), kernel)
             self._output = Product(weights["output.weight"].T, weights["output.bias"], kernel)
             reads_context = manifest.config.get("context", False)
             self._around = weights["around.weight"][0] if reads_context else None
+            self._network = network
+            self._tables = _make_tables(network, self._vectors)
+            # Weights that can be opened may still not fit together.
+            self.score("a b", ["a b", "b"])
         except KeyError as error:
-            problem = f"weight or setting {error} is missing"
-            raise BundleError(f"{bundle.folder}: {problem}; export the bundle again") from error
+            raise bundle.refuse(f"weight or setting {error} is missing") from error
+        except (ValueError, TypeError, IndexError, AssertionError) as error:
+            raise bundle.refuse(f"weights do not fit together ({error})") from error
         self.is_pointwise = manifest.config["head"] == "none"
-        self._network = network
-        self._vectors = read_vectors(bundle)
-        if isinstance(network, CosinetNetwork):
-            self._tables = WordTables(
-                self._vectors, derive=network.derive, derived_width=network.derived_width
-            )
-        else:
-            self._tables = WordTables(self._vectors)
 
     def score(self, question: str, candidates: Given) -> Scores:
         """Return one score per candidate, in the order given."""
@@ -117,6 +114,12 @@ class RankerScorer:
                 return found
         texts = [split_words(candidate.text)[:MAX_WORDS] for candidate in candidates]
         return self._tables.look_up([asked, *texts])
+
+
+def _make_tables(network: Network, vectors: StaticVectors) -> WordTables:
+    if isinstance(network, CosinetNetwork):
+        return WordTables(vectors, derive=network.derive, derived_width=network.derived_width)
+    return WordTables(vectors)
 
 
 def _cut_evenly(count: int, parts: int) -> list[slice]:

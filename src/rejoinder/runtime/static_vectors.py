@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.bundle.folder import Bundle, open_bundle
-from rejoinder.errors import BundleError
 from rejoinder.text.pieces import Pieces
 
 KIND = "static-vectors"
@@ -123,14 +122,18 @@ def read_vectors(bundle: Bundle) -> StaticVectors:
     """Return the vectors that a bundle holds."""
     tensors = bundle.read_tensors("vectors.safetensors")
     vocabulary = bundle.read_text("vocabulary.txt").split("\n")[:-1]
+    if missing := {"rows", "scales"} - tensors.keys():
+        raise bundle.refuse(f"no {' and no '.join(sorted(missing))} in vectors.safetensors")
     rows = tensors["rows"].astype(np.int8, copy=False)
-    if len(vocabulary) != len(rows):
-        problem = f"{len(vocabulary)} words but {len(rows)} vectors"
-        raise BundleError(f"{bundle.folder}: {problem}; export the bundle again")
+    if rows.ndim != 2 or len(vocabulary) != len(rows):
+        raise bundle.refuse(f"{len(vocabulary)} words but {len(rows)} vectors")
     scales = tensors["scales"].astype(np.float32)
-    return StaticVectors(
-        vocabulary, rows, scales, are_pieces=bool(bundle.manifest.config["are_pieces"])
-    )
+    if scales.shape != (len(rows),):
+        raise bundle.refuse(f"{len(rows)} vectors but {scales.size} scales")
+    are_pieces = bool(bundle.manifest.config.get("are_pieces"))
+    if are_pieces and UNKNOWN not in vocabulary:
+        raise bundle.refuse(f"no {UNKNOWN} among the word pieces")
+    return StaticVectors(vocabulary, rows, scales, are_pieces=are_pieces)
 
 
 def to_files(vectors: StaticVectors) -> dict[str, bytes]:

@@ -35,6 +35,10 @@ class _Side:
     @classmethod
     def from_weights(cls, weights: Weights, side: str, kernel: Kernel | None) -> "_Side":
         weight = weights[f"{side}.convolution.weight"]  # (H, E + 1, K)
+        if weight.ndim != 3 or weight.shape[2] != KERNEL or not weight.size:
+            raise ValueError(f"a convolution of shape {weight.shape}, not (…, …, {KERNEL})")
+        if weights[f"{side}.convolution.bias"].shape != weight.shape[:1]:
+            raise ValueError("a convolution and its bias do not fit")
         line = kernel.line if kernel else 1
         slices = pad_columns(weight.transpose(1, 2, 0), line)  # (E + 1, K, L)
         by_word = Product(slices[:-1].reshape(len(slices) - 1, -1), kernel=kernel)
@@ -49,6 +53,8 @@ class CosinetNetwork:
         self._kernel = kernel
         self._question = _Side.from_weights(weights, "question", kernel)
         self._candidate = _Side.from_weights(weights, "candidate", kernel)
+        if self._question.bias.shape != self._candidate.bias.shape:
+            raise ValueError("the convolutions of question and candidate do not fit")
         self._channels = len(weights["candidate.convolution.bias"])
         self._width = len(self._candidate.bias)
         self.derived_width = KERNEL * self._width

@@ -87,6 +87,10 @@ class RecurrentHead:
 
     def __init__(self, weights: _Stacked, advance: Advance, kernel: Kernel | None) -> None:
         input_weights, hidden_weights, biases = weights
+        if input_weights.shape[:2] != biases.shape or hidden_weights.shape[:2] != biases.shape:
+            raise ValueError("the weights of the head do not fit together")
+        if hidden_weights.ndim != 3 or biases.shape[1] % hidden_weights.shape[2]:
+            raise ValueError("the state of the head is of another width than its gates")
         self._shape = biases.shape
         by_input = input_weights.reshape(biases.size, -1).T  # (F, D * G)
         self._multiply = Product(by_input, biases.ravel(), kernel)

@@ -20,6 +20,9 @@ class Product:
         self._columns = matrix.shape[1]
         self._kernel = kernel
         bias = np.zeros(self._columns, dtype=np.float32) if bias is None else bias
+        # The compiled kernel believes what it is told: here is where shapes are looked at.
+        if matrix.ndim != 2 or bias.shape != (self._columns,) or not matrix.size:
+            raise ValueError(f"matrix {matrix.shape} and bias {bias.shape} do not fit")
         self._bias = pad_columns(bias, kernel.line) if kernel else bias
         self._matrix = kernel.cut_panels(matrix) if kernel else np.ascontiguousarray(matrix)
 

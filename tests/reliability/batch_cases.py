@@ -1,0 +1,42 @@
+"""Workers that are killed with -9 in the middle of a job, on real clusters."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from functools import partial
+from pathlib import Path
+
+from rejoinder.scale.job import Carrier
+from rejoinder.scale.on_dask import OnDask
+from rejoinder.scale.on_spark import OnSpark
+from tests.reliability.case import CannotRunError, Case, Found
+from tests.scale.clusters import Cluster, dask_cluster, find_why_no_spark, spark_cluster
+from tests.scale.killing import PARTITIONS, ROWS_EACH, kill_in_the_middle
+
+
+def kill_workers(
+    start: Callable[[], AbstractContextManager[Cluster]],
+    make_carrier: Callable[[str], Carrier],
+    folder: Path,
+    kills: int,
+) -> Found:
+    """Run a job for each kill; count the rows that are missing, doubled or not the same."""
+    if make_carrier is OnSpark and (why := find_why_no_spark()):
+        raise CannotRunError(why)
+    lost = 0
+    with start() as cluster:
+        for number in range(kills):
+            rows, wrong = kill_in_the_middle(cluster, make_carrier, folder / str(number))
+            lost += wrong + abs(rows - PARTITIONS * ROWS_EACH)
+            cluster.start_worker()
+    rows = kills * PARTITIONS * ROWS_EACH
+    return Found(kills, lost, f"{rows:,} rows, equal to those of one process")
+
+
+LOST = "rows missing, doubled, or other than one process writes"
+CASES = [
+    Case("batch", "Dask: worker killed", partial(kill_workers, dask_cluster, OnDask), 0, 5, LOST),
+    Case(
+        "batch", "Spark: worker killed", partial(kill_workers, spark_cluster, OnSpark), 0, 5, LOST
+    ),
+]
+"""The short form is in `tests/scale`, on the clusters that are there anyway."""

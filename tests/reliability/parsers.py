@@ -1,0 +1,214 @@
+"""Every parser that takes bytes from outside, with good inputs to begin from.
+
+A parser may refuse, with an error of ours.  Anything else that escapes is a bug.
+"""
+
+import gzip
+import io
+import json
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from safetensors.numpy import save
+
+from rejoinder.bundle.folder import Bundle, write_bundle
+from rejoinder.bundle.manifest import Manifest, parse_manifest
+from rejoinder.cascade.file import read_cascade_file
+from rejoinder.cascade.loading import load
+from rejoinder.data.candidates import read_candidates
+from rejoinder.data.jsonl import read_examples
+from rejoinder.data.vector_files import read_vector_file
+from rejoinder.documents.child import READERS, Child
+from rejoinder.documents.read import read_file
+from rejoinder.errors import RejoinderError
+from rejoinder.runtime.catalogue import open_scorer
+from rejoinder.runtime.ranker import RankerScorer
+from rejoinder.runtime.static_vectors import StaticVectors, read_vectors, to_files
+from rejoinder.scale.partitions import open_table, read_partition
+from rejoinder.scale.rank_table import rank_table
+from rejoinder.scale.schemas import QUESTIONS
+from tests.documents.test_child import PAGE, PARAGRAPHS, make_docx, make_pdf
+
+_SCRATCH = tempfile.TemporaryDirectory(prefix="rejoinder-parsers-")  # as long as the process
+FOLDER = Path(_SCRATCH.name)
+CHILD = Child()
+
+
+class Parser(NamedTuple):
+    """Reads bytes, and good ones."""
+
+    read: Callable[[bytes], object]
+    seeds: tuple[bytes, ...]
+
+
+def parse(parser: Parser, raw: bytes) -> bool:
+    """Read bytes; whether they were read rather than refused."""
+    try:
+        parser.read(raw)
+    except RejoinderError:
+        return False
+    return True
+
+
+def _from_file(name: str, read: Callable[[Path], object]) -> Callable[[bytes], object]:
+    path = FOLDER / name
+
+    def run(raw: bytes) -> object:
+        path.write_bytes(raw)
+        return read(path)
+
+    return run
+
+
+def _read_document(path: Path) -> object:
+    return read_file(path, child=CHILD)
+
+
+def _read_vectors(path: Path) -> object:
+    return read_vector_file(path, lambda word: len(word) < 50, required=["the"])
+
+
+def _read_bundle(path: Path) -> object:
+    """Open a bundle whose manifest is the file."""
+    folder = _make_bundle("manifest")
+    path.replace(folder / "manifest.json")
+    return open_scorer(folder).score("tea?", ["tea is hot", "ice"])
+
+
+def _read_weights(raw: bytes) -> object:
+    folder = _make_bundle("weights")
+    (folder / "weights.safetensors").write_bytes(raw)
+    # With the sums that it claims: who makes a bundle makes its sums too.
+    bundle = Bundle(folder, parse_manifest((folder / "manifest.json").read_text(), folder))
+    return RankerScorer(bundle).score("tea?", ["tea is hot", "ice"])
+
+
+def _read_table_of_vectors(raw: bytes) -> object:
+    folder = _make_bundle("vectors")
+    (folder / "vectors.safetensors").write_bytes(raw)
+    bundle = Bundle(folder, parse_manifest((folder / "manifest.json").read_text(), folder))
+    return read_vectors(bundle).embed(["tea", "unheard"])
+
+
+def _read_parquet(path: Path) -> object:
+    source = open_table(path, QUESTIONS)
+    scorer = load("bm25")
+    return [
+        rank_table(read_partition(item, source.columns), scorer=scorer)
+        for item in source.partitions[:4]
+    ]
+
+
+def make_weights(width: int = 4, channels: int = 3) -> bytes:
+    """Return the weights of a very small Cosinet without a head."""
+    rng = np.random.default_rng(0)
+
+    def draw(*shape: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
+        return rng.normal(size=shape).astype(np.float32)
+
+    weights = {"output.weight": draw(1, 2 * channels), "output.bias": draw(1)}
+    for side in ("question", "candidate"):
+        weights[f"encoder.{side}.convolution.weight"] = draw(channels, width + 1, 5)
+        weights[f"encoder.{side}.convolution.bias"] = draw(channels)
+    return save(weights)
+
+
+def _make_bundle(name: str) -> Path:
+    folder = FOLDER / name
+    if not folder.exists():
+        words = ["[UNK]", "tea", "is", "hot", "ice"]
+        rows = np.arange(20, dtype=np.int8).reshape(5, 4)
+        vectors = StaticVectors(words, rows, np.ones(5, dtype=np.float32), are_pieces=True)
+        config = {"model": "cosinet", "vector_width": 4, "head": "none", "are_pieces": True}
+        files = {"weights.safetensors": make_weights(), **to_files(vectors)}
+        write_bundle(folder, Manifest("cosinet", config), files)
+    return folder
+
+
+def _make_parquet() -> bytes:
+    rows = [
+        {
+            "question": "why?",
+            "candidates": [{"id": "a", "text": "So.", "document": "d", "position": 0}],
+            "documents": [{"id": "d", "title": "D", "sentences": ["So."]}],
+        }
+    ]
+    packed = io.BytesIO()
+    pq.write_table(pa.Table.from_pylist(rows), packed, compression="none")
+    return packed.getvalue()
+
+
+EXAMPLE = json.dumps(
+    {
+        "id": "q1",
+        "question": "Who?",
+        "candidates": [{"id": "s1", "text": "She.", "label": 1, "document": "d", "position": 0}],
+        "documents": [{"id": "d", "title": "A page", "sentences": ["She.", "Not he."]}],
+    }
+).encode()
+ROW = b'{"text": "Tea is hot. Ice is not.", "title": "Tea", "id": 7, "lang": "en"}\n'
+CASCADE = b"""name = "two"
+[[stage]]
+scorer = "jaccard"
+keep = 100
+cost = { fixed_ms = 0.1, candidate_ms = 0.01, word_ms = 0.0002 }
+[[stage]]
+scorer = "models/selector"
+[calibration]
+intercept = 0.5
+best = 1
+margin = 2
+count = 3
+threshold = 0.3
+knots = [[0.1, 0.2], [0.3, 0.4]]
+facts = { data = "wikiqa" }
+"""
+BINARY = b"2 3\nthe " + np.ones(3, "<f4").tobytes() + b"\ntea " + np.ones(3, "<f4").tobytes()
+
+PARSERS: dict[str, Parser] = {
+    "text": Parser(
+        _from_file("a.md", _read_document),
+        (
+            b"# Tea\n\nIt is hot. Mr. X said so.\n\n- one\n- two\n",
+            "Tëä ist heiß。\r\n".encode("utf-16"),
+        ),
+    ),
+    "HTML": Parser(READERS[".html"], (PAGE,)),
+    "PDF": Parser(_from_file("a.pdf", _read_document), (make_pdf(["Tea is hot.", "Ice."]),)),
+    "Word": Parser(READERS[".docx"], (make_docx(PARAGRAPHS),)),
+    "CSV": Parser(
+        _from_file("a.csv", _read_document),
+        (b'id,title,text\n1,Tea,"It is ""hot"", hm."\n2,,Ice\n',),
+    ),
+    "JSON lines of documents": Parser(_from_file("a.jsonl", _read_document), (ROW, ROW * 2)),
+    "JSON lines of questions": Parser(
+        _from_file("q.jsonl", lambda path: list(read_examples(path))), (EXAMPLE, EXAMPLE + b"\n")
+    ),
+    "packed JSON lines": Parser(
+        _from_file("q.jsonl.gz", lambda path: list(read_examples(path))),
+        (gzip.compress(EXAMPLE, mtime=0),),
+    ),
+    "candidates": Parser(
+        _from_file("c.txt", read_candidates),
+        (b"Tea is hot.\nIce.\n", ROW, ROW.replace(b"7", b'"a"')),
+    ),
+    "word vectors, text": Parser(
+        _from_file("v.txt", _read_vectors),
+        (b"the 1 2 3\ntea -1 0.5 2e3\n", b"2 3\nthe 1 2 3\nx 1 2 3"),
+    ),
+    "word vectors, binary": Parser(_from_file("v.bin", _read_vectors), (BINARY,)),
+    "bundle, manifest": Parser(
+        _from_file("m.json", _read_bundle), ((_make_bundle("seed") / "manifest.json").read_bytes(),)
+    ),
+    "bundle, weights": Parser(_read_weights, (make_weights(), make_weights(width=5))),
+    "bundle, vectors": Parser(
+        _read_table_of_vectors, ((_make_bundle("seed") / "vectors.safetensors").read_bytes(),)
+    ),
+    "cascade": Parser(_from_file("c.toml", read_cascade_file), (CASCADE,)),
+    "parquet": Parser(_from_file("t.parquet", _read_parquet), (_make_parquet(),)),
+}

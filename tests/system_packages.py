@@ -1,0 +1,55 @@
+"""Installs what tests need of the system, where it is missing and may be installed.
+
+Usage: python tests/system_packages.py
+
+Java for Spark, PostgreSQL, and Chromium for the page, from Debian's packages.  Where that cannot
+be, it says so in one line, and the tests that need them are skipped and say the same.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+
+def main() -> None:
+    missing = find_missing()
+    if not missing:
+        return
+    sys.stderr.write(f"installing {' and '.join(missing)} for tests (once) ...\n")
+    if not install(missing):
+        sys.stderr.write(f"cannot install {' and '.join(missing)}: their tests are skipped\n")
+
+
+def find_missing() -> list[str]:
+    missing = [] if shutil.which("java") else ["default-jre-headless"]
+    if not list(Path("/usr/lib/postgresql").glob("*/bin/initdb")):
+        missing.append("postgresql")
+    if not (os.environ.get("CHROMIUM") or shutil.which("chromium")):
+        missing.append("chromium")
+    return missing
+
+
+def install(packages: list[str]) -> bool:
+    if not shutil.which("apt-get"):
+        return False
+    before = [] if os.geteuid() == 0 else ["sudo", "-n"]
+    if before and not shutil.which("sudo"):
+        return False
+    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
+    commands = [["update", "-q"], ["install", "-qy", "--no-install-recommends", *packages]]
+    return all(
+        subprocess.run(
+            [*before, "apt-get", *command],
+            check=False,
+            env=environment,
+            stdout=subprocess.DEVNULL,
+        ).returncode
+        == 0
+        for command in commands
+    )
+
+
+if __name__ == "__main__":
+    main()
