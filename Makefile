@@ -59,7 +59,7 @@ clean:
 	@echo "making .venv (once) ..." >&2
 	@$(PYTHON) -m venv .venv
 
-# Java and PostgreSQL for tests against real clusters and a real server, where they are missing.
+# Java, PostgreSQL and Chromium for tests against the real ones, where they are missing.
 .venv/system: .venv/bin/python tests/system_packages.py
 	@$(BIN)/python tests/system_packages.py
 	@touch $@

@@ -2,8 +2,8 @@
 
 Usage: python tests/system_packages.py
 
-Java for Spark, and PostgreSQL, from Debian's packages.  Where that cannot be, it says so in one
-line, and the tests that need them are skipped and say the same.
+Java for Spark, PostgreSQL, and Chromium for the page, from Debian's packages.  Where that cannot
+be, it says so in one line, and the tests that need them are skipped and say the same.
 """
 
 import os
@@ -26,6 +26,8 @@ def find_missing() -> list[str]:
     missing = [] if shutil.which("java") else ["default-jre-headless"]
     if not list(Path("/usr/lib/postgresql").glob("*/bin/initdb")):
         missing.append("postgresql")
+    if not (os.environ.get("CHROMIUM") or shutil.which("chromium")):
+        missing.append("chromium")
     return missing
 
 

@@ -9,6 +9,7 @@ from rejoinder.cascade.cascade import Cascade
 from rejoinder.cascade.cost import Cost
 from rejoinder.cascade.file import (
     CascadeFile,
+    Point,
     StageLine,
     name_scorer,
     read_cascade_file,
@@ -54,6 +55,7 @@ def test_what_is_written_is_read_back_equal(tmp_path: Path) -> None:
             facts={"dataset": "my.jsonl", "questions": 3},
         ),
         tuned={"dataset": "d", "P@1": 61.5},
+        frontier=(Point("bm25", 50.0, 0.25), Point("bm25 10 > ü", 61.5, 7.5)),
     )
 
     write_cascade_file(tmp_path / "new" / "c.toml", whole)
@@ -114,6 +116,7 @@ def test_the_default_is_the_shipped_one(folder: Path, monkeypatch: pytest.Monkey
             "count = 0\nthreshold = 0.5\nknots = [1]",
             "calibration of the cascade: knots must be pairs of numbers",
         ),
+        ('[[stage]]\nscorer = "bm25"\n[[frontier]]\ncascade = "b"', "frontier 1: P@1 is missing"),
         (
             TWO_STAGES.replace("models/small", 'bm25"\nkeep = 3\n[[stage]]\nscorer = "bm25'),
             "stage 2 keeps 3, but is given only 2; keep must not grow",

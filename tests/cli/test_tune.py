@@ -42,6 +42,10 @@ def test_tune_prints_the_frontier_and_writes_the_cascade(dataset: Path, tmp_path
     written = tomllib.loads(target.read_text(encoding="utf-8"))
     assert written["tuned"]["questions"] == 60
     assert written["tuned"]["candidates"] == 15
+    chosen = {name: written["tuned"][name] for name in ("P@1", "predicted_ms")}
+    points = [{name: point[name] for name in chosen} for point in written["frontier"]]
+    assert chosen in points
+    assert points == sorted(points, key=lambda point: (point["predicted_ms"], point["P@1"]))
     assert all(stage["cost"].keys() >= {"fixed_ms"} for stage in written["stage"])
     assert rank(target)["scorer"] == "c"
 

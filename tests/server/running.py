@@ -35,13 +35,13 @@ class Running:
 
 
 @contextmanager
-def serving(folder: Path, *arguments: str) -> Iterator[Running]:
-    """Give a server on a free port; its log is kept in the folder."""
+def serving(folder: Path, *arguments: str, port: int = 0) -> Iterator[Running]:
+    """Give a server, on a free port where none is named; its log is kept in the folder."""
     log = folder / "server.log"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     with log.open("w") as file:
         process = subprocess.Popen(
-            [sys.executable, "-m", "rejoinder", "serve", *arguments, "--port", "0"],
+            [sys.executable, "-m", "rejoinder", "serve", *arguments, "--port", str(port)],
             stdout=file,
             stderr=file,
             text=True,

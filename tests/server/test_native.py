@@ -195,7 +195,7 @@ def test_the_server_says_what_it_serves(tmp_path: Path) -> None:
     work.close()
 
     assert body["model_id"] == "default"
-    assert [stage["scorer"] for stage in body["stages"]] == ["bm25", "cosinet", "selector"]
+    assert [stage["scorer"] for stage in body["stages"]] == ["found", "cosinet", "selector"]
     assert body["has_index"] is True
     assert body["model_type"]["reranker"]["id2label"] == {"0": "LABEL_0"}
 

@@ -13,7 +13,8 @@
     missing = "leave"           # only of HAS: candidates that its store does not have go on
                                 # to the next stage unscored; "encode", they are encoded now
 
-`[calibration]` (from `rejoinder calibrate`) and `[tuned]` (from `rejoinder tune`) may follow.
+`[calibration]` (from `rejoinder calibrate`), `[tuned]` and `[[frontier]]` (from `rejoinder tune`)
+may follow.
 """
 
 import json
@@ -50,6 +51,17 @@ class StageLine:
 
 
 @dataclass(frozen=True, slots=True)
+class Point:
+    """A cascade that nothing beat when the stages were chosen."""
+
+    cascade: str
+    """Its stages in one line: jaccard 100 > selector."""
+    accuracy: float
+    """P@1, in points of 100."""
+    predicted_ms: float
+
+
+@dataclass(frozen=True, slots=True)
 class CascadeFile:
     """What the file says; paths of bundles are as in the file, from its folder."""
 
@@ -58,6 +70,8 @@ class CascadeFile:
     calibration: Calibration | None = None
     tuned: Facts = field(default_factory=dict)
     """What the stages were chosen on."""
+    frontier: tuple[Point, ...] = ()
+    """What they were chosen from, fastest first."""
 
 
 def read_cascade_file(path: Path) -> CascadeFile:
@@ -78,6 +92,7 @@ def read_cascade_file(path: Path) -> CascadeFile:
     stages = tuple(_read_stage(row) for row in table.take_tables("stage"))
     calibration = table.take_table("calibration")
     tuned = table.take_table("tuned")
+    frontier = tuple(_read_point(row) for row in table.take_tables("frontier"))
     name = table.take("name", str, path.stem)
     table.refuse_rest()
     try:
@@ -89,6 +104,7 @@ def read_cascade_file(path: Path) -> CascadeFile:
         stages,
         None if calibration is None else _read_calibration(calibration),
         tuned.fields if tuned else {},
+        frontier,
     )
 
 
@@ -130,6 +146,14 @@ def to_toml(cascade: CascadeFile) -> str:
             "",
             "[tuned]",
             *(f"{_quote_key(key)} = {_show(item)}" for key, item in cascade.tuned.items()),
+        ]
+    for point in cascade.frontier:
+        lines += [
+            "",
+            "[[frontier]]",
+            f"cascade = {_show(point.cascade)}",
+            f'"P@1" = {_show(point.accuracy)}',
+            f"predicted_ms = {_show(point.predicted_ms)}",
         ]
     return "\n".join(lines) + "\n"
 
@@ -272,6 +296,14 @@ def _read_calibration(table: _Table) -> Calibration:
     except (TypeError, ValueError) as error:
         raise table.error("knots must be pairs of numbers") from error
     return Calibration(**weights, knots=points, facts=facts.fields if facts else {})
+
+
+def _read_point(table: _Table) -> Point:
+    point = Point(
+        table.take("cascade", str), table.take_number("P@1"), table.take_number("predicted_ms")
+    )
+    table.refuse_rest()
+    return point
 
 
 def _show(value: Any) -> str:

@@ -79,7 +79,7 @@ def tune(**given: Any) -> None:
     recalls = [measure_recall(item, examples, RECALLS) for item in asked]
     frontier = find_frontier(outcomes)
     chosen = choose(frontier, budget_ms=given["budget_ms"], loss=given["lose"] / 100)
-    measured = _write(given, chosen, contenders, examples)
+    measured = _write(given, chosen, frontier, contenders, examples)
     if given["picture"]:
         from rejoinder.evaluation.picture import draw_frontier
 
@@ -141,13 +141,14 @@ def _add_carrying(contenders: "Sequence[Contender]", carry: float) -> "list[Cont
 def _write(
     given: dict[str, Any],
     chosen: "Outcome",
+    frontier: "Sequence[Outcome]",
     contenders: "Sequence[Contender]",
     examples: "Sequence[Example]",
 ) -> float:
     """Write the cascade, and return how many milliseconds a question really takes with it."""
     from dataclasses import replace
 
-    from rejoinder.cascade.file import CascadeFile, StageLine, write_cascade_file
+    from rejoinder.cascade.file import CascadeFile, Point, StageLine, write_cascade_file
     from rejoinder.cascade.loading import load
     from rejoinder.evaluation.tune import measure_latency
 
@@ -162,7 +163,12 @@ def _write(
         "P@1": round(100 * chosen.accuracy, 2),
         "predicted_ms": round(chosen.latency_ms, 2),
     }
-    write_cascade_file(given["to"], CascadeFile(given["to"].stem, tuple(stages), tuned=facts))
+    points = [
+        Point(item.label, round(100 * item.accuracy, 2), round(item.latency_ms, 2))
+        for item in frontier
+    ]
+    whole = CascadeFile(given["to"].stem, tuple(stages), tuned=facts, frontier=tuple(points))
+    write_cascade_file(given["to"], whole)
     return measure_latency(load(given["to"]), examples)
 
 

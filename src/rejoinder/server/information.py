@@ -3,7 +3,7 @@
 from msgspec import Struct, field
 
 from rejoinder import __version__
-from rejoinder.server.messages import Info, StageInfo
+from rejoinder.server.messages import FrontierPoint, Info, StageInfo
 from rejoinder.server.settings import Settings
 
 
@@ -37,6 +37,8 @@ class ServerInfo(Struct, frozen=True):
     """The confidence below which there is no answer; null where nothing is calibrated."""
     tuned: dict[str, str | int | float]
     """What `rejoinder tune` wrote into the cascade's file."""
+    frontier: list[FrontierPoint]
+    """The cascades that it chose from, fastest first."""
     budget_ms: float | None
     max_client_batch_size: int
     max_concurrent_requests: int
@@ -58,6 +60,7 @@ def describe(info: Info, settings: Settings) -> ServerInfo:
         needs_key=settings.keys is not None,
         threshold=info.threshold,
         tuned=info.tuned,
+        frontier=info.frontier,
         budget_ms=settings.budget_ms,
         max_client_batch_size=settings.max_documents,
         max_concurrent_requests=settings.max_waiting,

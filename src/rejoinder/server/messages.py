@@ -231,6 +231,15 @@ class StageInfo(Struct, frozen=True):
     keep: int | None
 
 
+class FrontierPoint(Struct, frozen=True):
+    """A cascade that nothing beat when the stages were chosen."""
+
+    cascade: str
+    accuracy: float
+    """P@1, in points of 100."""
+    predicted_ms: float
+
+
 class Info(Struct, frozen=True, tag=True):
     """What a worker serves; the first thing that it says."""
 
@@ -239,6 +248,7 @@ class Info(Struct, frozen=True, tag=True):
     has_index: bool
     threshold: float | None
     tuned: dict[str, str | int | float]
+    frontier: list[FrontierPoint]
 
 
 class Sent(Struct, frozen=True, array_like=True):

@@ -25,6 +25,7 @@ from rejoinder.server.messages import (
     Ask,
     DocumentReport,
     DocumentsPage,
+    FrontierPoint,
     Info,
     Job,
     ListDocuments,
@@ -168,14 +169,16 @@ class Work:
 
 def _describe(scorer: Scorer, name: str, *, has_index: bool) -> Info:
     if not isinstance(scorer, Cascade):
-        return Info(scorer.name, [StageInfo(scorer.name, None)], has_index, None, {})
+        return Info(scorer.name, [StageInfo(scorer.name, None)], has_index, None, {}, [])
     path = SHIPPED if name == DEFAULT and SHIPPED.exists() else Path(name)
+    file = read_cascade_file(path)
     return Info(
         scorer.name,
         [StageInfo(stage.scorer.name, stage.keep) for stage in scorer.stages],
         has_index,
         scorer.calibration.threshold if scorer.calibration else None,
-        dict(read_cascade_file(path).tuned),
+        dict(file.tuned),
+        [FrontierPoint(item.cascade, item.accuracy, item.predicted_ms) for item in file.frontier],
     )
 
 

@@ -1,0 +1,102 @@
+"""Takes the pictures of the page that README and docs show, with Debian's Chromium.
+
+Usage: python -m docs.make_screenshots [CASCADE]
+
+Serves the examples and the decision records with the default cascade, or with the one that is
+named, and writes docs/page-*.png.  Made with Debian's fonts-inter and fonts-vollkorn installed.
+"""
+
+import io
+import os
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from PIL import Image
+from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
+from tests.server.running import serving
+
+from rejoinder.index.index import Index
+from rejoinder.index.update import add_files
+from rejoinder.runtime.static_vectors import load_vectors
+
+DOCS = Path(__file__).parent
+QUESTION = "How do sailors tell lighthouses apart?"
+WIDE = ViewportSize(width=1180, height=860)
+PHONE = ViewportSize(width=390, height=844)
+
+
+def main() -> None:
+    scorer = ["--scorer", sys.argv[1]] if sys.argv[1:] else []
+    with tempfile.TemporaryDirectory() as folder:
+        index = Path(folder) / "index"
+        fill(index)
+        with (
+            serving(Path(folder), str(index), "--workers", "1", *scorer) as running,
+            sync_playwright() as playwright,
+        ):
+            browser = playwright.chromium.launch(
+                executable_path=os.environ.get("CHROMIUM") or shutil.which("chromium"),
+                args=["--no-sandbox"],
+            )
+            take_all(browser, running.address)
+            browser.close()
+
+
+def fill(index: Path) -> None:
+    """Make an index of what the repository itself has to read."""
+    pieces = load_vectors().pieces
+    assert pieces is not None
+    with Index(index, create=True) as opened:
+        list(add_files(opened, [DOCS.parent / "examples/docs", DOCS / "decisions"], pieces))
+
+
+def take_all(browser: Browser, address: str) -> None:
+    """Write every picture."""
+    page = browser.new_page(viewport=WIDE)
+    page.goto(address)
+    ask(page)
+    take(page, "page-light")
+    page.emulate_media(color_scheme="dark")
+    take(page, "page-dark")
+    page = browser.new_page(viewport=WIDE)
+    page.goto(f"{address}/#documents")
+    page.wait_for_selector("#documents-list li")
+    show_short_names(page)
+    take(page, "page-documents")
+    page = browser.new_page(viewport=PHONE, device_scale_factor=2)
+    page.goto(address)
+    ask(page)
+    take(page, "page-phone")
+
+
+def ask(page: Page) -> None:
+    """Ask three times, so that the clock shows a warm server, then let go of the box."""
+    for _ in range(3):
+        page.fill("#question", QUESTION)
+        with page.expect_response("**/v1/answer"):
+            page.press("#question", "Enter")
+        page.wait_for_selector("#found[aria-busy=false] .answer")
+    page.locator("#question").blur()
+
+
+def show_short_names(page: Page) -> None:
+    """Show paths from the repository, whatever folder it is in."""
+    page.evaluate(
+        """(root) => document.querySelectorAll(".path").forEach(
+            (path) => (path.textContent = path.textContent.replace(root, "")))""",
+        f"{DOCS.parent}/",
+    )
+
+
+def take(page: Page, name: str) -> None:
+    """Write one picture, in 256 colours: a third of the size, and nobody sees it."""
+    path = DOCS / f"{name}.png"
+    picture = Image.open(io.BytesIO(page.screenshot(animations="disabled"))).convert("RGB")
+    picture.quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
+    print(f"{path.name}: {path.stat().st_size // 1000} kB")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,50 @@
+// Shades the words of a sentence by how related they are to the question's.
+
+import { make } from "./dom.js";
+
+// A word is what stands between spaces and punctuation, as the server cuts it.
+const WORD = /\p{Script=Han}|[^\s\p{P}$+<=>^`|~\p{Script=Han}]+/gu;
+const LEAST = 0.3; // less says nothing: any two words are related a little
+
+export function shade(sentence, matches) {
+  const relatedness = new Map();
+  for (const { found, relatedness: value } of matches ?? []) {
+    relatedness.set(found, Math.max(value, relatedness.get(found) ?? 0));
+  }
+  const parts = [];
+  let end = 0;
+  for (const { 0: word, index } of sentence.matchAll(WORD)) {
+    const value = relatedness.get(fold(word)) ?? 0;
+    if (value < LEAST) continue;
+    parts.push(sentence.slice(end, index));
+    parts.push(make("span", { class: "match", "--related": toShare(value) }, word));
+    end = index + word.length;
+  }
+  return [...parts, sentence.slice(end)];
+}
+
+// As the server's tokenizer: no capitals, no accents.
+const fold = (word) => word.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
+
+const toShare = (value) => Math.min(1, Math.max(0, (value - LEAST) / (1 - LEAST))).toFixed(2);
+
+export function showWords(place, answer) {
+  const matches = answer?.matches ?? [];
+  place.hidden = !matches.length;
+  place.replaceChildren(
+    make("h3", {}, `Words of answer ${answer?.rank ?? ""}`),
+    make(
+      "dl",
+      { class: "pairs" },
+      ...matches.map(({ asked, found, relatedness }) =>
+        make(
+          "div",
+          { "--related": Math.max(0, relatedness).toFixed(2) },
+          make("dt", {}, asked),
+          make("dd", {}, make("span", { class: "pair-bar", "aria-hidden": true }), found),
+          make("dd", { class: "number" }, relatedness.toFixed(2)),
+        ),
+      ),
+    ),
+  );
+}

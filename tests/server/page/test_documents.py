@@ -1,0 +1,119 @@
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Page, expect
+
+from tests.server.page.conftest import ENTRIES, Open, ask
+
+
+@pytest.fixture
+def documents(open_page: Open) -> Page:
+    page = open_page("#documents")
+    page.wait_for_selector("#documents-list li")
+    return page
+
+
+def find(page: Page, name: str) -> None:
+    page.fill("#filter", name)
+    expect(page.locator("#documents-list li")).to_have_count(1)
+    expect(page.locator("#documents-list .title")).to_have_text(name)
+
+
+def test_a_chosen_file_is_added_and_answers(documents: Page, tmp_path: Path) -> None:
+    file = tmp_path / "harbour.md"
+    file.write_text("# Harbour dues\n\nFerries pay nothing. A sloop pays nine crowns a night.\n")
+
+    documents.set_input_files("#files", file)
+
+    row = documents.locator("#uploads-list li")
+    expect(row).to_contain_text("harbour.md")
+    expect(row.locator(".result")).to_have_text("added: 3 sentences")
+    expect(documents.locator("#uploads-status")).to_have_text("1 added")
+    find(documents, "Harbour dues")
+    expect(documents.locator("#documents-list .facts")).to_have_text("3 sentences, 71 B")
+    expect(documents.locator("#documents-list .state")).to_have_text("ready")
+
+    documents.click("nav >> text=Ask")
+    ask(documents, "How much does a sloop pay a night?")
+    expect(documents.locator("mark").first).to_have_text("A sloop pays nine crowns a night.")
+
+
+def test_what_is_skipped_says_why(documents: Page, tmp_path: Path) -> None:
+    (tmp_path / "setup.exe").write_bytes(b"MZ\0\1")
+    (tmp_path / "broken.jsonl").write_text('{"title": "no text"}\n')
+    fine = tmp_path / "fine.txt"
+    fine.write_text("A fine day.\n")
+
+    documents.set_input_files("#files", sorted(tmp_path.iterdir()))
+
+    results = documents.locator("#uploads-list .result")
+    expect(documents.locator("#uploads-status")).to_have_text("1 added, 2 skipped")
+    expect(results.nth(0)).to_contain_text("skipped: line 1 is not an object with a 'text'")
+    expect(results.nth(1)).to_have_text("added: 1 sentence")
+    expect(results.nth(2)).to_contain_text("skipped: cannot be read; files end in")
+
+    documents.set_input_files("#files", fine)
+    expect(results.nth(3)).to_have_text("unchanged")
+    expect(documents.locator("#uploads-status")).to_have_text("1 added, 1 unchanged, 2 skipped")
+
+
+def test_a_file_that_is_too_large_is_not_sent(documents: Page) -> None:
+    documents.evaluate("""() => {
+        const data = new DataTransfer();
+        data.items.add(new File([new Uint8Array(65_000_000)], "huge.txt"));
+        dispatchEvent(new DragEvent("drop", { dataTransfer: data }));
+    }""")
+
+    expect(documents.locator("#uploads-list .result")).to_have_text("skipped: larger than 64.0 MB")
+
+
+def test_a_file_can_be_dropped_anywhere(page: Page) -> None:
+    page.evaluate("""() => {
+        const data = new DataTransfer();
+        data.items.add(new File(["The mill stands still."], "mill.txt"));
+        document.body.dispatchEvent(new DragEvent("drop", { dataTransfer: data, bubbles: true }));
+    }""")
+
+    expect(page.locator("#uploads-list .result")).to_have_text("added: 1 sentence")
+    expect(page.locator("#documents")).to_be_visible()
+
+
+def test_removing_asks_first(documents: Page, tmp_path: Path) -> None:
+    file = tmp_path / "secret.md"
+    file.write_text("# Old recipe\n\nThe baker hides saffron in the loft.\n")
+    documents.set_input_files("#files", file)
+    expect(documents.locator("#uploads-status")).to_have_text("1 added")
+    find(documents, "Old recipe")
+
+    documents.get_by_role("button", name="Remove Old recipe").click()
+    expect(documents.locator("#removing")).to_contain_text("Old recipe")
+    documents.keyboard.press("Escape")
+    find(documents, "Old recipe")
+
+    documents.get_by_role("button", name="Remove Old recipe").click()
+    documents.get_by_role("button", name="Remove", exact=True).click()
+    expect(documents.locator("#documents-status")).to_contain_text("Old recipe is removed.")
+    expect(documents.locator("#documents-list li")).to_have_count(0)
+
+    documents.click("nav >> text=Ask")
+    ask(documents, "Where does the baker hide saffron?")
+    expect(documents.locator("#found")).not_to_contain_text("saffron")
+
+
+def test_ten_thousand_documents_are_as_quick_as_ten(documents: Page) -> None:
+    status, rows = documents.locator("#documents-status"), documents.locator("#documents-list li")
+    expect(status).to_contain_text("1–50 of 10,0")
+    expect(rows).to_have_count(50)
+    expect(documents.locator("#newer")).to_be_disabled()
+
+    documents.click("#older")
+    expect(status).to_contain_text("51–100 of 10,0")
+    expect(rows).to_have_count(50)
+    documents.click("#newer")
+    expect(status).to_contain_text("1–50 of 10,0")
+
+    find(documents, f"Entry {ENTRIES - 1}")
+    expect(status).to_have_text("1–1 of 1")
+    documents.fill("#filter", "no such name")
+    expect(status).to_have_text("No document is called so.")
+    expect(rows).to_have_count(0)
