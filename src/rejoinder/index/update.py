@@ -4,7 +4,7 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
@@ -58,11 +58,12 @@ def add_files(
     """
     named = [path.resolve() for path in paths]
     files = list_files(named)
+    places = set(named)
     with index.changing() as writer, Child() as child:
         take_tokenizer(writer.store, pieces)
         known = writer.store.get_files()
         present = {os.fsencode(path) for path in files}
-        gone = [path for path in known if path not in present and _is_below(path, named)]
+        gone = [path for path in known if path not in present and _is_below(path, places)]
         if not files and not gone:
             raise InputError(say_empty(named))
         batch = _Batch(writer, pieces, len(files) + len(gone))
@@ -84,7 +85,8 @@ def remove_files(index: Index, paths: Iterable[Path]) -> Iterator[Event]:
     named = [path.resolve() for path in paths]
     with index.changing() as writer:
         known = writer.store.get_files()
-        meant = [path for path in known if _is_below(path, named)]
+        places = set(named)
+        meant = [path for path in known if _is_below(path, places)]
         if not meant:
             raise InputError(f"nothing in the index is from {', '.join(map(show_path, named))}")
         for done, raw in enumerate(meant, start=1):
@@ -249,6 +251,7 @@ def _digest(path: Path) -> bytes:
         return hashlib.file_digest(file, "sha256").digest()
 
 
-def _is_below(raw: bytes, named: Iterable[Path]) -> bool:
+def _is_below(raw: bytes, places: Set[Path]) -> bool:
+    """Whether a file is one of the places, or in a folder that is; thousands may be named."""
     path = Path(os.fsdecode(raw))
-    return any(path == place or place in path.parents for place in named)
+    return path in places or not places.isdisjoint(path.parents)
