@@ -13,6 +13,7 @@ from rejoinder.errors import StoreError
 from rejoinder.index import search
 from rejoinder.index.index import Index
 from rejoinder.index.lock import writing
+from rejoinder.index.schema import FORMAT
 from rejoinder.index.search import Search, _is_whole
 from rejoinder.index.stored import StoredSentences
 from rejoinder.index.update import add_files, remove_files
@@ -199,6 +200,22 @@ def test_what_finds_sentences_is_mended_on_open(
         assert len(list(folder.glob("search-*"))) == 1
 
 
+def test_files_that_a_kill_left_in_the_way_are_gone_around(index: Index, docs: Path) -> None:
+    (folder,) = index.folder.glob("search-*")
+    segments = {path.stem for path in folder.glob("*.term")}
+    assert segments
+    for segment in segments:
+        for stamp in range(200):  # whatever number the next deletion gets
+            (folder / f"{segment}.{stamp}.del").touch()
+    with index.store.changing() as generation:
+        index.store.remove_file(os.fsencode(docs / "bees.txt"), generation)
+
+    with Index(index.folder) as mended:
+        assert mended.check() == []
+        assert not find(mended, "queen")
+        assert find(mended, "hot")
+
+
 def test_what_cannot_be_mended_now_is_read_as_it_is(index: Index) -> None:
     with index.store.changing():
         pass
@@ -232,9 +249,10 @@ def test_check_finds_a_document_that_is_not_whole(index: Index) -> None:
 
 
 def test_a_newer_format_is_refused_by_name(index: Index) -> None:
-    index.store.set("format", 3)
+    index.store.set("format", FORMAT + 1)
 
-    with pytest.raises(StoreError, match=r"written in format 3, this rejoinder reads up to 2"):
+    problem = rf"written in format {FORMAT + 1}, this rejoinder reads up to {FORMAT}"
+    with pytest.raises(StoreError, match=problem):
         Index(index.folder)
 
 
@@ -275,6 +293,7 @@ def test_check_finds_what_is_not_as_it_was_stored(index: Index, change: str) -> 
 
 def test_an_index_from_before_seals_is_believed(index: Index, docs: Path) -> None:
     index.store._connection.execute("DROP TABLE seals")
+    index.store.set("format", 2)
 
     with Index(index.folder) as reader:
         assert reader.check() == []

@@ -51,6 +51,8 @@ class Bundle:
 
         try:
             tensors = load((self.folder / name).read_bytes())
+        except FileNotFoundError as error:
+            raise self.refuse(f"{name} is missing") from error
         except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
             # Sums say that a file is as it was written, not that it was written well.
             raise self.refuse(f"{name} holds no weights ({error})") from error

@@ -211,7 +211,13 @@ class Index:
         try:
             with writing(self.folder):
                 self._search = current or self._rebuild()
-                self._synchronise()
+                try:
+                    self._synchronise()
+                except StoreError as error:
+                    # A kill can leave files that stand in the way of Tantivy's next ones.
+                    log.info("%s: made anew: %s", self._search.name, error)
+                    self._search = self._rebuild()
+                    self._synchronise()
                 self._search.close()
                 return self._search
         except StoreError as error:

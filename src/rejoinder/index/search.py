@@ -156,7 +156,9 @@ class Search:
         """Return the files whose content does not fit the sum that Tantivy wrote at their end."""
         if self._folder is None:
             return []
-        torn = [path for path in sorted(self._folder.glob("*.*")) if not _is_whole(path)]
+        # Where a kill came, a file that was not yet in its place is left under a hidden name.
+        files = sorted(self._folder.glob("[!.]*.*"))
+        torn = [path for path in files if not _is_whole(path)]
         return [f"{path.parent.name}/{path.name} is torn; compact the index" for path in torn]
 
     @contextmanager
