@@ -9,7 +9,13 @@ import click
 
 from rejoinder.cli import options
 from rejoinder.cli.output import percent, print_json, show_progress
-from rejoinder.cli.training import keep_checkpoint, make_room, name_data
+from rejoinder.cli.training import (
+    encoder_options,
+    keep_checkpoint,
+    make_room,
+    name_data,
+    run_options,
+)
 
 if TYPE_CHECKING:
     from rejoinder.train.fit import Fitted, Plan
@@ -32,13 +38,7 @@ PARITY_SAMPLE = 60
 @click.argument("datasets", nargs=-1, metavar="DATASET...")
 @click.option("--to", type=click.Path(path_type=Path), required=True, help="The bundle.")
 @options.feedback
-@click.option(
-    "--encoder",
-    default="all-MiniLM-L6-v2",
-    show_default=True,
-    help="A folder or a hub's name of a BERT-like encoder.",
-)
-@click.option("--layers", type=click.IntRange(min=1), help="Keep the encoder's first so many.")
+@encoder_options
 @click.option(
     "--from",
     "starts",
@@ -64,19 +64,7 @@ PARITY_SAMPLE = 60
 @click.option("--epochs", type=click.IntRange(min=1), default=1, show_default=True)
 @click.option("--questions-per-step", type=click.IntRange(min=1), default=16, show_default=True)
 @click.option("--learning-rate", type=float, default=5e-5, show_default=True)
-@click.option(
-    "--precision",
-    type=click.Choice(["int8", "fp32"]),
-    default="int8",
-    show_default=True,
-    help="Of the bundle.",
-)
-@click.option("--dev", help="A data set to measure on after training: NAME[:SPLIT].")
-@click.option("--keep-best", is_flag=True, help="Keep the epoch that is best on --dev.")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--threads", type=click.IntRange(min=1), help="[default: all cores]")
-@options.data_folder
-@options.as_json
+@run_options
 def selector(**given: Any) -> None:
     """A transformer that reads question and sentence together (Garg et al. 2019).
 

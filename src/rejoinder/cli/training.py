@@ -1,11 +1,52 @@
-"""What every training of the command line shares: room for its bundle, and its checkpoint."""
+"""What trainings of the command line share: options, room for the bundle, the checkpoint."""
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import click
+
+from rejoinder.cli import options
 from rejoinder.cli.output import say
+
+
+def encoder_options(command: Any) -> Any:
+    """Add what a training that begins with a pretrained encoder is told of it."""
+    for add in (
+        click.option(
+            "--layers", type=click.IntRange(min=1), help="Keep the encoder's first so many."
+        ),
+        click.option(
+            "--encoder",
+            default="all-MiniLM-L6-v2",
+            show_default=True,
+            help="A folder or a hub's name of a BERT-like encoder.",
+        ),
+    ):
+        command = add(command)
+    return command
+
+
+def run_options(command: Any) -> Any:
+    """Add how a training of an encoder is measured, seeded and written."""
+    for add in (
+        options.as_json,
+        options.data_folder,
+        click.option("--threads", type=click.IntRange(min=1), help="[default: all cores]"),
+        click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
+        click.option("--keep-best", is_flag=True, help="Keep the epoch that is best on --dev."),
+        click.option("--dev", help="A data set to measure on after training: NAME[:SPLIT]."),
+        click.option(
+            "--precision",
+            type=click.Choice(["int8", "fp32"]),
+            default="int8",
+            show_default=True,
+            help="Of the bundle.",
+        ),
+    ):
+        command = add(command)
+    return command
 
 
 def make_room(target: Path) -> None:
