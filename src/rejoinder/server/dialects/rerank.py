@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
+from msgspec import UNSET, Struct, UnsetType
 
 from rejoinder.server.bodies import check_text
 from rejoinder.server.messages import Rank, Ranked
@@ -17,6 +18,14 @@ from rejoinder.server.settings import Settings
 Fields = dict[str, Any]
 Given = list[str | Fields]
 """Documents as texts, or as objects with a `text` among their fields."""
+
+
+class DocumentResult(Struct, frozen=True):
+    """A document by its place in the request."""
+
+    index: int
+    relevance_score: float
+    document: Fields | UnsetType = UNSET
 
 
 def make_job(
@@ -68,8 +77,26 @@ def check_question(question: str, settings: Settings, name: str) -> None:
         raise Problem(413, f"{name} has {len(question)} characters, {most} are allowed")
 
 
-def show_document(document: str | Fields) -> Fields:
-    """Return a document as Cohere and Jina give it back: an object."""
+def list_results(
+    ranked: Ranked, documents: Sequence[str | Fields] | None, *, are_raw: bool = False
+) -> list[DocumentResult]:
+    """Return the documents as Cohere, Jina and vLLM give them, best first.
+
+    Args:
+        documents: those of the request, where the client wants them back.
+        are_raw: whether scores are those of the scorer, not between 0 and 1.
+    """
+    return [
+        DocumentResult(
+            item.place,
+            item.score if are_raw else item.relevance,
+            UNSET if documents is None else _show_document(documents[item.place]),
+        )
+        for item in ranked.documents
+    ]
+
+
+def _show_document(document: str | Fields) -> Fields:
     return {"text": document} if isinstance(document, str) else document
 
 

@@ -6,16 +6,17 @@ be given back, infinity's clients want a string and vLLM's an object: they get t
 
 import time
 import uuid
-from typing import Any, Literal
+from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType
 
 from rejoinder.server.dialects.rerank import (
+    DocumentResult,
     Fields,
     count_words,
     get_ranked,
+    list_results,
     make_job,
-    show_document,
 )
 from rejoinder.server.messages import Rank, Reply
 from rejoinder.server.settings import Settings
@@ -58,14 +59,6 @@ class InfinityUsage(Struct, frozen=True):
     total_tokens: int
 
 
-class InfinityResult(Struct, frozen=True):
-    """A document by its place in the request."""
-
-    index: int
-    relevance_score: float
-    document: Fields | UnsetType = UNSET
-
-
 class InfinityResponse(Struct, frozen=True):
     """The documents, best first."""
 
@@ -74,7 +67,7 @@ class InfinityResponse(Struct, frozen=True):
     created: int
     model: str
     usage: InfinityUsage
-    results: list[InfinityResult]
+    results: list[DocumentResult]
 
 
 def tei_to_job(request: TeiRequest, settings: Settings) -> Rank:
@@ -102,13 +95,6 @@ def infinity_to_job(request: InfinityRequest, settings: Settings) -> Rank:
 def infinity_to_response(request: InfinityRequest, job: Rank, reply: Reply) -> InfinityResponse:
     """Return a reply as infinity and vLLM give it."""
     ranked = get_ranked(reply)
-    results = []
-    for item in ranked.documents:
-        shown: Any = UNSET
-        if request.return_documents:
-            shown = show_document(request.documents[item.place])
-        score = item.score if request.raw_scores else item.relevance
-        results.append(InfinityResult(item.place, score, shown))
     words = count_words(job)
     return InfinityResponse(
         object="rerank",
@@ -116,5 +102,9 @@ def infinity_to_response(request: InfinityRequest, job: Rank, reply: Reply) -> I
         created=int(time.time()),
         model=request.model or ranked.scorer,
         usage=InfinityUsage(words, words),
-        results=results,
+        results=list_results(
+            ranked,
+            request.documents if request.return_documents else None,
+            are_raw=bool(request.raw_scores),
+        ),
     )

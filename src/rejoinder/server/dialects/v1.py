@@ -6,17 +6,17 @@ clients are known by `top_k`, or by `truncation`, and get their own.
 
 import time
 import uuid
-from typing import Any
 
 from msgspec import UNSET, Struct, UnsetType
 
 from rejoinder.server.dialects.cohere import ApiVersion, Meta
 from rejoinder.server.dialects.rerank import (
+    DocumentResult,
     Fields,
     count_words,
     get_ranked,
+    list_results,
     make_job,
-    show_document,
 )
 from rejoinder.server.messages import Rank, Reply
 from rejoinder.server.settings import Settings
@@ -43,14 +43,6 @@ class Usage(Struct, frozen=True):
     total_tokens: int
 
 
-class V1Result(Struct, frozen=True):
-    """A document by its place in the request."""
-
-    index: int
-    relevance_score: float
-    document: Fields | UnsetType = UNSET
-
-
 class V1Response(Struct, frozen=True):
     """The documents, best first, as Cohere's and Jina's clients expect them."""
 
@@ -59,7 +51,7 @@ class V1Response(Struct, frozen=True):
     object: str
     created: int
     usage: Usage
-    results: list[V1Result]
+    results: list[DocumentResult]
     meta: Meta
 
 
@@ -98,19 +90,13 @@ def is_voyage(request: V1Request) -> bool:
 
 def _to_v1(request: V1Request, job: Rank, reply: Reply) -> V1Response:
     ranked = get_ranked(reply)
-    results = []
-    for item in ranked.documents:
-        shown: Any = UNSET
-        if request.return_documents:
-            shown = show_document(request.documents[item.place])
-        results.append(V1Result(item.place, item.relevance, shown))
     return V1Response(
         id=str(uuid.uuid4()),
         model=request.model or ranked.scorer,
         object="list",
         created=int(time.time()),
         usage=Usage(count_words(job)),
-        results=results,
+        results=list_results(ranked, request.documents if request.return_documents else None),
         meta=Meta(ApiVersion("1")),
     )
 
