@@ -92,8 +92,10 @@ def test_removing_asks_first(documents: Page, tmp_path: Path) -> None:
 
     documents.get_by_role("button", name="Remove Old recipe").click()
     documents.get_by_role("button", name="Remove", exact=True).click()
-    expect(documents.locator("#documents-status")).to_contain_text("Old recipe is removed.")
+    expect(documents.locator("#documents-notice")).to_have_text("Old recipe is removed.")
     expect(documents.locator("#documents-list li")).to_have_count(0)
+    find(documents, "Entry 1234")
+    expect(documents.locator("#documents-notice")).to_have_text("Old recipe is removed.")
 
     documents.click("nav >> text=Ask")
     ask(documents, "Where does the baker hide saffron?")

@@ -76,6 +76,7 @@ function makeRow(document) {
 
 function confirm(document, name) {
   const dialog = find("removing");
+  notice("");
   find("removing-name").textContent = name;
   dialog.returnValue = "cancel";
   dialog.onclose = () => dialog.returnValue === "remove" && drop(document, name);
@@ -86,14 +87,18 @@ async function drop(document, name) {
   try {
     await remove(document.id);
   } catch (problem) {
-    tell(`${name} is still there: ${problem.message}`);
-    return;
+    return notice(`${name} is still there: ${problem.message}`);
   }
+  notice(`${name} is removed.`);
   await refresh();
-  tell(`${name} is removed. ${find("documents-status").textContent}`);
   find("filter").focus();
 }
 
 const tell = (text) => {
   find("documents-status").textContent = text;
+};
+
+// On a line of its own: the list may be read anew at any moment, and says its own state.
+const notice = (text) => {
+  find("documents-notice").textContent = text;
 };
