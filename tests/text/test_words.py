@@ -51,6 +51,19 @@ def test_each_ideograph_is_a_word() -> None:
     assert texts_of("猫がいる cat") == ["猫", "が", "い", "る", "cat"]
 
 
+def test_a_text_without_marks_is_cut_as_one_with_them() -> None:
+    """Latin, Greek and Cyrillic have a faster pattern of their own: it must not be noticed."""
+    plain = "".join(f"{chr(code)} b{chr(code)}" for code in range(0x2FF))
+    plain += "ξένος ѣ ҂ Ա – “quoted” 5€ ₂"
+
+    assert texts_of(plain) == texts_of(f"{plain} cafe\u0301")[:-1]
+
+
+@given(st.text(alphabet=st.characters(max_codepoint=0x7F)))
+def test_compared_words_are_the_cut_words(text: str) -> None:
+    assert list_normalised(text, cut_words) == tuple(map(normalise, texts_of(text)))
+
+
 def test_white_space_keeps_punctuation() -> None:
     assert [word.text for word in cut_at_whitespace(" It's\u00a0here. ")] == ["It's", "here."]
 
