@@ -65,6 +65,13 @@ def test_words_are_compared_without_case_and_in_compatible_form() -> None:
     assert list_normalised("The CAFÉ", cut_words) == ("the", "café")
 
 
+@given(st.text(max_size=20) | st.text(st.characters(codec="ascii"), max_size=20))
+def test_a_list_of_words_is_each_in_its_compared_form(text: str) -> None:
+    words = tuple(normalise(word.text) for word in cut_words(text))
+
+    assert list_normalised(text, cut_words) == words
+
+
 @given(st.text(max_size=20))
 def test_normalising_twice_changes_nothing(text: str) -> None:
     assert normalise(normalise(text)) == normalise(text)
