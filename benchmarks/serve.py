@@ -197,7 +197,7 @@ def crowd(address: str, body: dict[str, Any], *, clients: int, seconds: float) -
 
 
 def describe(times: list[float]) -> dict[str, float]:
-    cuts = statistics.quantiles(times, n=100)
+    cuts = statistics.quantiles(times, n=100, method="inclusive")
     return {
         "p50_ms": round(statistics.median(times), 2),
         "p95_ms": round(cuts[94], 2),
