@@ -118,7 +118,9 @@ def test_a_stop_under_load_fails_no_accepted_request(tmp_path: Path) -> None:
         threads = [threading.Thread(target=load, args=(running.address,)) for _ in range(8)]
         for thread in threads:
             thread.start()
-        time.sleep(1)
+        end = time.monotonic() + 60
+        while answered[0] <= 8 and time.monotonic() < end:
+            time.sleep(0.05)
         is_stopping.set()
         status = running.stop()
         for thread in threads:
