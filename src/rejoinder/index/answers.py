@@ -16,8 +16,9 @@ import numpy as np
 
 from rejoinder.errors import StoreError
 from rejoinder.index.answer_store import AnswerStore
-from rejoinder.index.store import Store, StoredDocument
+from rejoinder.index.store import Store
 from rejoinder.index.stored import StoredSentences
+from rejoinder.index.stored_documents import StoredDocument
 from rejoinder.records import Candidate
 from rejoinder.runtime.has import AnswerEncoder
 from rejoinder.runtime.stored_rows import Bytes, StoredRows

@@ -19,10 +19,13 @@ from types import TracebackType
 from rejoinder.errors import StoreError
 from rejoinder.index import search
 from rejoinder.index.answers import Answers, IndexAnswers, Progress
+from rejoinder.index.feedback import forget_sleeping
 from rejoinder.index.lock import writing
+from rejoinder.index.seals import is_sealed
 from rejoinder.index.search import Search, Where
-from rejoinder.index.store import Store, StoredDocument, StoredSentence
+from rejoinder.index.store import Store
 from rejoinder.index.stored import StoredSentences
+from rejoinder.index.stored_documents import StoredDocument, StoredSentence
 from rejoinder.records import Candidate, Document, ScoredCandidate, Source
 from rejoinder.runtime.has import AnswerEncoder
 
@@ -152,6 +155,7 @@ class Index:
     def compact(self) -> None:
         """Write everything anew, so that what was removed is gone from the disk."""
         with writing(self.folder):
+            forget_sleeping(self.store)
             self.store.compact()
             self.answers.compact()
             self._search.close()
@@ -193,7 +197,7 @@ class Index:
             yield f"{document.name}: {len(rows)} sentences, of {document.sentences}"
         elif any(" ".join(text[row.start : row.stop].split()) != row.text for row in rows):
             yield f"{document.name}: a sentence does not stand where it should"
-        elif not self.store.is_sealed(document.id):
+        elif not is_sealed(self.store, document.id):
             yield f"{document.name}: not as it was stored; add its file again"
 
     def _get_document(self, number: int) -> Document | None:
