@@ -421,10 +421,10 @@ def test_another_tokenizer_cuts_everything_again(index: Index, docs: Path) -> No
 
 def test_kills_lose_no_acknowledged_document(tmp_path: Path) -> None:
     kills = os.environ.get("REJOINDER_KILLS", "3")
-    script = Path(__file__).with_name("kill.py")
 
     result = subprocess.run(
-        [sys.executable, str(script), str(tmp_path), kills],
+        [sys.executable, "-m", "tests.index.kill", str(tmp_path), kills],
+        cwd=Path(__file__).parents[2],
         check=False,
         capture_output=True,
         text=True,
