@@ -64,10 +64,12 @@ def test_later_additions_are_stored_unasked(docs: Path, tmp_path: Path) -> None:
     assert checked.exit_code == 0, checked.output
 
 
+@pytest.mark.parametrize("name", ["local", "selector"])
 def test_a_selector_without_vectors_is_refused_before_anything_is_added(
-    docs: Path, tmp_path: Path
+    docs: Path, tmp_path: Path, name: str
 ) -> None:
-    bundle = write(tmp_path / "local", "local")
+    # The shipped selector goes by its name, and reads no context.
+    bundle = write(tmp_path / name, name) if name == "local" else name
 
     result = run("index", "add", docs, "--index", tmp_path / "i", "--context", bundle)
 

@@ -9,11 +9,12 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("onnxruntime")
 
-from rejoinder.bundle.folder import open_bundle
+from rejoinder.bundle.folder import Bundle, open_bundle
+from rejoinder.bundle.manifest import Manifest
 from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.engine.binding import bind_scorer
 from rejoinder.engine.engine import Engine
-from rejoinder.errors import BundleError, StoreError
+from rejoinder.errors import BundleError, RejoinderError, StoreError
 from rejoinder.index.derived_rows import CONTEXT
 from rejoinder.index.index import Index
 from rejoinder.index.pages import IndexPages, PageMaker
@@ -22,7 +23,7 @@ from rejoinder.index.update import add_files
 from rejoinder.records import Answers, Candidate, Document
 from rejoinder.runtime.lexical import WordOverlap
 from rejoinder.runtime.page_encoder import open_page_encoder
-from rejoinder.runtime.selector import SelectorScorer
+from rejoinder.runtime.selector import KIND, SelectorScorer
 from rejoinder.runtime.similarity import StaticTexts, Vectors
 from rejoinder.train import similarities
 from rejoinder.train.encoder_graph import build_sentence_encoder
@@ -276,6 +277,14 @@ def test_a_selector_that_needs_no_vectors_is_refused(bundles: Path) -> None:
     assert load(bundles, "multi-way-ngrams").page_encoder is None
     with pytest.raises(BundleError, match="leave out --context"):
         open_page_encoder(open_bundle(bundles / "multi-way-ngrams"))
+
+
+@pytest.mark.parametrize("context", [{"breadth": 3}, {"form": "wide"}, "stored"])
+def test_settings_that_cannot_be_are_refused(tmp_path: Path, context: object) -> None:
+    bundle = Bundle(tmp_path, Manifest(KIND, {"context": context}))
+
+    with pytest.raises(RejoinderError, match="context"):
+        open_page_encoder(bundle)
 
 
 def test_a_long_document_is_stored_whole(index: Index, scorer: SelectorScorer, docs: Path) -> None:

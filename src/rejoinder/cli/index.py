@@ -196,10 +196,12 @@ def _open_maker(kind: "Kind", bundle: Path) -> "RowMaker":
     from rejoinder.index.derived_rows import CONTEXT
     from rejoinder.index.pages import PageMaker
     from rejoinder.runtime import has, selector
+    from rejoinder.runtime.catalogue import list_shipped
     from rejoinder.runtime.page_encoder import open_page_encoder
 
     if kind == CONTEXT:
-        return PageMaker(open_page_encoder(open_bundle(bundle, kind=selector.KIND)))
+        named = list_shipped().get(str(bundle), bundle)
+        return PageMaker(open_page_encoder(open_bundle(named, kind=selector.KIND)))
     return AnswerMaker(has.AnswerEncoder(open_bundle(bundle, kind=has.KIND)))
 
 

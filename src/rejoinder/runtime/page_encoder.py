@@ -38,7 +38,11 @@ def open_page_encoder(bundle: Bundle) -> PageEncoder:
     Raises:
         BundleError: it needs none, or they cannot be had.
     """
-    config = ContextConfig.from_dict(bundle.manifest.config.get("context", {}))
+    try:
+        config = ContextConfig.from_dict(bundle.manifest.config.get("context", {}))
+    except (TypeError, ValueError) as error:
+        problem = f"cannot read its settings of context: {error}"
+        raise BundleError(f"{bundle.folder}: {problem}; export the bundle again") from error
     similarity = open_similarity(config, bundle)
     if not isinstance(similarity, Cosine):
         raise BundleError(
