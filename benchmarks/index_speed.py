@@ -1,12 +1,13 @@
 """Measures an index over real files: making it, opening it, asking it, adding one document.
 
 Usage: python -m benchmarks.index_speed FOLDER... [--sentences 100000] [--questions 200]
-           [--scorer SCORER] > index_speed.json
+           [--scorer SCORER] [--context BUNDLE] > index_speed.json
 
 Reads files below the folders (a system's documentation, say) until there are so many sentences.
-Questions are seven words out of a sentence.  Times are seconds and milliseconds of the clock,
-with the processor's own seconds beside them, which other work on the machine does not change.
-Prints one JSON object.
+Questions are seven words out of a sentence.  With --context they are asked once more when the
+index has stored what this selector finds context by, which --scorer then reads.  Times are
+seconds and milliseconds of the clock, with the processor's own seconds beside them, which other
+work on the machine does not change.  Prints one JSON object.
 """
 
 import argparse
@@ -19,11 +20,14 @@ import time
 from pathlib import Path
 from typing import Any
 
+from rejoinder.bundle.folder import open_bundle
 from rejoinder.cascade.loading import load
 from rejoinder.documents.files import find_files
 from rejoinder.engine.engine import Engine
 from rejoinder.index.index import Index
+from rejoinder.index.pages import PageMaker
 from rejoinder.index.update import add_files
+from rejoinder.runtime.page_encoder import open_page_encoder
 from rejoinder.runtime.static_vectors import load_vectors
 
 WORDS = 7
@@ -35,6 +39,7 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=100_000)
     parser.add_argument("--questions", type=int, default=200)
     parser.add_argument("--scorer")
+    parser.add_argument("--context", type=Path)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as spare:
         folder = Path(spare) / "index"
@@ -42,10 +47,11 @@ def main() -> None:
         start = time.perf_counter()
         index = Index(folder)
         result["open_s"] = round(time.perf_counter() - start, 3)
-        result["size_mb"] = round(
-            sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) / 1e6, 1
-        )
+        result["size_mb"] = _get_size_mb(folder)
         result["answer"] = time_answers(index, given.scorer, given.questions)
+        if given.context:
+            result["context"] = store_context(index, given.context)
+            result["context"]["answer"] = time_answers(index, given.scorer, given.questions)
         result["add_one_document_ms"] = time_one(index, Path(spare) / "one.txt")
         index.close()
     result["machine"] = {"python": platform.python_version(), "cores": os.cpu_count()}
@@ -74,6 +80,19 @@ def make(files: list[Path], folder: Path, most: int) -> dict[str, Any]:
         "make_s": round(seconds, 1),
         "make_processor_s": round(_processor_seconds() - used, 1),
     }
+
+
+def store_context(index: Index, bundle: Path) -> dict[str, Any]:
+    maker = PageMaker(open_page_encoder(open_bundle(bundle)))
+    before, start = _get_size_mb(index.folder), time.perf_counter()
+    index.store_rows(maker)
+    seconds = round(time.perf_counter() - start, 1)
+    return {"store_s": seconds, "size_mb": round(_get_size_mb(index.folder) - before, 1)}
+
+
+def _get_size_mb(folder: Path) -> float:
+    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+    return round(size / 1e6, 1)
 
 
 def _processor_seconds() -> float:

@@ -96,8 +96,8 @@ def test_later_additions_are_stored_unasked(dataset: Path, encoder: Path, tmp_pa
 
     assert checked.exit_code == 0, checked.output
     assert added.exit_code == 0
-    assert "new answers are not stored" in added.stderr
-    assert "answers of 1 documents are not stored" in run("index", "check", "--index", index).stderr
+    assert "new documents are not stored" in added.stderr
+    assert "1 documents are missing" in run("index", "check", "--index", index).stderr
 
 
 def test_a_bundle_of_another_kind_is_refused_before_anything_is_added(tmp_path: Path) -> None:

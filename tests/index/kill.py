@@ -1,10 +1,10 @@
 """Kills a process that adds and removes documents, again and again, and counts what is lost.
 
-Usage: python tests/index/kill.py FOLDER KILLS
+Usage: python -m tests.index.kill FOLDER KILLS
 
-The process says what it does before (`?`) and after (`+`, `-`) each change.  What it has
-acknowledged must be there after the kill, whole; the one change that it was about may be there
-or not, but not half.
+The process says what it does before (`?`) and after (`+`, `-`) each change, and stores rows of
+the sentences.  What it has acknowledged must be there after the kill, whole; the one change
+that it was about may be there or not, but not half.  The rows must be as they are made anew.
 """
 
 import random
@@ -17,9 +17,11 @@ from pathlib import Path
 from rejoinder.index.index import Index
 from rejoinder.index.update import add_files, remove_files
 from rejoinder.text.pieces import Pieces
+from tests.index.digests import Digests
 
 PIECES = Pieces(["[UNK]"])
 SENTENCES = 40
+ROOT = Path(__file__).parents[2]
 
 
 def work(folder: Path, seed: int) -> None:
@@ -33,6 +35,7 @@ def work(folder: Path, seed: int) -> None:
                 say("?", name)
                 list(remove_files(index, [Path(name)]))
                 say("-", name)
+                index.store_rows(Digests())
             else:
                 path = folder / f"{seed}-{number}.txt"
                 path.write_text(f"Document {path.stem} holds this. " * SENTENCES, encoding="utf-8")
@@ -40,6 +43,7 @@ def work(folder: Path, seed: int) -> None:
                 for event in add_files(index, [path], PIECES):
                     say("+", event.path)
                 present.append(str(path))
+                index.store_rows(Digests())
 
 
 def say(sign: str, name: str) -> None:
@@ -52,7 +56,8 @@ def kill_once(folder: Path, seed: int, expected: set[str]) -> set[str]:
     """Run the work for a random while, kill it, and return what is there now."""
     rng = random.Random(seed)
     process = subprocess.Popen(
-        [sys.executable, __file__, str(folder), "work", str(seed)],
+        [sys.executable, "-m", "tests.index.kill", str(folder.resolve()), "work", str(seed)],
+        cwd=ROOT,
         stdout=subprocess.PIPE,
         text=True,
     )
@@ -81,6 +86,7 @@ def kill_once(folder: Path, seed: int, expected: set[str]) -> set[str]:
 def check(folder: Path, expected: set[str], doubtful: set[str]) -> set[str]:
     """Return the documents that are there, all of them whole."""
     with Index(folder / "index", create=True) as index:
+        check_rows(index)
         problems = index.check()
         there = {item.name for item in index.store.get_documents()}
         assert not problems, problems
@@ -89,6 +95,18 @@ def check(folder: Path, expected: set[str], doubtful: set[str]) -> set[str]:
             found = index.search(Path(name).stem, 1, where={"suffix": ".txt"})
             assert found, f"{name} is there but not found"
     return there
+
+
+def check_rows(index: Index) -> None:
+    """Let stored rows follow, as who opens an index does, and hold them against new ones."""
+    maker = Digests()
+    found = index.open_rows(maker)
+    for document in index.store.get_documents() if found else []:
+        made = maker.make(document, index.store.get_sentences(document.id))
+        assert found is not None
+        kept = found.find_document(document.id)
+        assert kept is not None, f"{document.name} has no rows"
+        assert kept.tobytes() == b"".join(rows.tobytes() for rows in made), document.name
 
 
 def main() -> None:

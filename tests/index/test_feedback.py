@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from rejoinder.errors import InputError, StoreError
+from rejoinder.index import feedback
 from rejoinder.index.feedback import add_marks, remove_mark
 from rejoinder.index.index import Index
 from rejoinder.index.lock import writing
@@ -17,7 +18,7 @@ MILK = Mark("is tea hot?", "Milk spoils it.", False)
 
 
 def get_marks(index: Index) -> list[Mark]:
-    return [stored.mark for stored in index.store.get_marks()]
+    return [stored.mark for stored in feedback.get_marks(index.store)]
 
 
 def test_marks_are_kept_in_the_order_of_marking(index: Index) -> None:
@@ -89,7 +90,7 @@ def test_a_mark_follows_its_sentence_to_another_document(index: Index, docs: Pat
     (docs / "tea.md").rename(docs / "moved.md")
     list(add_files(index, [docs], PIECES))
 
-    (stored,) = index.store.get_marks()
+    (stored,) = feedback.get_marks(index.store)
     document = index.store.get_document(stored.document)
     assert document
     assert document.name == str(docs / "moved.md")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rejoinder.errors import StoreError
-from rejoinder.index.feedback import add_marks
+from rejoinder.index.feedback import add_marks, get_marks
 from rejoinder.index.index import Index
 from rejoinder.index.schema import FORMAT
 from rejoinder.index.store import Store
@@ -61,7 +61,7 @@ def test_an_older_index_is_upgraded_when_it_is_opened(old: Path) -> None:
         assert add_marks(index.store, [Mark("is it hot?", "Tea is hot.", True)]) == []
 
     with Index(old) as again:
-        assert len(again.store.get_marks()) == 1
+        assert len(get_marks(again.store)) == 1
 
 
 def test_an_upgraded_index_can_be_added_to(old: Path, docs: Path) -> None:
@@ -75,12 +75,12 @@ def test_an_upgraded_index_can_be_added_to(old: Path, docs: Path) -> None:
 def test_an_upgrade_that_fails_changes_nothing(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = ("CREATE TABLE feedback(id);", "CREATE TABLE feedback(id);")
     with monkeypatch.context() as patch:
-        patch.setattr("rejoinder.index.store.UPGRADES", {1: broken})
+        patch.setattr("rejoinder.index.database.UPGRADES", {1: broken})
         with pytest.raises(StoreError, match=r"feedback already exists; it is of format 1"):
             Index(old)
 
     with Index(old) as index:
-        assert index.store.get_marks() == []
+        assert get_marks(index.store) == []
 
 
 def test_where_nothing_can_be_written_it_is_said(

@@ -6,7 +6,10 @@ from typing import Any
 
 import torch
 
-from rejoinder.train.models.selector import Selector, SelectorConfig
+from rejoinder.runtime.context import ContextConfig
+from rejoinder.train.models.ensemble import AnySelector
+from rejoinder.train.models.selector import Selector, SelectorConfig, add_context
+from rejoinder.train.selecting import read_context
 
 TEXT = (
     "the of and in a is to by ice water cave caves glacier rock summer winter melt melted river"
@@ -56,6 +59,22 @@ def make_selector(
     for name, parameter in model.named_parameters():
         if name.endswith("bias"):  # none may be forgotten in the export
             torch.nn.init.normal_(parameter, std=0.1)
+    return model.eval()
+
+
+def make_contextual(form: str, similarity: str = "static") -> AnySelector:
+    """Return a tiny selector that reads this context, and whose scores depend on it."""
+    plain = make_selector(max_tokens=72)
+    if form == "ensemble":
+        start: list[AnySelector] = [
+            add_context(plain, ContextConfig(part, similarity)) for part in ("local", "global")
+        ]
+    else:
+        start = [plain]
+    model = read_context(start, form, similarity)
+    torch.manual_seed(1)
+    for parameter in model.get_new_parameters():
+        torch.nn.init.normal_(parameter, std=0.1)
     return model.eval()
 
 

@@ -32,6 +32,7 @@ from rejoinder.train.selecting import (  # noqa: E402
     read_context,
 )
 from tests.train.selectors import VOCABULARY, WORDS, make_selector  # noqa: E402
+from tests.train.selectors import make_contextual as make  # noqa: E402
 
 QUESTION = "How are glacier caves formed?"
 RNG = np.random.default_rng(0)
@@ -45,22 +46,6 @@ CANDIDATES = (
 )
 SAMPLE = [Example("q", QUESTION, CANDIDATES, (True, *(False,) * (len(CANDIDATES) - 1)))]
 CONTEXTUAL = FORMS[1:]
-
-
-def make(form: str, similarity: str = "static") -> AnySelector:
-    """Return a tiny selector that reads this context, and whose scores depend on it."""
-    plain = make_selector(max_tokens=72)
-    if form == "ensemble":
-        start: list[AnySelector] = [
-            add_context(plain, ContextConfig(part, similarity)) for part in ("local", "global")
-        ]
-    else:
-        start = [plain]
-    model = read_context(start, form, similarity)
-    torch.manual_seed(1)
-    for parameter in model.get_new_parameters():
-        torch.nn.init.normal_(parameter, std=0.1)
-    return model.eval()
 
 
 def export(folder: Path, model: AnySelector, precision: str = "fp32") -> SelectorScorer:

@@ -82,10 +82,11 @@ def add(file: Path, folder: Path) -> None:
 @options.as_json
 def list_(folder: Path, as_json: bool) -> None:
     """List the marks whose sentences stand in the index."""
+    from rejoinder.index.feedback import get_marks
     from rejoinder.index.index import Index
 
     with Index(folder) as index:
-        marks = [stored.mark for stored in index.store.get_marks()]
+        marks = [stored.mark for stored in get_marks(index.store)]
     if as_json:
         for mark in marks:
             print_json(

@@ -11,9 +11,9 @@ from rejoinder.cli import options
 from rejoinder.cli.output import count, print_json, print_table, say, show_progress
 
 if TYPE_CHECKING:
+    from rejoinder.index.derived_rows import Kind, RowMaker
     from rejoinder.index.index import Index
     from rejoinder.index.update import Event
-    from rejoinder.runtime.has import AnswerEncoder
 
 folder_option = click.option(
     "--index",
@@ -38,16 +38,25 @@ def index() -> None:
 )
 @click.option(
     "--hash",
-    "bundle",
+    "has",
     type=click.Path(file_okay=False, path_type=Path),
+    metavar="BUNDLE",
     help="Store all answers as this bundle of HAS makes them.",
+)
+@click.option(
+    "--context",
+    "selector",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="BUNDLE",
+    help="Store of all documents what this selector finds context by.",
 )
 @options.as_json
 def add(
     paths: tuple[Path, ...],
     folder: Path,
     pairs: tuple[str, ...],
-    bundle: Path | None,
+    has: Path | None,
+    selector: Path | None,
     as_json: bool,
 ) -> None:
     """Add files, and all below folders; again, to follow their changes.
@@ -57,8 +66,10 @@ def add(
     replace what was there, and what is gone from a folder is removed.
 
     With --hash every sentence, also of earlier additions, is encoded once and stored as bits,
-    which a cascade with this bundle then reads; later additions do so unasked.
+    which a cascade with this bundle then reads; later additions do so unasked.  With --context
+    every document is kept as vectors in the same way, for a selector that reads context.
     """
+    from rejoinder.index.derived_rows import ANSWERS, CONTEXT
     from rejoinder.index.index import Index
     from rejoinder.index.update import add_files
     from rejoinder.runtime.static_vectors import load_vectors
@@ -66,10 +77,11 @@ def add(
     pieces = load_vectors().pieces
     assert pieces is not None
     metadata = options.parse_pairs(pairs)
-    encoder = _open_encoder(bundle) if bundle else None
+    asked = {ANSWERS: has, CONTEXT: selector}
+    makers = [_open_maker(kind, bundle) for kind, bundle in asked.items() if bundle]
     with Index(folder, create=True) as opened:
         _report(add_files(opened, paths, pieces, metadata=metadata), as_json)
-        _store_answers(opened, encoder)
+        _store_rows(opened, makers)
 
 
 @index.command(epilog=options.example("rejoinder index remove examples/docs --index my-index"))
@@ -163,7 +175,7 @@ def compact(folder: Path) -> None:
 
     with Index(folder) as opened:
         opened.compact()
-        _store_answers(opened, None)
+        _store_rows(opened, [])
 
 
 @index.command(epilog=options.example("rejoinder index export --index my-index > all.jsonl"))
@@ -178,26 +190,36 @@ def export(folder: Path) -> None:
             print_json({**item.metadata, **named})
 
 
-def _open_encoder(bundle: Path) -> "AnswerEncoder":
+def _open_maker(kind: "Kind", bundle: Path) -> "RowMaker":
     from rejoinder.bundle.folder import open_bundle
-    from rejoinder.runtime.has import KIND, AnswerEncoder
+    from rejoinder.index.answers import AnswerMaker
+    from rejoinder.index.derived_rows import CONTEXT
+    from rejoinder.index.pages import PageMaker
+    from rejoinder.runtime import has, selector
+    from rejoinder.runtime.catalogue import list_shipped
+    from rejoinder.runtime.page_encoder import open_page_encoder
 
-    return AnswerEncoder(open_bundle(bundle, kind=KIND))
+    if kind == CONTEXT:
+        named = list_shipped().get(str(bundle), bundle)
+        return PageMaker(open_page_encoder(open_bundle(named, kind=selector.KIND)))
+    return AnswerMaker(has.AnswerEncoder(open_bundle(bundle, kind=has.KIND)))
 
 
-def _store_answers(opened: "Index", encoder: "AnswerEncoder | None") -> None:
-    """Let stored answers follow, with the bundle that made them where none is given."""
+def _store_rows(opened: "Index", given: list["RowMaker"]) -> None:
+    """Let what is stored follow, with the bundle that made it where none is given."""
     from rejoinder.errors import BundleError
 
-    if encoder is None:
-        for stored, bundle in opened.answers.get_bundles().items():
-            try:
-                encoder = _open_encoder(bundle)
-            except BundleError as error:
-                say(f"{stored}: new answers are not stored: {error}")
-    if encoder is not None:
-        with show_progress("storing answers") as progress:
-            opened.store_answers(encoder, lambda done, total: progress(done, total, ""))
+    makers = {maker.kind: maker for maker in given}
+    for kind, kept in opened.rows.items():
+        if kind not in makers:
+            for stored, bundle in kept.get_bundles().items():
+                try:
+                    makers[kind] = _open_maker(kind, bundle)
+                except BundleError as error:
+                    say(f"{stored}: new documents are not stored: {error}")
+    for kind, maker in makers.items():
+        with show_progress(f"storing {kind.name}") as progress:
+            opened.store_rows(maker, lambda done, total: progress(done, total, ""))
 
 
 def _report(events: Iterable["Event"], as_json: bool) -> None:

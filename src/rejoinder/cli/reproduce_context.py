@@ -10,7 +10,9 @@ from rejoinder.cli.output import print_json, print_table, say, show_progress
 
 if TYPE_CHECKING:
     from rejoinder.train.context_latency import Construction, Latency
-    from rejoinder.train.context_table import Row, Run, Summary
+    from rejoinder.train.context_rows import Row
+    from rejoinder.train.context_runs import Run
+    from rejoinder.train.context_table import Summary
 
 
 @click.command(
@@ -51,7 +53,8 @@ def context(**given: Any) -> None:
     SelQA and, where you have it, ASNQ.  Latencies are of one thread; measure them on an idle
     machine.
     """
-    from rejoinder.train.context_table import choose_rows, summarise
+    from rejoinder.train.context_rows import choose_rows
+    from rejoinder.train.context_table import summarise
     from rejoinder.train.threads import use_threads
 
     use_threads(given["threads"])
@@ -72,14 +75,9 @@ def _run(rows: "list[Row]", given: dict[str, Any]) -> "tuple[list[Run], Any]":
     """Return the runs, and what gives the questions that costs are measured on."""
     from functools import cache
 
-    from rejoinder.train.context_table import (
-        LISTS,
-        append_run,
-        name_set,
-        read_data,
-        read_runs,
-        run_rows,
-    )
+    from rejoinder.train.context_data import LISTS, name_set, read_data
+    from rejoinder.train.context_runs import append_run, read_runs
+    from rejoinder.train.context_training import run_rows
 
     @cache
     def data() -> Any:
@@ -108,7 +106,7 @@ def _run(rows: "list[Row]", given: dict[str, Any]) -> "tuple[list[Run], Any]":
 def _measure(rows: "list[Row]", examples: Any) -> "tuple[list[Latency], list[Construction]]":
     """Return what the rows cost; no context always comes first."""
     from rejoinder.train.context_latency import measure_construction, measure_latencies
-    from rejoinder.train.context_table import BASE
+    from rejoinder.train.context_rows import BASE
 
     timed = [BASE, *(row for row in rows if row is not BASE and row.is_selector)]
     return measure_latencies(timed, examples), measure_construction(examples)
@@ -121,7 +119,9 @@ def _decide(
     from statistics import fmean
 
     from rejoinder.metrics.significance import bootstrap_difference
-    from rejoinder.train.context_table import BASE, KEEP, average
+    from rejoinder.train.context_data import KEEP
+    from rejoinder.train.context_rows import BASE
+    from rejoinder.train.context_table import average
 
     cost = {item.row: item.natural_ms for item in latencies}
     base = {run.seed: run for run in runs if run.row == BASE.name}
@@ -154,7 +154,7 @@ def _decide(
 
 
 def _print_quality(summaries: "list[Summary]") -> None:
-    from rejoinder.train.context_table import MEASURES
+    from rejoinder.train.context_training import MEASURES
 
     for dataset in dict.fromkeys(item.dataset for item in summaries):
         own = [item for item in summaries if item.dataset == dataset]

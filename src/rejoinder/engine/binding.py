@@ -1,13 +1,17 @@
-"""Gives scorers that read stored answers the store of the index that is asked."""
+"""Gives scorers that read what an index has stored the stores of the index that is asked."""
 
 import logging
 from dataclasses import replace
 
 from rejoinder.cascade.cascade import Cascade
 from rejoinder.errors import StoreError
+from rejoinder.index.answers import AnswerMaker, IndexAnswers
 from rejoinder.index.index import Index
+from rejoinder.index.pages import IndexPages, PageMaker
 from rejoinder.runtime.has import HasScorer
+from rejoinder.runtime.page_encoder import PageEncoder
 from rejoinder.runtime.scorer import Scorer
+from rejoinder.runtime.selector import SelectorScorer
 
 log = logging.getLogger(__name__)
 
@@ -16,21 +20,37 @@ def bind_scorer(scorer: Scorer, index: Index) -> Scorer | None:
     """Return the scorer, or the cascade's stages, bound to what an index has stored.
 
     One whose stored answers cannot be used is left out, and said: the index answers without
-    it.  None where nothing is left.
+    it.  One whose stored context cannot be used finds it anew.  None where nothing is left.
     """
     if isinstance(scorer, HasScorer):
-        try:
-            return scorer.bind(index.open_answers(scorer.encoder))
-        except StoreError as error:
-            log.warning("%s is left out: %s", scorer.name, error)
-            return None
+        return _bind_answers(scorer, index)
+    if isinstance(scorer, SelectorScorer) and scorer.page_encoder is not None:
+        return _bind_pages(scorer, scorer.page_encoder, index)
     return _bind_stages(scorer, index) if isinstance(scorer, Cascade) else scorer
 
 
+def _bind_answers(scorer: HasScorer, index: Index) -> Scorer | None:
+    try:
+        found = index.open_rows(AnswerMaker(scorer.encoder))
+    except StoreError as error:
+        log.warning("%s is left out: %s", scorer.name, error)
+        return None
+    return scorer.bind(IndexAnswers(found) if found else None)
+
+
+def _bind_pages(scorer: SelectorScorer, encoder: PageEncoder, index: Index) -> Scorer:
+    try:
+        found = index.open_rows(PageMaker(encoder))
+    except StoreError as error:
+        log.warning("%s reads whole documents for their context: %s", scorer.name, error)
+        return scorer
+    return scorer.bind(IndexPages(found)) if found else scorer
+
+
 def _bind_stages(cascade: Cascade, index: Index) -> Scorer | None:
-    if not any(isinstance(stage.scorer, HasScorer) for stage in cascade.stages):
-        return cascade
     bound = [(stage, bind_scorer(stage.scorer, index)) for stage in cascade.stages]
+    if all(scorer is stage.scorer for stage, scorer in bound):
+        return cascade
     stages = [replace(stage, scorer=scorer) for stage, scorer in bound if scorer]
     if not stages:
         return None

@@ -11,7 +11,7 @@ from rejoinder.engine.duplicates import drop_duplicates
 from rejoinder.engine.order import group_by_document
 from rejoinder.engine.retriever import Retriever
 from rejoinder.errors import InputError
-from rejoinder.index.feedback import add_marks, remove_mark, say_unknown
+from rejoinder.index.feedback import add_marks, get_marks, remove_mark, say_unknown
 from rejoinder.index.index import Index
 from rejoinder.index.search import Where
 from rejoinder.records import Answer, Answers, Candidate, Mark, Ranking, ScoredCandidate, Source
@@ -104,7 +104,7 @@ class Engine:
 
     def get_marks(self) -> list[Mark]:
         """Return what was said of answers whose sentences still stand, in order."""
-        return [stored.mark for stored in self.index.store.get_marks()]
+        return [stored.mark for stored in get_marks(self.index.store)]
 
     def close(self) -> None:
         """Close the index."""

@@ -13,8 +13,8 @@ from pathlib import Path
 from rejoinder.engine.duplicates import is_near
 from rejoinder.engine.order import group_by_document
 from rejoinder.errors import InputError
+from rejoinder.index.feedback import StoredMark, get_marks
 from rejoinder.index.index import Index
-from rejoinder.index.store import StoredMark
 from rejoinder.records import Candidate, Document, Example
 
 LENGTH = 8
@@ -38,7 +38,7 @@ def read_feedback(folder: Path) -> list[Example]:
 def list_examples(index: Index) -> list[Example]:
     """Return one example per marked question, with whole documents and without the index."""
     marks: dict[str, list[StoredMark]] = {}
-    for stored in index.store.get_marks():
+    for stored in get_marks(index.store):
         marks.setdefault(stored.mark.question, []).append(stored)
     documents: dict[str, Document] = {}
     return [

@@ -17,7 +17,7 @@ import numpy as np
 
 from rejoinder.bundle.folder import open_bundle
 from rejoinder.evaluation.stored_texts import store_texts
-from rejoinder.index.answer_store import AnswerStore
+from rejoinder.index.row_store import RowStore
 from rejoinder.records import Candidate
 from rejoinder.runtime.compositions import pool
 from rejoinder.runtime.has import HasScorer
@@ -120,7 +120,7 @@ def _measure_memory(folder: Path, scorer: HasScorer, answers: int) -> tuple[int,
     """Return the bytes of one answer on disk, and in memory once all were read."""
     encoder = scorer.encoder
     rng = np.random.default_rng(0)
-    store = AnswerStore.create(folder, bundle="", hash_=encoder.hash, row_bytes=encoder.row_bytes)
+    store = RowStore.create(folder, bundle="", hash_=encoder.hash, row_bytes=encoder.row_bytes)
     count = answers // PER_DOCUMENT
     with store.changing() as writer:
         for number in range(1, count + 1):
@@ -129,7 +129,7 @@ def _measure_memory(folder: Path, scorer: HasScorer, answers: int) -> tuple[int,
         writer.commit(1)
     del store
     before = _get_resident()
-    opened = AnswerStore(folder)
+    opened = RowStore(folder)
     for number in range(1, count + 1):
         opened.find(np.full(PER_DOCUMENT, number), np.arange(PER_DOCUMENT))
     resident = _get_resident() - before

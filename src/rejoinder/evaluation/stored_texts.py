@@ -5,7 +5,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rejoinder.index.answer_store import AnswerStore
+from rejoinder.index.row_store import RowStore
 from rejoinder.records import Candidate, Example
 from rejoinder.runtime.has import AnswerEncoder
 from rejoinder.runtime.stored_rows import StoredRows
@@ -16,7 +16,7 @@ PER_DOCUMENT = 256
 class StoredTexts:
     """Finds the rows of texts: each is stored once, however many lists it stands in."""
 
-    def __init__(self, store: AnswerStore, places: dict[str, int]) -> None:
+    def __init__(self, store: RowStore, places: dict[str, int]) -> None:
         self.store = store
         self._places = places
 
@@ -39,7 +39,7 @@ def store_texts(
         StoreError: the folder cannot be written.
     """
     distinct = list(dict.fromkeys(texts))
-    made = AnswerStore.create(
+    made = RowStore.create(
         folder, bundle=str(encoder.folder), hash_=encoder.hash, row_bytes=encoder.row_bytes
     )
     with made.changing() as writer:
@@ -49,7 +49,7 @@ def store_texts(
             on_progress(first + len(part), len(distinct))
         writer.commit(1)
     places = {text: place for place, text in enumerate(distinct)}
-    return StoredTexts(AnswerStore(folder), places)
+    return StoredTexts(RowStore(folder), places)
 
 
 def list_texts(examples: Iterable[Example]) -> list[str]:

@@ -2,7 +2,8 @@
 
     folder/index.sqlite       the truth (store.py)
     folder/search-*/          what finds sentences (search.py), made from the truth
-    folder/answers-*/         answers as bits (answers.py), where a bundle has made them
+    folder/answers-*/         what bundles have made of sentences (derived_rows.py), where
+    folder/context-*/         that was asked for
     folder/lock               held by the one that writes
 
 A change is committed to SQLite first.  From then on it is kept: whatever happens to the rest,
@@ -18,13 +19,16 @@ from types import TracebackType
 
 from rejoinder.errors import StoreError
 from rejoinder.index import search
-from rejoinder.index.answers import Answers, IndexAnswers, Progress
+from rejoinder.index.derived_rows import KINDS, DerivedRows, Progress, RowMaker
+from rejoinder.index.feedback import forget_sleeping
 from rejoinder.index.lock import writing
+from rejoinder.index.row_store import RowStore
+from rejoinder.index.seals import is_sealed
 from rejoinder.index.search import Search, Where
-from rejoinder.index.store import Store, StoredDocument, StoredSentence
-from rejoinder.index.stored import StoredSentences
+from rejoinder.index.store import Store
+from rejoinder.index.stored import StoredSentences, get_number
+from rejoinder.index.stored_documents import StoredDocument, StoredSentence
 from rejoinder.records import Candidate, Document, ScoredCandidate, Source
-from rejoinder.runtime.has import AnswerEncoder
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +44,7 @@ class Index:
         if create:
             _make_folder(folder)
         self.store = Store(folder / "index.sqlite", create=create)
-        self.answers = Answers(folder, self.store)
+        self.rows = {kind: DerivedRows(folder, self.store, kind) for kind in KINDS}
         self._search = self._open_search()
 
     def __enter__(self) -> "Index":
@@ -103,63 +107,64 @@ class Index:
     def locate(self, candidate: Candidate) -> Source | None:
         """Return where a candidate of this index stands; None where it was removed."""
         document, position = candidate.document, candidate.position
-        if (
-            document is None
-            or position is None
-            or not isinstance(document.sentences, StoredSentences)
-        ):
+        number = get_number(document)
+        if document is None or position is None or number < 0:
             return None
-        rows = self.store.get_sentences(document.sentences.number, position, position)
+        rows = self.store.get_sentences(number, position, position)
         if not rows:
             return None
         (row,) = rows
         return Source(document.id, document.title, row.line, row.start, row.stop, row.page)
 
-    def open_answers(self, encoder: AnswerEncoder) -> IndexAnswers | None:
-        """Return the answers that an encoder has stored, made to follow the truth where possible.
+    def open_rows(self, maker: RowMaker) -> RowStore | None:
+        """Return what a bundle has stored, made to follow the truth where possible.
 
-        None where none are stored.
+        None where nothing is stored.
 
         Raises:
-            StoreError: they are torn, or all there is was made by another bundle.
+            StoreError: it is torn, or all there is was made by another bundle.
         """
-        found = self.answers.open(encoder)
+        kept = self.rows[maker.kind]
+        found = kept.open(maker)
         if found is None:
             return None
         if found.state.generation != self.store.generation:
             try:
                 with writing(self.folder):
-                    self.answers.follow(found, encoder)
+                    kept.follow(found, maker)
                     self._forget_removed(self._search.generation)
             except StoreError as error:
                 log.info("%s: read as it is: %s", found.folder, error)
-        return IndexAnswers(found)
+        return found
 
-    def store_answers(
-        self, encoder: AnswerEncoder, on_progress: Progress = lambda *_: None
-    ) -> None:
-        """Store all answers as an encoder makes them, beside what is stored already.
+    def store_rows(self, maker: RowMaker, on_progress: Progress = lambda *_: None) -> None:
+        """Store what a bundle makes of all sentences, beside what is stored already.
 
-        Answers of another bundle, or torn ones, are made anew.
+        What another bundle has made, or what is torn, is made anew.
 
         Raises:
-            StoreError: they cannot be written, or someone else is writing.
+            StoreError: it cannot be written, or someone else is writing.
         """
+        kept = self.rows[maker.kind]
         with writing(self.folder):
-            self.answers.follow(self.answers.make(encoder), encoder, on_progress)
+            kept.follow(kept.open_or_create(maker), maker, on_progress)
             self._forget_removed(self._search.generation)
 
     def compact(self) -> None:
         """Write everything anew, so that what was removed is gone from the disk."""
         with writing(self.folder):
+            forget_sleeping(self.store)
             self.store.compact()
-            self.answers.compact()
+            for kept in self.rows.values():
+                kept.compact()
             self._search.close()
             self._search = self._rebuild()
 
     def check(self) -> list[str]:
         """Return what is wrong; nothing where every document is there and whole."""
-        problems = self.store.find_damage() + self.answers.find_damage()
+        problems = self.store.find_damage()
+        for kept in self.rows.values():
+            problems.extend(kept.find_damage())
         for document in self.store.get_documents():
             problems.extend(self._check_document(document))
         try:
@@ -193,7 +198,7 @@ class Index:
             yield f"{document.name}: {len(rows)} sentences, of {document.sentences}"
         elif any(" ".join(text[row.start : row.stop].split()) != row.text for row in rows):
             yield f"{document.name}: a sentence does not stand where it should"
-        elif not self.store.is_sealed(document.id):
+        elif not is_sealed(self.store, document.id):
             yield f"{document.name}: not as it was stored; add its file again"
 
     def _get_document(self, number: int) -> Document | None:
@@ -263,8 +268,10 @@ class Index:
 
     def _forget_removed(self, generation: int) -> None:
         """Let all that is derived forget removed documents, then the truth itself."""
-        self.answers.drop_removed()
-        self.store.forget_removed(until=min(generation, self.answers.get_generation()))
+        for kept in self.rows.values():
+            kept.drop_removed()
+            generation = min(generation, kept.get_generation())
+        self.store.forget_removed(until=generation)
 
     def _rebuild(self) -> Search:
         """Make what is derived anew, beside the old, which goes when the new is whole."""

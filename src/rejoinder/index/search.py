@@ -19,7 +19,7 @@ from typing import NamedTuple
 import tantivy
 
 from rejoinder.errors import StoreError
-from rejoinder.index.store import StoredDocument, StoredSentence
+from rejoinder.index.stored_documents import StoredDocument, StoredSentence
 from rejoinder.text.words import cut_words, normalise
 
 Where = Mapping[str, str | Sequence[str]]

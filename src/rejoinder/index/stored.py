@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import overload
 
 from rejoinder.index.store import Store
+from rejoinder.records import Document
 
 
 class StoredSentences(Sequence[str]):
@@ -43,3 +44,10 @@ class StoredSentences(Sequence[str]):
         found = {row.position: row.text for row in self._store.get_sentences(self.number)}
         # Removed since: places stay, texts are gone.
         return tuple(found.get(position, "") for position in range(self._count))
+
+
+def get_number(document: Document | None) -> int:
+    """Return the number of a document of an index; -1 of any other."""
+    if document is None or not isinstance(document.sentences, StoredSentences):
+        return -1
+    return document.sentences.number

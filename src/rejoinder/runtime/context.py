@@ -15,13 +15,13 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from rejoinder.errors import InputError, UnknownNameError
 from rejoinder.records import Candidate, Document
-from rejoinder.runtime.similarity import Page, Ratings, Similarity, VectorPage, Vectors
+from rejoinder.runtime.similarity import Cosine, Page, Ratings, Similarity, VectorPage, Vectors
 
 FORMS = ("none", "local", "global", "concatenation", "ensemble", "multi-way", "stored")
 SIMILARITIES = ("ngrams", "static", "encoder")
@@ -79,6 +79,14 @@ class ContextConfig:
         return self.form == "stored"
 
 
+class StoredPages(Protocol):
+    """Finds the vectors of documents that were made before: a store, as a selector sees it."""
+
+    def find(self, document: Document) -> Vectors | None:
+        """Return the vectors of all that `list_texts` gives; None where they are not stored."""
+        ...
+
+
 class PreparedDocument:
     """A document and all that depends on it alone; made as it is needed, then kept."""
 
@@ -87,10 +95,12 @@ class PreparedDocument:
         document: Document,
         similarity: Similarity | None,
         cut: Callable[[str], Sequence[int]],
+        stored: StoredPages | None = None,
     ) -> None:
         self.document = document
         self._similarity = similarity
         self._cut = cut
+        self._stored = stored
         self._pieces: dict[int, Sequence[int]] = {}
 
     @property
@@ -101,7 +111,7 @@ class PreparedDocument:
     def get_text(self, place: int) -> str:
         """Return a sentence, or the title."""
         if place == self.title_place:
-            return self.document.title[:MAX_TITLE]
+            return _cut_title(self.document.title)
         return self.document.sentences[place]
 
     def get_pieces(self, place: int) -> Sequence[int]:
@@ -124,7 +134,11 @@ class PreparedDocument:
     def page(self) -> Page:
         """The sentences and the title, prepared to be rated."""
         assert self._similarity is not None, "this form of context rates no sentences"
-        return self._similarity.prepare([*self.texts, self.get_text(self.title_place)])
+        stored = self._stored.find(self.document) if self._stored else None
+        if stored is not None:
+            assert isinstance(self._similarity, Cosine), "only vectors are stored"
+            return self._similarity.restore(stored)
+        return self._similarity.prepare(list_texts(self.texts, self.document.title))
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,10 +161,12 @@ class ContextFinder:
         similarity: Similarity | None,
         *,
         cut: Callable[[str], Sequence[int]],
+        stored: StoredPages | None = None,
     ) -> None:
         self.config = config
         self._similarity = similarity
         self._cut = cut
+        self._stored = stored
         self._kept: OrderedDict[str, PreparedDocument] = OrderedDict()
         self._lock = threading.Lock()
 
@@ -195,7 +211,7 @@ class ContextFinder:
         with self._lock:
             known = self._kept.get(document.id)
             if known is None or known.document != document:
-                known = PreparedDocument(document, self._similarity, self._cut)
+                known = PreparedDocument(document, self._similarity, self._cut, self._stored)
                 self._kept[document.id] = known
             self._kept.move_to_end(document.id)
             self._forget()
@@ -209,12 +225,21 @@ class ContextFinder:
             kept -= len(oldest.document.sentences)
 
 
+def list_texts(sentences: Sequence[str], title: str) -> list[str]:
+    """Return what is rated of a document: its sentences and, last, its title."""
+    return [*sentences, _cut_title(title)]
+
+
 def get_place(candidate: Candidate) -> int | None:
     """Return where a candidate stands in its document; None where that is not known."""
     document, position = candidate.document, candidate.position
     if document is None or position is None or not 0 <= position < len(document.sentences):
         return None
     return position
+
+
+def _cut_title(title: str) -> str:
+    return title[:MAX_TITLE]
 
 
 def _find_itself(candidate: Candidate, prepared: PreparedDocument) -> list[int]:

@@ -4,6 +4,7 @@ One way for training and for use, with context or without.  Every input of a net
 (pairs, things, …), and zeros are padding, so that all are padded alike.
 """
 
+import copy
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -11,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.records import Candidate
-from rejoinder.runtime.context import Context, ContextConfig, ContextFinder
+from rejoinder.runtime.context import Context, ContextConfig, ContextFinder, StoredPages
 from rejoinder.runtime.similarity import Similarity
 from rejoinder.text.pair_tokens import LOCAL, MAX_TITLE, PAGE, PairTokens
 
@@ -29,9 +30,14 @@ class PairReader:
     ) -> None:
         self._tokens = tokens
         self._config = config
-        self._finder = None
-        if config.form != "none":
-            self._finder = ContextFinder(config, similarity, cut=tokens.cut)
+        self._similarity = similarity
+        self._finder = self._make_finder(None)
+
+    def bind(self, stored: StoredPages) -> "PairReader":
+        """Return the same reader that takes what is stored of documents from there."""
+        bound = copy.copy(self)
+        bound._finder = self._make_finder(stored)
+        return bound
 
     def read(
         self,
@@ -53,6 +59,11 @@ class PairReader:
         return [
             self._join(asked, own, context) for own, context in zip(given, contexts, strict=True)
         ]
+
+    def _make_finder(self, stored: StoredPages | None) -> ContextFinder | None:
+        if self._config.form == "none":
+            return None
+        return ContextFinder(self._config, self._similarity, cut=self._tokens.cut, stored=stored)
 
     def _join(self, asked: Sequence[int], given: Sequence[int], context: Context | None) -> Feed:
         if self._config.is_vectors:

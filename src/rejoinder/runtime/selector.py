@@ -5,6 +5,7 @@ on nothing but its own pair: int8 takes its scale over all that is in a call, an
 the same pair would score otherwise beside others.
 """
 
+import copy
 import logging
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -15,11 +16,13 @@ import numpy as np
 from rejoinder.bundle.folder import Bundle
 from rejoinder.errors import BundleError
 from rejoinder.records import Candidate, to_candidates
-from rejoinder.runtime.context import ContextConfig
+from rejoinder.runtime.context import ContextConfig, StoredPages
 from rejoinder.runtime.onnx_session import count_cores, network_errors, open_session, refuse
+from rejoinder.runtime.page_encoder import PageEncoder
 from rejoinder.runtime.pair_reader import Feed, PairReader
 from rejoinder.runtime.scorer import Given, Scores
 from rejoinder.runtime.similarities import open_similarity
+from rejoinder.runtime.similarity import Cosine
 from rejoinder.runtime.static_vectors import SHIPPED
 from rejoinder.text.pair_tokens import PairTokens
 from rejoinder.text.pieces import Pieces, hash_vocabulary
@@ -58,9 +61,20 @@ class SelectorScorer:
         stored = self._pieces.vocabulary[: shipped.count("\n")]
         self._stored_hash = hash_vocabulary(stored) if self._reads_stored else None
         self._has_said = False
-        self._reader = PairReader(self._tokens, context, open_similarity(context, bundle))
+        similarity = open_similarity(context, bundle)
+        self.page_encoder: PageEncoder | None = None
+        """What makes that which a store may keep of documents; None where nothing is kept."""
+        if isinstance(similarity, Cosine):
+            self.page_encoder = PageEncoder(bundle, context, similarity.vectors)
+        self._reader = PairReader(self._tokens, context, similarity)
         self._session = open_session(network, bundle.folder)
         self._try_out(bundle.folder)
+
+    def bind(self, stored: StoredPages) -> "SelectorScorer":
+        """Return the same scorer that takes what is stored of documents from there."""
+        bound = copy.copy(self)
+        bound._reader = self._reader.bind(stored)
+        return bound
 
     def score(self, question: str, candidates: Given) -> Scores:
         """Return one score per candidate, in the order given."""

@@ -41,6 +41,13 @@ def open_similarity(context: ContextConfig, bundle: Bundle) -> Similarity | None
     return Cosine(EncodedTexts(SentenceEncoder(network, vocabulary, bundle.folder)))
 
 
+def name_weights(context: ContextConfig, bundle: Bundle) -> list[str]:
+    """Return what tells the vectors of a similarity from others: the checksums of its files."""
+    if context.similarity == "static":
+        return [name_vectors()]
+    return [str(bundle.manifest.files.get(name)) for name in (ENCODER, ENCODER_VOCABULARY)]
+
+
 @cache
 def get_static() -> Cosine:
     """Return the cosine of the shipped vectors."""

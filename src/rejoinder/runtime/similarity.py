@@ -62,7 +62,11 @@ class Cosine:
 
     def prepare(self, sentences: Sequence[str]) -> "VectorPage":
         """Return the page as vectors."""
-        return VectorPage(self.vectors, sentences)
+        return self.restore(self.vectors.embed(sentences))
+
+    def restore(self, vectors: Vectors) -> "VectorPage":
+        """Return the page whose vectors were made before."""
+        return VectorPage(self.vectors, vectors)
 
 
 class Embedder(Protocol):
@@ -85,9 +89,9 @@ class Embedder(Protocol):
 class VectorPage:
     """Sentences as vectors."""
 
-    def __init__(self, embedder: Embedder, sentences: Sequence[str]) -> None:
+    def __init__(self, embedder: Embedder, vectors: Vectors) -> None:
         self._embedder = embedder
-        self.vectors = embedder.embed(sentences)  # (S, D)
+        self.vectors = vectors  # (S, D)
 
     def rate(self, question: str, candidates: Sequence[str]) -> Ratings:
         """Return the cosines, (C, S)."""

@@ -15,7 +15,8 @@ from rejoinder.runtime.context import SIMILARITIES, ContextConfig
 from rejoinder.runtime.pair_reader import Feed
 from rejoinder.runtime.scorer import Given, Scores
 from rejoinder.runtime.selector import SelectorScorer
-from rejoinder.train.context_table import BASE, START, Row
+from rejoinder.train.context_rows import BASE, Row
+from rejoinder.train.context_training import START
 from rejoinder.train.export_selector import write_selector
 from rejoinder.train.models.selector import SelectorConfig
 from rejoinder.train.selecting import open_start, read_context

@@ -2,6 +2,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page, Route, expect
 
+from rejoinder.index.feedback import get_marks
 from rejoinder.index.index import Index
 from tests.server.page.conftest import Open, ask
 
@@ -171,7 +172,7 @@ def test_right_and_wrong_are_kept_with_the_index(page: Page, index: Path) -> Non
 
     def kept() -> list[bool]:
         with Index(index) as opened:
-            marks = [stored.mark for stored in opened.store.get_marks()]
+            marks = [stored.mark for stored in get_marks(opened.store)]
         return [mark.is_right for mark in marks if mark.sentence == sentence]
 
     first.focus()

@@ -1,4 +1,4 @@
-"""What a store of answers says about itself: `state.json`, replaced in one step.
+"""What a store of rows says about itself: `state.json`, replaced in one step.
 
 A store counts as far as its state says: what was written before the state was replaced is
 there, and what was written after it does not count.
@@ -22,7 +22,7 @@ class State:
     """What a store says about itself."""
 
     bundle: str
-    """Where the bundle was that encoded the answers."""
+    """Where the bundle was that made the rows."""
     hash: str
     """What tells that bundle from others."""
     row_bytes: int
@@ -78,7 +78,4 @@ def sync(file: IO[bytes]) -> None:
 
 def torn(folder: Path, problem: str) -> StoreError:
     """Return the error to raise about a store that cannot be read."""
-    return StoreError(
-        f"{folder}: the stored answers are torn, {problem};"
-        " make them anew with 'rejoinder index add … --hash BUNDLE'"
-    )
+    return StoreError(f"{folder}: torn, {problem}")
