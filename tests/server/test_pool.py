@@ -246,3 +246,102 @@ def test_waiting_uses_up_the_budget() -> None:
             await pool.stop()
 
     run(wait())
+
+
+def write_cascade(path: Path, name: str, scorer: str = "bm25") -> Path:
+    path.write_text(f'name = "{name}"\n[[stage]]\nscorer = "{scorer}"\n')
+    return path
+
+
+async def name_scorer(pool: Pool) -> str:
+    ranked = await pool.do(Rank("tea?", TEXTS[:1]))
+    assert isinstance(ranked, Ranked)
+    return ranked.scorer
+
+
+def test_a_reload_opens_the_scorer_anew_and_finishes_what_was_begun(tmp_path: Path) -> None:
+    async def reload() -> None:
+        scorer = write_cascade(tmp_path / "cascade.toml", "old")
+        metrics = Metrics()
+        pool = Pool(Settings(scorer=str(scorer), workers=2), metrics)
+        await pool.start()
+        try:
+            before = [worker.process for worker in pool._workers]
+            begun = asyncio.ensure_future(pool.do(Ask("tea?", text="Tea is hot. " * 30_000)))
+            await asyncio.sleep(0)
+            write_cascade(scorer, "new")
+            reloading = asyncio.ensure_future(pool.reload())
+            assert await name_scorer(pool) == "old"
+            await reloading
+            assert await name_scorer(pool) == pool.info.scorer == "new"
+            await begun
+            assert [await process.wait() for process in before] == [0, 0]
+            assert (metrics.reloads, metrics.ready, metrics.restarts) == (1, 2, 0)
+        finally:
+            await pool.stop()
+
+    run(reload())
+
+
+@pytest.mark.parametrize("workers", [1, 2])
+def test_what_cannot_be_opened_leaves_the_workers_there_are(tmp_path: Path, workers: int) -> None:
+    async def reload() -> None:
+        scorer = write_cascade(tmp_path / "cascade.toml", "old")
+        pool = Pool(Settings(scorer=str(scorer), workers=workers), Metrics())
+        await pool.start()
+        try:
+            before = list(pool._workers)
+            write_cascade(scorer, "new", "nowhere")
+            with pytest.raises(InputError, match="nowhere"):
+                await pool.reload()
+            assert pool._workers == before
+            assert await name_scorer(pool) == pool.info.scorer == "old"
+        finally:
+            await pool.stop()
+
+    run(reload())
+
+
+def test_a_lost_worker_is_replaced_by_one_with_the_same_scorer(tmp_path: Path) -> None:
+    async def lose() -> None:
+        link = tmp_path / "current.toml"
+        link.symlink_to(write_cascade(tmp_path / "old.toml", "old"))
+        pool = Pool(Settings(scorer=str(link), workers=1), Metrics())
+        await pool.start()
+        try:
+            link.unlink()
+            link.symlink_to(write_cascade(tmp_path / "new.toml", "new"))
+            pool._workers[0].process.kill()
+            assert await name_scorer(pool) == "old"
+            await pool.reload()
+            assert await name_scorer(pool) == "new"
+        finally:
+            await pool.stop()
+
+    run(lose())
+
+
+def test_a_reload_helps_where_a_lost_worker_cannot_be_replaced(tmp_path: Path) -> None:
+    async def mend() -> None:
+        scorer = write_cascade(tmp_path / "cascade.toml", "old")
+        metrics = Metrics()
+        pool = Pool(Settings(scorer=str(scorer), workers=1), metrics)
+        await pool.start()
+        try:
+            write_cascade(scorer, "new", "nowhere")
+            pool._workers[0].process.kill()
+            while pool.is_ready:
+                await asyncio.sleep(0.01)
+            write_cascade(scorer, "new")
+            await pool.reload()
+            assert await name_scorer(pool) == "new"
+            # The one that was to be replaced is not there a second time.
+            end = time.monotonic() + 60
+            while len(pool._keepers) > 1:
+                assert time.monotonic() < end
+                await asyncio.sleep(0.05)
+            assert len(pool._workers) == 1
+        finally:
+            await pool.stop()
+
+    run(mend())
