@@ -113,6 +113,42 @@ def test_a_client_that_goes_away_is_forgotten() -> None:
     talk(Settings(scorer="bm25", port=0), leave)
 
 
+BIG = 7_000_000
+"""More than the system takes from the server before the client reads."""
+
+
+async def ask_for_much(writer: asyncio.StreamWriter) -> None:
+    body = b'{"query": "tea?", "return_documents": true, "documents": [{"text": "Tea.", "more": "'
+    body += b"a" * BIG + b'"}]}'
+    head = f"POST /v1/rerank HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
+    writer.write(head.encode() + body)
+    await writer.drain()
+
+
+def test_a_reply_that_is_not_read_ends_its_connection() -> None:
+    async def look_away(streams: Streams) -> None:
+        reader, writer = streams
+        await ask_for_much(writer)
+        await asyncio.sleep(2.5)
+        received = await asyncio.wait_for(reader.read(), 30)
+        assert received.startswith(b"HTTP/1.1 200")
+        assert len(received) < BIG
+
+    talk(Settings(scorer="bm25", port=0, body_timeout_seconds=1.0), look_away)
+
+
+def test_a_reply_that_is_read_slowly_comes_whole() -> None:
+    async def read_slowly(streams: Streams) -> None:
+        reader, writer = streams
+        await ask_for_much(writer)
+        received = 0
+        while received < BIG:
+            received += len(await asyncio.wait_for(reader.read(BIG // 10), 30))
+            await asyncio.sleep(0.15)
+
+    talk(Settings(scorer="bm25", port=0, body_timeout_seconds=1.0), read_slowly)
+
+
 async def read_metrics(place: tuple[str, int]) -> str:
     reader, writer = await asyncio.open_connection(*place)
     writer.write(b"GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n")

@@ -282,9 +282,12 @@ class Pool:
         """Take what a worker replies; when it is gone, put another in its place."""
         crew = worker.crew
         while True:
-            await self._listen(worker)
-            self._lose(worker)
-            await worker.process.wait()
+            try:
+                await self._listen(worker)
+                self._lose(worker)
+                await worker.process.wait()
+            finally:
+                await _end(worker.process)  # where a stop does not wait for it
             if self._is_stopping or crew is not self._crew:
                 return
             self._metrics.restarts += 1
