@@ -2,7 +2,8 @@
 
 One process speaks HTTP and computes nothing; workers compute.  A job is in the queue or with a
 worker.  When a worker is lost, its jobs go back to the head of the queue, so a crash costs
-time but no request.  A job that loses two workers is given up: it may be the cause.
+time but no request.  All workers may be killed at once; a job that loses one more than there are
+is given up: it may be the cause.
 
 Workers that have opened the same scorer are a crew.  A reload opens it anew in another crew; once
 that is complete it gets every job, and the one before ends when it has done what it has.
@@ -47,7 +48,6 @@ from rejoinder.server.settings import Settings
 
 SLOTS = 2
 """Jobs that one worker does side by side: while one cuts words, another's network runs."""
-MAX_TRIES = 2
 MAX_WRITES = 16
 """Changes of the index that wait for each other."""
 MAX_PAUSE_SECONDS = 5.0
@@ -327,11 +327,11 @@ class Pool:
         self._workers.remove(worker)
         for task in reversed(worker.tasks.values()):
             task.tries += 1
-            if task.tries < MAX_TRIES:
+            if task.tries <= self._settings.workers:
                 self._queue.appendleft(task)
                 self._metrics.repeated += 1
             elif not task.done.done():
-                lost = f"its worker was lost {MAX_TRIES} times; the server's log says more"
+                lost = f"its worker was lost {task.tries} times; the server's log says more"
                 task.done.set_result(Failed("bug", lost))
         worker.tasks.clear()
         self._dispatch()
