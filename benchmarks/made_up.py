@@ -39,5 +39,5 @@ def write_cosinet(folder: Path) -> Path:
 def draw_texts(count: int, words: int = 25) -> list[str]:
     """Return texts of common words, the same ones at each call."""
     rng = np.random.default_rng(0)
-    common = load_vectors().vocabulary[1000:9000]
+    common = np.array(load_vectors().vocabulary[1000:9000])
     return [" ".join(rng.choice(common, words)) for _ in range(count)]

@@ -4,8 +4,9 @@ Usage: python -m benchmarks.serve [--seconds 60] [--clients 16] > serve.json
 
 In one run: so many clients post `/v2/rerank` with 50 sentences each, first to `rejoinder serve`,
 then to `benchmarks.plain_server` (sentence-transformers' CrossEncoder).  One client ranks 96
-documents of 64 tokens.  And more clients than the queue holds come at once, for the time that a
-refusal takes.  Prints one JSON object: requests per second, percentiles in milliseconds,
+documents of 64 tokens, new ones each time, and again by `/v1/rank`, which tells what each stage
+took.  And more clients than the queue holds come from another process, for the time that
+a refusal takes.  Prints one JSON object: requests per second, percentiles in milliseconds,
 errors, and how much the server's processes grew after the first tenth of the time.
 
 Needs the extra `serve`, the dependency group `bench`, and the package that `rejoinder train
@@ -22,9 +23,11 @@ import statistics
 import subprocess
 import sys
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -34,6 +37,7 @@ from benchmarks.made_up import draw_texts
 
 QUESTION = "How are glacier caves formed in the mountains?"
 WORDS, TOKENS_PER_WORD = 25, 1.3
+DOCUMENTS = 96
 
 
 def main() -> None:
@@ -50,7 +54,7 @@ def main() -> None:
         result["rejoinder"] = asyncio.run(load(address, process.pid, body, clients, seconds))
         result["documents_96_of_64_tokens"] = measure_latency(address)
     with running("rejoinder", "serve", "--max-waiting", "8", "--port") as (address, process):
-        result["overload"] = asyncio.run(overload(address, body))
+        result["overload"] = overload(address, body)
     if not arguments.no_plain:
         with running("benchmarks.plain_server") as (address, process):
             result["plain"] = asyncio.run(load(address, process.pid, body, clients, seconds))
@@ -131,52 +135,69 @@ async def load(
     }
 
 
-def measure_latency(address: str, *, repeats: int = 50) -> dict[str, float]:
-    """Return how long one client waits for 96 documents of 64 tokens."""
-    body = {"query": QUESTION, "documents": draw_texts(96, round(64 / TOKENS_PER_WORD))}
-    times = []
+def measure_latency(address: str, *, repeats: int = 50) -> dict[str, Any]:
+    """Return how long one client waits for 96 documents of 64 tokens, and for what."""
+    texts = draw_texts(2 * repeats * DOCUMENTS, round(64 / TOKENS_PER_WORD))
+    lists = [texts[first : first + DOCUMENTS] for first in range(0, len(texts), DOCUMENTS)]
+    times, stages = [], defaultdict(list)
     with httpx.Client(base_url=address, timeout=120) as client:
-        for _ in range(repeats):
+        for documents in lists[:repeats]:
             start = time.perf_counter()
+            body = {"query": QUESTION, "documents": documents}
             client.post("/v2/rerank", json=body).raise_for_status()
             times.append(1000 * (time.perf_counter() - start))
-    return describe(times)
+        for documents in lists[repeats:]:
+            body = {"question": QUESTION, "documents": documents}
+            reply = client.post("/v1/rank", json=body).raise_for_status()
+            for stage in reply.json()["trace"]:
+                stages[stage["scorer"]].append(stage["milliseconds"])
+    p50 = {name: round(statistics.median(found), 2) for name, found in stages.items()}
+    return {**describe(times), "stages_p50_ms": p50}
 
 
-async def overload(address: str, body: dict[str, Any]) -> dict[str, Any]:
+def overload(address: str, body: dict[str, Any], *, seconds: float = 10) -> dict[str, Any]:
     """Keep the queue full; return how soon one more client is refused, and what follows."""
     refused: list[float] = []
-    statuses: Counter[int] = Counter()
-
-    async def crowd() -> None:
-        async with httpx.AsyncClient(base_url=address, timeout=120) as client:
-            while True:
-                statuses[(await client.post("/v2/rerank", json=body)).status_code] += 1
-                await asyncio.sleep(0.05)
-
-    crowded = [asyncio.create_task(crowd()) for _ in range(32)]
-    await asyncio.sleep(1)
-    async with httpx.AsyncClient(base_url=address, timeout=120) as client:
-        while len(refused) < 100:
+    # In a process of its own, or the one more client would wait for the others' turns.
+    with (
+        ProcessPoolExecutor(1, get_context("spawn")) as pool,
+        httpx.Client(base_url=address, timeout=120) as client,
+    ):
+        crowded = pool.submit(crowd, address, body, clients=32, seconds=seconds)
+        while not crowded.done():
             start = time.perf_counter()
-            reply = await client.post("/v2/rerank", json=body)
-            if reply.status_code in {429, 503}:
+            if client.post("/v2/rerank", json=body).status_code in {429, 503}:
                 refused.append(1000 * (time.perf_counter() - start))
-            await asyncio.sleep(0.02)
-        for task in crowded:
-            task.cancel()
-        await asyncio.gather(*crowded, return_exceptions=True)
-        await asyncio.sleep(1)
-        recovered = (await client.post("/v2/rerank", json=body)).status_code
+            time.sleep(0.02)
+        statuses = crowded.result()
+        recovered = client.post("/v2/rerank", json=body).status_code
     return {
         "statuses": {str(status): count for status, count in sorted(statuses.items())},
-        "refused": describe(refused),
+        "refused": {"requests": len(refused), **describe(refused)},
         "status_afterwards": recovered,
     }
 
 
+def crowd(address: str, body: dict[str, Any], *, clients: int, seconds: float) -> Counter[int]:
+    """Post from many clients that come back at once; return how they were answered."""
+    statuses: Counter[int] = Counter()
+    end = time.monotonic() + seconds
+
+    async def come_back_at_once() -> None:
+        async with httpx.AsyncClient(base_url=address, timeout=120) as client:
+            while time.monotonic() < end:
+                statuses[(await client.post("/v2/rerank", json=body)).status_code] += 1
+                await asyncio.sleep(0.05)
+
+    async def come() -> None:
+        await asyncio.gather(*(come_back_at_once() for _ in range(clients)))
+
+    asyncio.run(come())
+    return statuses
+
+
 def describe(times: list[float]) -> dict[str, float]:
-    cuts = statistics.quantiles(times, n=100)
+    cuts = statistics.quantiles(times, n=100, method="inclusive")
     return {
         "p50_ms": round(statistics.median(times), 2),
         "p95_ms": round(cuts[94], 2),

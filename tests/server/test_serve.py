@@ -5,6 +5,7 @@ import logging
 import os
 import pty
 import signal
+import socket
 import sys
 import time
 from collections.abc import Awaitable, Callable
@@ -13,7 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from rejoinder.server.serve import run_server
+from rejoinder.server.serve import _listen, run_server
 from rejoinder.server.settings import Settings
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -46,6 +47,16 @@ def talk(
 
 async def read_head(reader: asyncio.StreamReader) -> str:
     return (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 30)).decode()
+
+
+def test_no_write_of_a_reply_waits_for_the_one_before() -> None:
+    with (
+        _listen("127.0.0.1", 0) as listening,
+        socket.create_connection(listening.getsockname()),
+    ):
+        accepted, _ = listening.accept()
+        with accepted:
+            assert accepted.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
 
 
 @pytest.mark.parametrize("begun", [b"", b"GET /health HTTP/1.1\r\nHo"])

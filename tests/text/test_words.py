@@ -51,6 +51,14 @@ def test_each_ideograph_is_a_word() -> None:
     assert texts_of("猫がいる cat") == ["猫", "が", "い", "る", "cat"]
 
 
+def test_a_text_without_marks_is_cut_as_one_with_them() -> None:
+    """Latin, Greek and Cyrillic have a faster pattern of their own: it must not be noticed."""
+    plain = "".join(f"{chr(code)} b{chr(code)}" for code in range(0x2FF))
+    plain += "ξένος ѣ ҂ Ա – “quoted” 5€ ₂"
+
+    assert texts_of(plain) == texts_of(f"{plain} cafe\u0301")[:-1]
+
+
 def test_white_space_keeps_punctuation() -> None:
     assert [word.text for word in cut_at_whitespace(" It's\u00a0here. ")] == ["It's", "here."]
 
@@ -71,6 +79,13 @@ def test_words_of_sentences_are_kept_and_those_of_long_texts_are_not() -> None:
     assert list_normalised(short, cut_words) is list_normalised(short, cut_words)
     assert list_normalised(long, cut_words) == list_normalised(short, cut_words) * 100
     assert list_normalised(long, cut_words) is not list_normalised(long, cut_words)
+
+
+@given(st.text(max_size=20) | st.text(st.characters(codec="ascii"), max_size=20))
+def test_a_list_of_words_is_each_in_its_compared_form(text: str) -> None:
+    words = tuple(normalise(word.text) for word in cut_words(text))
+
+    assert list_normalised(text, cut_words) == words
 
 
 @given(st.text(max_size=20))

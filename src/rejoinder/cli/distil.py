@@ -5,10 +5,9 @@ from typing import Any
 
 import click
 
-from rejoinder.cli import options
+from rejoinder.cli import options, training
 from rejoinder.cli.output import say, show_progress
 from rejoinder.cli.train import train_ranker
-from rejoinder.cli.training import make_room
 
 
 @click.command(
@@ -18,15 +17,15 @@ from rejoinder.cli.training import make_room
 )
 @click.argument("teacher", metavar="TEACHER")
 @click.argument("datasets", nargs=-1, required=True, metavar="DATASET...")
-@click.option("--to", type=click.Path(path_type=Path), required=True, help="The bundle.")
+@training.target
 @click.option("--head", default="birnn", show_default=True, help="none, rnn, birnn, lstm, bilstm.")
 @click.option("--epochs", type=click.IntRange(min=1), default=2, show_default=True)
 @click.option("--questions-per-step", type=click.IntRange(min=1), default=4, show_default=True)
 @click.option("--learning-rate", type=float, help="[default: 2e-4]")
 @click.option("--dropout", type=click.FloatRange(0, 0.99), default=0.1, show_default=True)
-@click.option("--dev", help="A data set to measure on after training: NAME[:SPLIT].")
-@click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
-@click.option("--threads", type=click.IntRange(min=1), help="[default: all cores]")
+@training.dev
+@training.seed
+@options.threads
 @options.data_folder
 @options.as_json
 def distil(teacher: str, **given: Any) -> None:
@@ -42,7 +41,7 @@ def distil(teacher: str, **given: Any) -> None:
     from rejoinder.train.mixing import Part, read_parts, take_share
 
     target: Path = given["to"]
-    make_room(target)
+    training.make_room(target)
     asked = load(teacher)
     parts = [
         take_share(part, given["seed"]) for part in read_parts(given["datasets"], given["folder"])

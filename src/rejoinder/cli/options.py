@@ -28,6 +28,8 @@ words = click.option(
     help="How words are cut: unicode, whitespace or spacy.",
 )
 
+threads = click.option("--threads", type=click.IntRange(min=1), help="[default: all cores]")
+
 budget_ms = click.option(
     "--budget-ms",
     type=click.FloatRange(min=0),

@@ -206,7 +206,7 @@ def _make_command(name: str, what: str) -> None:
     @click.option(
         "--picture", type=click.Path(path_type=Path), help="Draw quality against training time."
     )
-    @click.option("--threads", type=click.IntRange(min=1), help="[default: all cores]")
+    @options.threads
     @options.data_folder
     @options.as_json
     def run(**given: Any) -> None:

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     help="Keep every finished run in this file, and go on from it.",
 )
 @click.option("--to", type=click.Path(path_type=Path), help="Keep the trained bundles here.")
-@click.option("--threads", type=click.IntRange(min=1), help="[default: all cores]")
+@options.threads
 @options.data_folder
 @options.as_json
 def context(**given: Any) -> None:

@@ -48,7 +48,7 @@ PUBLISHED_COSTS = (
 )
 @click.option("--study", is_flag=True, help="The study over beta and delta, on WikiQA dev.")
 @click.option("--costs", is_flag=True, help="Time and memory only, without training.")
-@click.option("--threads", type=click.IntRange(min=1), help="[default: all cores]")
+@options.threads
 @options.data_folder
 @options.as_json
 def has(**given: Any) -> None:

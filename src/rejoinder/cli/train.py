@@ -5,11 +5,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rejoinder.cli import options
+from rejoinder.cli import options, training
 from rejoinder.cli.output import count, percent, print_json, say, show_progress
 from rejoinder.cli.train_has import has
 from rejoinder.cli.train_selector import selector
-from rejoinder.cli.training import keep_checkpoint, make_room, name_data
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,23 +42,18 @@ def train() -> None:
 @train.command(
     "static-vectors", epilog=options.example("rejoinder train static-vectors --to my-vectors")
 )
-@click.option("--to", "folder", type=click.Path(path_type=Path), required=True, help="The bundle.")
-@click.option(
-    "--encoder",
-    default="all-MiniLM-L6-v2",
-    show_default=True,
-    help="A folder or a hub's name of a BERT-like encoder.",
-)
+@training.target
+@training.encoder
 @click.option(
     "--width", type=click.IntRange(min=1), default=256, show_default=True, help="Of a vector."
 )
-def static_vectors(folder: Path, encoder: str, width: int) -> None:
+def static_vectors(to: Path, encoder: str, width: int) -> None:
     """Distil word vectors from an encoder; needs no text and nothing random."""
     from rejoinder.train.static_vectors import write_vectors
 
     say(f"distilling {encoder}; this takes a minute or two")
-    vectors = write_vectors(folder, encoder, width=width)
-    say(f"wrote {count(len(vectors.vocabulary), 'vector')} of width {vectors.width} to {folder}")
+    vectors = write_vectors(to, encoder, width=width)
+    say(f"wrote {count(len(vectors.vocabulary), 'vector')} of width {vectors.width} to {to}")
 
 
 def _add_options(command: Any) -> Any:
@@ -67,9 +61,7 @@ def _add_options(command: Any) -> Any:
     for add in reversed(
         [
             click.argument("datasets", nargs=-1, metavar="DATASET..."),
-            click.option(
-                "--to", type=click.Path(path_type=Path), required=True, help="The bundle."
-            ),
+            training.target,
             options.feedback,
             click.option("--head", default="birnn", show_default=True, help=_HEAD),
             click.option("--loss", default="listwise", show_default=True, help=_LOSS),
@@ -82,8 +74,8 @@ def _add_options(command: Any) -> Any:
             ),
             click.option("--dropout", type=click.FloatRange(0, 0.99), default=0.0),
             click.option("--weight-decay", type=click.FloatRange(min=0), default=0.0),
-            click.option("--dev", help="A data set to measure on after training: NAME[:SPLIT]."),
-            click.option("--keep-best", is_flag=True, help="Keep the epoch that is best on --dev."),
+            training.dev,
+            training.keep_best,
             click.option(
                 "--patience",
                 type=click.IntRange(min=1),
@@ -96,8 +88,8 @@ def _add_options(command: Any) -> Any:
                 help="Go on from a bundle of the same model, head and vectors, or from `cosinet`.",
             ),
             click.option("--context", is_flag=True, help=_CONTEXT),
-            click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
-            click.option("--threads", type=click.IntRange(min=1), help="[default: all cores]"),
+            training.seed,
+            options.threads,
             options.data_folder,
             options.as_json,
         ]
@@ -120,9 +112,9 @@ def _make_command(model: str, what: str) -> click.Command:
     def run(**given: Any) -> None:
         from rejoinder.train.mixing import read_training
 
-        make_room(given["to"])
+        training.make_room(given["to"])
         parts = read_training(given["datasets"], given["folder"], feedback=given["feedback"])
-        train_ranker(model, parts, {**given, "datasets": name_data(given)})
+        train_ranker(model, parts, {**given, "datasets": training.name_data(given)})
 
     return run
 
@@ -155,7 +147,7 @@ def train_ranker(model: str, parts: "Sequence[Part]", given: dict[str, Any]) -> 
     )
     vectors = _load_vectors(given["vectors"], [part.examples for part in parts] + dev)
     plan = _make_plan(model, vectors.width, given)
-    with keep_checkpoint(target) as checkpoint:
+    with training.keep_checkpoint(target) as checkpoint:
         with show_progress(f"training {model}") as progress:
             fitted = fit(
                 plan,

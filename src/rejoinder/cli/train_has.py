@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rejoinder.cli import options
+from rejoinder.cli import options, training
 from rejoinder.cli.output import percent, print_json, show_progress
-from rejoinder.cli.training import encoder_options, keep_checkpoint, make_room, run_options
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,8 +27,8 @@ PARITY_TEXTS = 60
     ),
 )
 @click.argument("datasets", nargs=-1, required=True, metavar="DATASET...")
-@click.option("--to", type=click.Path(path_type=Path), required=True, help="The bundle.")
-@encoder_options
+@training.target
+@training.encoder_options
 @click.option(
     "--composition",
     type=click.Choice(["has", "attention", "pooling"]),
@@ -44,7 +43,7 @@ PARITY_TEXTS = 60
 @click.option("--epochs", type=click.IntRange(min=1), default=18, show_default=True)
 @click.option("--batch", type=click.IntRange(min=1), default=32, show_default=True)
 @click.option("--learning-rate", type=float, default=2e-5, show_default=True)
-@run_options
+@training.run_options
 def has(**given: Any) -> None:
     """Answers stored as bits that a question attends over (Xu & Li 2020).
 
@@ -63,7 +62,7 @@ def has(**given: Any) -> None:
 
     use_threads(given["threads"])
     target: Path = given["to"]
-    make_room(target)
+    training.make_room(target)
     parts = read_parts(given["datasets"], given["folder"])
     dev = read_parts([given["dev"]], given["folder"])[0].examples if given["dev"] else []
     names = ("encoder", "composition", "attention_width", "width", "beta", "delta", "layers")
@@ -78,7 +77,7 @@ def has(**given: Any) -> None:
         **DEFAULTS,
     )
     plan = Plan(model.config, recipe, keeps_best=given["keep_best"])
-    with keep_checkpoint(target) as checkpoint:
+    with training.keep_checkpoint(target) as checkpoint:
         with show_progress(f"training {given['composition']}") as progress:
             fitted = fit_has(
                 plan,

@@ -7,15 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rejoinder.cli import options
+from rejoinder.cli import options, training
 from rejoinder.cli.output import percent, print_json, show_progress
-from rejoinder.cli.training import (
-    encoder_options,
-    keep_checkpoint,
-    make_room,
-    name_data,
-    run_options,
-)
 
 if TYPE_CHECKING:
     from rejoinder.train.fit import Fitted, Plan
@@ -36,9 +29,9 @@ PARITY_SAMPLE = 60
     ),
 )
 @click.argument("datasets", nargs=-1, metavar="DATASET...")
-@click.option("--to", type=click.Path(path_type=Path), required=True, help="The bundle.")
+@training.target
 @options.feedback
-@encoder_options
+@training.encoder_options
 @click.option(
     "--from",
     "starts",
@@ -64,7 +57,7 @@ PARITY_SAMPLE = 60
 @click.option("--epochs", type=click.IntRange(min=1), default=1, show_default=True)
 @click.option("--questions-per-step", type=click.IntRange(min=1), default=16, show_default=True)
 @click.option("--learning-rate", type=float, default=5e-5, show_default=True)
-@run_options
+@training.run_options
 def selector(**given: Any) -> None:
     """A transformer that reads question and sentence together (Garg et al. 2019).
 
@@ -79,7 +72,7 @@ def selector(**given: Any) -> None:
 
     use_threads(given["threads"])
     target: Path = given["to"]
-    make_room(target)
+    training.make_room(target)
     parts = read_training(given["datasets"], given["folder"], feedback=given["feedback"])
     dev = read_parts([given["dev"]], given["folder"])[0].examples if given["dev"] else []
     opened = [
@@ -88,7 +81,7 @@ def selector(**given: Any) -> None:
     vocabulary = opened[0][1]
     model = read_context([start for start, _ in opened], given["context"], given["similarity"])
     plan = make_plan(model.config, given)
-    with keep_checkpoint(target) as checkpoint:
+    with training.keep_checkpoint(target) as checkpoint:
         with show_progress("training selector") as progress:
             fitted = fit_selector(
                 plan,
@@ -120,7 +113,7 @@ def _write(
         vocabulary,
         precision=given["precision"],
         training={
-            "data": name_data(given),
+            "data": training.name_data(given),
             "from": " ".join(given["starts"]) or given["encoder"],
             **asdict(plan.recipe),
             "kept": "best epoch on dev" if plan.keeps_best else "last epoch",

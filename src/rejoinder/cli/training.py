@@ -10,6 +10,17 @@ import click
 from rejoinder.cli import options
 from rejoinder.cli.output import say
 
+target = click.option("--to", type=click.Path(path_type=Path), required=True, help="The bundle.")
+encoder = click.option(
+    "--encoder",
+    default="all-MiniLM-L6-v2",
+    show_default=True,
+    help="A folder or a hub's name of a BERT-like encoder.",
+)
+dev = click.option("--dev", help="A data set to measure on after training: NAME[:SPLIT].")
+keep_best = click.option("--keep-best", is_flag=True, help="Keep the epoch that is best on --dev.")
+seed = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+
 
 def encoder_options(command: Any) -> Any:
     """Add what a training that begins with a pretrained encoder is told of it."""
@@ -17,12 +28,7 @@ def encoder_options(command: Any) -> Any:
         click.option(
             "--layers", type=click.IntRange(min=1), help="Keep the encoder's first so many."
         ),
-        click.option(
-            "--encoder",
-            default="all-MiniLM-L6-v2",
-            show_default=True,
-            help="A folder or a hub's name of a BERT-like encoder.",
-        ),
+        encoder,
     ):
         command = add(command)
     return command
@@ -33,10 +39,10 @@ def run_options(command: Any) -> Any:
     for add in (
         options.as_json,
         options.data_folder,
-        click.option("--threads", type=click.IntRange(min=1), help="[default: all cores]"),
-        click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True),
-        click.option("--keep-best", is_flag=True, help="Keep the epoch that is best on --dev."),
-        click.option("--dev", help="A data set to measure on after training: NAME[:SPLIT]."),
+        options.threads,
+        seed,
+        keep_best,
+        dev,
         click.option(
             "--precision",
             type=click.Choice(["int8", "fp32"]),

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 from rejoinder.errors import InputError, MissingExtraError
@@ -50,7 +51,9 @@ def draw_curves(path: Path, curves: Mapping[str, Calibrated]) -> None:
     """
     with _drawing(path) as axes:
         for name, found in curves.items():
-            label = f"{name} ({100 * found.area_share:.0f} % of the oracle)"
+            # Ten names of data sets would leave no room for the curve.
+            short = shorten(name, 40, placeholder=" …")
+            label = f"{short} ({100 * found.area_share:.0f} % of the oracle)"
             axes.plot(100 * found.curve.rates, 100 * found.curve.precisions, label=label)
             axes.plot(100 * found.answer_rate, 100 * found.precision, "k.")
         axes.set(xlabel="answer rate", ylabel="precision", xlim=(0, 100), ylim=(0, 101))

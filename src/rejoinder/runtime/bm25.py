@@ -28,14 +28,10 @@ class CorpusStatistics:
     @classmethod
     def from_texts(cls, texts: Iterable[str], cut: Cut = cut_words) -> "CorpusStatistics":
         """Count the words of a corpus, one text at a time."""
-        return cls.from_words(list_normalised(text, cut) for text in texts)
-
-    @classmethod
-    def from_words(cls, texts: Iterable[Sequence[str]]) -> "CorpusStatistics":
-        """Count the words of texts that are cut already."""
         count = length = 0
         frequencies: Counter[str] = Counter()
-        for words in texts:
+        for text in texts:
+            words = list_normalised(text, cut)
             count += 1
             length += len(words)
             frequencies.update(set(words))
@@ -68,21 +64,33 @@ class Bm25:
 
     def score(self, question: str, candidates: Given) -> Scores:
         """Return the scores; 0 means that no word is shared."""
-        texts = [
-            list_normalised(candidate.text, self._cut) for candidate in to_candidates(candidates)
-        ]
-        corpus = self._corpus or CorpusStatistics.from_words(texts)
-        weights = {word: corpus.weigh(word) for word in list_normalised(question, self._cut)}
+        given = to_candidates(candidates)
+        texts = [list_normalised(candidate.text, self._cut) for candidate in given]
+        asked = set(list_normalised(question, self._cut))
+        shared = [[word for word in words if word in asked] for words in texts]
+        corpus = self._corpus or _count_list(texts, shared)
+        weights = {word: corpus.weigh(word) for word in asked}
         average = corpus.average_length or 1.0
-        scores = [self._score_one(weights, words, len(words) / average) for words in texts]
+        scores = [
+            self._score_one(weights, words, len(text) / average) if words else 0.0
+            for words, text in zip(shared, texts, strict=True)
+        ]
         return np.array(scores, dtype=np.float64)
 
     def _score_one(
-        self, weights: Mapping[str, float], words: Sequence[str], relative_length: float
+        self, weights: Mapping[str, float], shared: Sequence[str], relative_length: float
     ) -> float:
         damping = self._k1 * (1 - self._b + self._b * relative_length)
-        counts = Counter(word for word in words if word in weights)
         return sum(
             weights[word] * count * (self._k1 + 1) / (count + damping)
-            for word, count in counts.items()
+            for word, count in Counter(shared).items()
         )
+
+
+def _count_list(
+    texts: Sequence[Sequence[str]], shared: Iterable[Sequence[str]]
+) -> CorpusStatistics:
+    """Return the statistics of a list, of the question's words alone: no other is asked for."""
+    lengths = sum(map(len, texts))
+    having = Counter(word for words in shared for word in set(words))
+    return CorpusStatistics(len(texts), lengths / len(texts) if texts else 0.0, having)
