@@ -1,6 +1,11 @@
 """All cases; an area of its own is one more list here."""
 
-from tests.reliability import batch_cases, index_cases, input_cases
+from tests.reliability import batch_cases, index_cases, input_cases, server_cases
 from tests.reliability.case import Case
 
-CASES: list[Case] = [*index_cases.CASES, *input_cases.CASES, *batch_cases.CASES]
+CASES: list[Case] = [
+    *index_cases.CASES,
+    *server_cases.CASES,
+    *input_cases.CASES,
+    *batch_cases.CASES,
+]

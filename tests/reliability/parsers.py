@@ -14,10 +14,9 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
-from safetensors.numpy import save
 
-from rejoinder.bundle.folder import Bundle, write_bundle
-from rejoinder.bundle.manifest import Manifest, parse_manifest
+from rejoinder.bundle.folder import Bundle
+from rejoinder.bundle.manifest import parse_manifest
 from rejoinder.cascade.file import read_cascade_file
 from rejoinder.cascade.loading import load
 from rejoinder.data.candidates import read_candidates
@@ -28,11 +27,14 @@ from rejoinder.documents.read import read_file
 from rejoinder.errors import RejoinderError
 from rejoinder.runtime.catalogue import open_scorer
 from rejoinder.runtime.ranker import RankerScorer
-from rejoinder.runtime.static_vectors import StaticVectors, read_vectors, to_files
+from rejoinder.runtime.static_vectors import read_vectors
 from rejoinder.scale.partitions import open_table, read_partition
 from rejoinder.scale.rank_table import rank_table
 from rejoinder.scale.schemas import QUESTIONS
 from tests.documents.test_child import PAGE, PARAGRAPHS, make_docx, make_pdf
+from tests.reliability.bundles import make_weights, write_small_bundle
+from tests.reliability.http_bodies import make_reader
+from tests.server.bodies import GOOD
 
 _SCRATCH = tempfile.TemporaryDirectory(prefix="rejoinder-parsers-")  # as long as the process
 FOLDER = Path(_SCRATCH.name)
@@ -104,30 +106,9 @@ def _read_parquet(path: Path) -> object:
     ]
 
 
-def make_weights(width: int = 4, channels: int = 3) -> bytes:
-    """Return the weights of a very small Cosinet without a head."""
-    rng = np.random.default_rng(0)
-
-    def draw(*shape: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
-        return rng.normal(size=shape).astype(np.float32)
-
-    weights = {"output.weight": draw(1, 2 * channels), "output.bias": draw(1)}
-    for side in ("question", "candidate"):
-        weights[f"encoder.{side}.convolution.weight"] = draw(channels, width + 1, 5)
-        weights[f"encoder.{side}.convolution.bias"] = draw(channels)
-    return save(weights)
-
-
 def _make_bundle(name: str) -> Path:
     folder = FOLDER / name
-    if not folder.exists():
-        words = ["[UNK]", "tea", "is", "hot", "ice"]
-        rows = np.arange(20, dtype=np.int8).reshape(5, 4)
-        vectors = StaticVectors(words, rows, np.ones(5, dtype=np.float32), are_pieces=True)
-        config = {"model": "cosinet", "vector_width": 4, "head": "none", "are_pieces": True}
-        files = {"weights.safetensors": make_weights(), **to_files(vectors)}
-        write_bundle(folder, Manifest("cosinet", config), files)
-    return folder
+    return folder if folder.exists() else write_small_bundle(folder)
 
 
 def _make_parquet() -> bytes:
@@ -211,4 +192,11 @@ PARSERS: dict[str, Parser] = {
     ),
     "cascade": Parser(_from_file("c.toml", read_cascade_file), (CASCADE,)),
     "parquet": Parser(_from_file("t.parquet", _read_parquet), (_make_parquet(),)),
+    **{
+        f"HTTP body of {path}": Parser(
+            make_reader(FOLDER, path),
+            tuple(json.dumps(body, ensure_ascii=False).encode() for body in bodies),
+        )
+        for path, bodies in GOOD.items()
+    },
 }

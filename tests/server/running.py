@@ -6,10 +6,12 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+
+import httpx2 as httpx
 
 MAX_SECONDS = 120
 """For a machine that does other things too."""
@@ -27,6 +29,35 @@ class Running:
         """Return the process ids of the workers."""
         task = Path(f"/proc/{self.process.pid}/task/{self.process.pid}/children")
         return [int(word) for word in task.read_text().split()]
+
+    def read_metric(self, name: str) -> float:
+        """Return a number of /metrics that has no labels."""
+        shown = httpx.get(f"{self.address}/metrics", timeout=MAX_SECONDS).text
+        found = re.search(rf"^rejoinder_{name} (\S+)$", shown, re.MULTILINE)
+        assert found, shown
+        return float(found[1])
+
+    def wait_until(
+        self, is_so: Callable[[], bool], what: str, *, seconds: float = MAX_SECONDS
+    ) -> None:
+        """Wait until something is so."""
+        end = time.monotonic() + seconds
+        while not is_so():
+            assert self.process.poll() is None, f"the server ended: {self.log.read_text()[-2000:]}"
+            assert time.monotonic() < end, f"not within {seconds:g} s: {what}"
+            time.sleep(0.02)
+
+    def count_files(self) -> int:
+        """Return how many files and connections the process that speaks has open."""
+        return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
+
+    def measure_memory(self) -> float:
+        """Return the memory that is the server's and its workers' own, in megabytes."""
+        found = 0
+        for pid in (self.process.pid, *self.list_workers()):
+            status = Path(f"/proc/{pid}/status").read_text()
+            found += int(status.partition("RssAnon:")[2].split()[0])
+        return found / 1000
 
     def stop(self) -> int:
         """Tell it to stop, wait until it has, and return its exit status."""

@@ -9,7 +9,8 @@ from starlette.testclient import TestClient
 from rejoinder.engine.engine import Engine
 from rejoinder.index.index import Index
 from rejoinder.server.work import Work
-from tests.server.conftest import TEA, make_client
+from tests.server.conftest import make_client
+from tests.server.here import TEA
 
 
 def test_an_answer_says_where_it_stands(client: TestClient) -> None:

@@ -1,10 +1,15 @@
 """The running server and its connections."""
 
 import asyncio
+import logging
 import os
+import pty
 import signal
 import socket
+import sys
+import time
 from collections.abc import Awaitable, Callable
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -104,19 +109,106 @@ def test_a_client_that_goes_away_is_forgotten() -> None:
     head = f"POST /v1/answer HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
 
     async def leave(streams: Streams) -> None:
-        reader, writer = streams
+        _, writer = streams
         place = writer.get_extra_info("peername")
         writer.write(head.encode() + body)
         await writer.drain()
         writer.close()
         for _ in range(300):
-            reader, writer = await asyncio.open_connection(*place)
-            writer.write(b"GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n")
-            shown = (await asyncio.wait_for(reader.read(), 30)).decode()
-            writer.close()
+            shown = await read_metrics(place)
             if 'route="/v1/answer",method="POST",status="400"} 1' in shown:
                 return
             await asyncio.sleep(0.1)
         raise AssertionError(shown)
 
     talk(Settings(scorer="bm25", port=0), leave)
+
+
+BIG = 7_000_000
+"""More than the system takes from the server before the client reads."""
+
+
+async def ask_for_much(writer: asyncio.StreamWriter) -> None:
+    body = b'{"query": "tea?", "return_documents": true, "documents": [{"text": "Tea.", "more": "'
+    body += b"a" * BIG + b'"}]}'
+    head = f"POST /v1/rerank HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
+    writer.write(head.encode() + body)
+    await writer.drain()
+
+
+def test_a_reply_that_is_not_read_ends_its_connection() -> None:
+    async def look_away(streams: Streams) -> None:
+        reader, writer = streams
+        await ask_for_much(writer)
+        await asyncio.sleep(2.5)
+        received = await asyncio.wait_for(reader.read(), 30)
+        assert received.startswith(b"HTTP/1.1 200")
+        assert len(received) < BIG
+
+    talk(Settings(scorer="bm25", port=0, body_timeout_seconds=1.0), look_away)
+
+
+def test_a_reply_that_is_read_slowly_comes_whole() -> None:
+    async def read_slowly(streams: Streams) -> None:
+        reader, writer = streams
+        await ask_for_much(writer)
+        received = 0
+        while received < BIG:
+            received += len(await asyncio.wait_for(reader.read(BIG // 10), 30))
+            await asyncio.sleep(0.15)
+
+    talk(Settings(scorer="bm25", port=0, body_timeout_seconds=1.0), read_slowly)
+
+
+async def read_metrics(place: tuple[str, int]) -> str:
+    reader, writer = await asyncio.open_connection(*place)
+    writer.write(b"GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n")
+    shown = (await asyncio.wait_for(reader.read(), 30)).decode()
+    writer.close()
+    return shown
+
+
+def test_sighup_reloads_and_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    scorer = tmp_path / "cascade.toml"
+    scorer.write_text('name = "one"\n[[stage]]\nscorer = "bm25"\n')
+
+    async def wait_for(logged: str) -> None:
+        for _ in range(600):
+            if any(message.startswith(logged) for message in caplog.messages):
+                return
+            await asyncio.sleep(0.1)
+        raise AssertionError(caplog.messages)
+
+    async def reload(streams: Streams) -> None:
+        os.kill(os.getpid(), signal.SIGHUP)
+        await wait_for("reloaded: one answers")
+        scorer.write_text("nonsense")
+        os.kill(os.getpid(), signal.SIGHUP)
+        await wait_for(f"not reloaded, what was there goes on: {scorer}")
+        shown = await read_metrics(streams[1].get_extra_info("peername"))
+        assert "rejoinder_reloads_total 1" in shown
+        assert "rejoinder_workers_ready 1" in shown
+
+    with caplog.at_level(logging.INFO, "rejoinder.server"):
+        talk(Settings(scorer=str(scorer), port=0), reload)
+
+
+def test_a_server_ends_with_the_terminal_that_it_was_started_in() -> None:
+    pid, terminal = pty.fork()
+    if pid == 0:
+        arguments = [sys.executable, "-m", "rejoinder", "serve", "--scorer", "bm25", "--port", "0"]
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        os.execve(sys.executable, [*arguments, "--workers", "1"], environment)
+    said = b""
+    while b"serving ranking at" not in said:
+        said += os.read(terminal, 1000)
+
+    os.close(terminal)
+
+    end = time.monotonic() + 60
+    while (ended := os.waitpid(pid, os.WNOHANG)) == (0, 0) and time.monotonic() < end:
+        time.sleep(0.05)
+    if ended == (0, 0):
+        os.kill(pid, signal.SIGKILL)
+        ended = os.waitpid(pid, 0)
+    assert os.waitstatus_to_exitcode(ended[1]) == 0

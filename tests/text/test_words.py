@@ -73,6 +73,14 @@ def test_words_are_compared_without_case_and_in_compatible_form() -> None:
     assert list_normalised("The CAFÉ", cut_words) == ("the", "café")
 
 
+def test_words_of_sentences_are_kept_and_those_of_long_texts_are_not() -> None:
+    short, long = "Tea is hot.", "Tea is hot. " * 100
+
+    assert list_normalised(short, cut_words) is list_normalised(short, cut_words)
+    assert list_normalised(long, cut_words) == list_normalised(short, cut_words) * 100
+    assert list_normalised(long, cut_words) is not list_normalised(long, cut_words)
+
+
 @given(st.text(max_size=20) | st.text(st.characters(codec="ascii"), max_size=20))
 def test_a_list_of_words_is_each_in_its_compared_form(text: str) -> None:
     words = tuple(normalise(word.text) for word in cut_words(text))

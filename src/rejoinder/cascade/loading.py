@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from rejoinder.cascade.file import open_cascade
+from rejoinder.runtime.catalogue import describe_all
 from rejoinder.runtime.catalogue import load as load_one
 from rejoinder.runtime.scorer import Scorer
 
@@ -40,3 +41,12 @@ def load(
             path, load=lambda part: load_one(part, words=words, seed=seed, threads=threads)
         )
     return load_one(name, words=words, seed=seed, threads=threads)
+
+
+def pin(name: str) -> str:
+    """Return a name as it is, and a path as its links lead now.
+
+    Processes that open what is returned open the same, also when a link is changed in between.
+    """
+    is_name = name == DEFAULT or name in (known.name for known in describe_all())
+    return name if is_name or not Path(name).exists() else str(Path(name).resolve())

@@ -17,6 +17,7 @@ class Metrics:
         self._sums: defaultdict[str, float] = defaultdict(float)
         self.restarts = 0
         self.repeated = 0
+        self.reloads = 0
         self.waiting = 0
         self.running = 0
         self.ready = 0
@@ -46,6 +47,7 @@ class Metrics:
             ("workers_ready", "gauge", "Workers that can take jobs.", self.ready),
             ("worker_restarts_total", "counter", "Workers that were replaced.", self.restarts),
             ("jobs_repeated_total", "counter", "Jobs whose worker was lost.", self.repeated),
+            ("reloads_total", "counter", "Times that all was opened anew.", self.reloads),
         ):
             yield from _describe(name, kind, what)
             yield f"rejoinder_{name} {value}"

@@ -2,7 +2,11 @@
 
 One process speaks HTTP and computes nothing; workers compute.  A job is in the queue or with a
 worker.  When a worker is lost, its jobs go back to the head of the queue, so a crash costs
-time but no request.  A job that loses two workers is given up: it may be the cause.
+time but no request.  All workers may be killed at once; a job that loses one more than there are
+is given up: it may be the cause.
+
+Workers that have opened the same scorer are a crew.  A reload opens it anew in another crew; once
+that is complete it gets every job, and the one before ends when it has done what it has.
 """
 
 import asyncio
@@ -20,6 +24,7 @@ from typing import Protocol
 
 import msgspec
 
+from rejoinder.cascade.loading import pin
 from rejoinder.errors import InputError
 from rejoinder.server.messages import (
     AddDocument,
@@ -43,7 +48,6 @@ from rejoinder.server.settings import Settings
 
 SLOTS = 2
 """Jobs that one worker does side by side: while one cuts words, another's network runs."""
-MAX_TRIES = 2
 MAX_WRITES = 16
 """Changes of the index that wait for each other."""
 MAX_PAUSE_SECONDS = 5.0
@@ -88,9 +92,16 @@ class _Task:
         return msgspec.structs.replace(self.job, budget_ms=max(0.0, left_ms))
 
 
+@dataclass(eq=False, frozen=True, slots=True)
+class _Crew:
+    scorer: str
+
+
 @dataclass(eq=False, slots=True)
 class _Worker:
     process: Process
+    crew: _Crew
+    info: Info
     tasks: dict[int, _Task] = field(default_factory=dict)
 
 
@@ -103,8 +114,11 @@ class Pool:
         self._settings = settings
         self._metrics = metrics
         self._queue: deque[_Task] = deque()
+        self._crew = _Crew(settings.scorer)
         self._workers: list[_Worker] = []
-        self._keepers: list[asyncio.Task[None]] = []
+        """Those of all crews."""
+        self._keepers: set[asyncio.Task[None]] = set()
+        self._changing = asyncio.Lock()
         self._numbers = count()
         self._writing = asyncio.Lock()
         self._writes = 0
@@ -116,33 +130,36 @@ class Pool:
         Raises:
             InputError: the index or the scorer cannot be opened.
         """
-        # One first: where there is no index yet, it makes one.
-        try:
-            first = await self._start()
-            others = await asyncio.gather(
-                *(self._start() for _ in range(self._settings.workers - 1))
-            )
-        except BaseException:
-            await self.stop()
-            raise
-        self._keepers = [asyncio.create_task(self._keep(worker)) for worker in (first, *others)]
+        async with self._changing:
+            await self._change_crew()
+
+    async def reload(self) -> None:
+        """Open the index and the scorer anew, in workers that replace those there are.
+
+        What a worker has been handed it still does; everything else is done by the new ones.
+
+        Raises:
+            InputError: they cannot be opened; the workers that were there go on.
+        """
+        async with self._changing:
+            await self._change_crew()
+        self._metrics.reloads += 1
 
     async def stop(self) -> None:
         """End the workers; what they were doing is lost, so let it be done before."""
         self._is_stopping = True
-        for worker in list(self._workers):
-            assert worker.process.stdin is not None
-            worker.process.stdin.close()
+        for worker in self._workers:
+            _close(worker)
         for keeper in self._keepers:
             keeper.cancel()
         await asyncio.gather(*self._keepers, return_exceptions=True)
-        for worker in list(self._workers):
+        for worker in self._workers:
             await _end(worker.process)
 
     @property
     def is_ready(self) -> bool:
         """Whether a worker can take jobs."""
-        return bool(self._workers) and not self._is_stopping
+        return bool(self._list_crew()) and not self._is_stopping
 
     def check_room(self) -> None:
         """Refuse a job before it is read, where the queue is full.
@@ -195,8 +212,9 @@ class Pool:
 
     def _dispatch(self) -> None:
         """Hand the jobs that wait to the workers that have least to do."""
-        while self._queue and self._workers:
-            worker = min(self._workers, key=lambda item: len(item.tasks))
+        crew = self._list_crew()
+        while self._queue and crew:
+            worker = min(crew, key=lambda item: len(item.tasks))
             if len(worker.tasks) >= SLOTS:
                 break
             task = self._queue.popleft()
@@ -209,11 +227,38 @@ class Pool:
                 worker.process.stdin.write(pack(Sent(number, task.get_job())))
         self._count()
 
-    async def _start(self) -> _Worker:
-        settings = self._settings
-        index = "" if settings.index is None else str(settings.index)
+    def _list_crew(self) -> list[_Worker]:
+        """Return the workers that take jobs."""
+        return [worker for worker in self._workers if worker.crew is self._crew]
+
+    async def _change_crew(self) -> None:
+        crew = _Crew(pin(self._settings.scorer))
+        try:
+            # One first: where there is no index yet, it makes one.
+            first = await self._start(crew)
+            others = (self._start(crew) for _ in range(self._settings.workers - 1))
+            for other in await asyncio.gather(*others, return_exceptions=True):
+                if isinstance(other, BaseException):
+                    raise other
+        except BaseException:
+            for worker in [worker for worker in self._workers if worker.crew is crew]:
+                self._workers.remove(worker)
+                await _end(worker.process)
+            raise
+        retired = self._list_crew()
+        self._crew, self.info = crew, first.info
+        for worker in self._list_crew():
+            keeper = asyncio.create_task(self._keep(worker))
+            self._keepers.add(keeper)
+            keeper.add_done_callback(self._keepers.discard)
+        for worker in retired:
+            _close(worker)
+        self._dispatch()
+
+    async def _start(self, crew: _Crew) -> _Worker:
+        index = "" if self._settings.index is None else str(self._settings.index)
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "rejoinder.server.worker", index, settings.scorer),
+            *(sys.executable, "-m", "rejoinder.server.worker", index, crew.scorer),
             stdin=PIPE,
             stdout=PIPE,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
@@ -224,8 +269,7 @@ class Pool:
                 hello = unpack_hello(body)
                 if isinstance(hello, Failed):
                     raise InputError(hello.message)
-                self.info = hello
-                worker = _Worker(process)
+                worker = _Worker(process, crew, hello)
                 self._workers.append(worker)
                 self._dispatch()
                 return worker
@@ -236,24 +280,38 @@ class Pool:
 
     async def _keep(self, worker: _Worker) -> None:
         """Take what a worker replies; when it is gone, put another in its place."""
-        pause = 0.1
+        crew = worker.crew
         while True:
-            await self._listen(worker)
-            self._lose(worker)
-            await worker.process.wait()
-            if self._is_stopping:
+            try:
+                await self._listen(worker)
+                self._lose(worker)
+                await worker.process.wait()
+            finally:
+                await _end(worker.process)  # where a stop does not wait for it
+            if self._is_stopping or crew is not self._crew:
                 return
             self._metrics.restarts += 1
             _log.error("a worker ended with status %s; replaced", worker.process.returncode)
-            while True:
-                try:
-                    worker = await self._start()
-                    pause = 0.1
-                    break
-                except InputError as error:
-                    _log.error("a worker could not be started: %s", error)
-                    await asyncio.sleep(pause)
-                    pause = min(2 * pause, MAX_PAUSE_SECONDS)
+            another = await self._replace(crew)
+            if another is None:
+                return
+            worker = another
+
+    async def _replace(self, crew: _Crew) -> _Worker | None:
+        """Return another worker of a crew; None where there is another crew meanwhile."""
+        pause = 0.1
+        while crew is self._crew:
+            try:
+                worker = await self._start(crew)
+            except InputError as error:
+                _log.error("a worker could not be started: %s", error)
+                await asyncio.sleep(pause)
+                pause = min(2 * pause, MAX_PAUSE_SECONDS)
+                continue
+            if crew is not self._crew:
+                _close(worker)
+            return worker
+        return None
 
     async def _listen(self, worker: _Worker) -> None:
         assert worker.process.stdout is not None
@@ -269,11 +327,11 @@ class Pool:
         self._workers.remove(worker)
         for task in reversed(worker.tasks.values()):
             task.tries += 1
-            if task.tries < MAX_TRIES:
+            if task.tries <= self._settings.workers:
                 self._queue.appendleft(task)
                 self._metrics.repeated += 1
             elif not task.done.done():
-                lost = f"its worker was lost {MAX_TRIES} times; the server's log says more"
+                lost = f"its worker was lost {task.tries} times; the server's log says more"
                 task.done.set_result(Failed("bug", lost))
         worker.tasks.clear()
         self._dispatch()
@@ -289,7 +347,7 @@ class Pool:
     def _count(self) -> None:
         self._metrics.waiting = len(self._queue)
         self._metrics.running = sum(len(worker.tasks) for worker in self._workers)
-        self._metrics.ready = len(self._workers)
+        self._metrics.ready = len(self._list_crew())
 
 
 async def _read_messages(stream: asyncio.StreamReader) -> AsyncIterator[bytes]:
@@ -298,6 +356,12 @@ async def _read_messages(stream: asyncio.StreamReader) -> AsyncIterator[bytes]:
         while True:
             header = await stream.readexactly(4)
             yield await stream.readexactly(int.from_bytes(header, "big"))
+
+
+def _close(worker: _Worker) -> None:
+    """Let a worker end when it has done what was sent to it."""
+    assert worker.process.stdin is not None
+    worker.process.stdin.close()
 
 
 async def _end(process: Process) -> None:

@@ -15,6 +15,7 @@ from rejoinder.server.logs import log_as_json
 from rejoinder.server.metrics import Metrics
 from rejoinder.server.patience import PatientProtocol
 from rejoinder.server.pool import Pool
+from rejoinder.server.reload import reloading_on_signal
 from rejoinder.server.settings import Settings
 
 SETTLE_SECONDS = 0.2
@@ -26,7 +27,7 @@ _log = logging.getLogger(__name__)
 
 
 def serve(settings: Settings, *, tell: Callable[[str], None]) -> None:
-    """Serve until SIGTERM or SIGINT.
+    """Serve until SIGTERM or SIGINT; SIGHUP opens the scorer anew.
 
     Args:
         tell: is given the address once requests are answered there.
@@ -46,10 +47,11 @@ async def run_server(settings: Settings, tell: Callable[[str], None]) -> None:
     server = Server(settings, pool, metrics)
     listening = _listen(settings.host, settings.port)
     try:
-        await pool.start()
-        host, port = listening.getsockname()[:2]
-        tell(f"http://{f'[{host}]' if ':' in host else host}:{port}")
-        await _Uvicorn(settings, server).serve(sockets=[listening])
+        async with reloading_on_signal(pool):
+            await pool.start()
+            host, port = listening.getsockname()[:2]
+            tell(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+            await _Uvicorn(settings, server).serve(sockets=[listening])
     finally:
         listening.close()
         await pool.stop()

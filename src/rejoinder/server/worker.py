@@ -1,7 +1,7 @@
 """A process that computes: reads jobs from stdin, writes replies to stdout.
 
-It ends when its stdin does, so it never outlives the server.  Signals that stop the server are
-none of its business: what was accepted is still to be answered.
+It ends when its stdin does, so it never outlives the server.  Signals to the server are none
+of its business: what was accepted is still to be answered.
 """
 
 import logging
@@ -56,6 +56,7 @@ def main() -> None:
     """Serve the index and scorer that the command line names."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    signal.signal(signal.SIGHUP, signal.SIG_IGN)
     os.nice(10)  # the process that speaks must not wait for those that compute
     log_as_json()
     index, scorer = sys.argv[1:]

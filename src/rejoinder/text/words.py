@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 
 from rejoinder.errors import MissingExtraError, UnknownNameError
 
+MAX_KEPT_CHARACTERS = 500
+
 
 class Word(NamedTuple):
     """A word as it stands in the text: `text[start:end] == word.text`."""
@@ -78,16 +80,24 @@ def normalise(word: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", word).casefold())
 
 
-@lru_cache(maxsize=65_536)
 def list_normalised(text: str, cut: Cut) -> tuple[str, ...]:
     """Return the words of a text in their compared form.
 
-    Cached, because candidate lists repeat sentences across questions and scorers.
+    Those of a sentence are kept, because candidate lists repeat sentences across questions and
+    scorers.  Those of longer texts are not: a server may be sent megabytes, each time others.
     """
+    is_long = len(text) > MAX_KEPT_CHARACTERS
+    return _list_normalised(text, cut) if is_long else _keep_normalised(text, cut)
+
+
+def _list_normalised(text: str, cut: Cut) -> tuple[str, ...]:
     if cut is cut_words and text.isascii():
         # The same words, without their places: four times as fast, and most texts are so.
         return tuple(_ASCII_LOWER_WORD.findall(text.lower()))
     return tuple(normalise(word.text) for word in cut(text))
+
+
+_keep_normalised = lru_cache(maxsize=16_384)(_list_normalised)
 
 
 _NOT_SPACE = re.compile(r"\S+")

@@ -1,0 +1,50 @@
+"""Bodies of HTTP requests, read as the server reads them: by its application and by a worker."""
+
+import asyncio
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from rejoinder.errors import InputError
+from rejoinder.server.app import create_app
+from rejoinder.server.settings import Settings
+from tests.server.here import Here, make_work, write_documents
+
+
+def make_reader(folder: Path, path: str) -> Callable[[bytes], object]:
+    """Return what posts a body there, in this process; what it is over is made when first read."""
+    app: Any = None
+
+    def read(raw: bytes) -> object:
+        nonlocal app
+        if app is None:
+            work = make_work(folder / path.strip("/"), write_documents(folder / "documents"))
+            app = create_app(Settings(), Here(work))
+        status, body = asyncio.run(_post(app, path, raw))
+        assert status < 500, body
+        value = json.loads(body)
+        if status != 200:
+            raise InputError(f"status {status}: {value}")
+        return value
+
+    return read
+
+
+async def _post(app: Any, path: str, raw: bytes) -> tuple[int, bytes]:
+    """Call an application as an HTTP server does; the client stays until it is answered."""
+    arrived = [{"type": "http.request", "body": raw}]
+    sent: list[dict[str, Any]] = []
+
+    async def receive() -> dict[str, Any]:
+        if not arrived:
+            await asyncio.Event().wait()
+        return arrived.pop()
+
+    async def send(message: dict[str, Any]) -> None:
+        sent.append(message)
+
+    scope: dict[str, Any] = {"type": "http", "http_version": "1.1", "method": "POST", "path": path}
+    scope |= {"scheme": "http", "query_string": b"", "client": ("127.0.0.1", 1)}
+    await app({**scope, "headers": [(b"host", b"localhost")]}, receive, send)
+    return sent[0]["status"], b"".join(message.get("body", b"") for message in sent[1:])

@@ -1,0 +1,80 @@
+"""Clients that are slow, never finish, or leave: over plain sockets, as no library would."""
+
+import asyncio
+import json
+import random
+import socket
+import struct
+from urllib.parse import urlsplit
+
+from tests.server.load import TEXTS
+
+PIECES = 20
+RESET = struct.pack("ii", 1, 0)
+
+
+def make_request(path: str, body: object) -> bytes:
+    """Return a request with everything that makes it whole."""
+    raw = json.dumps(body).encode()
+    head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(raw)}\r\n\r\n"
+    return head.encode() + raw
+
+
+RANK = make_request("/v2/rerank", {"query": "is tea hot?", "documents": TEXTS * 10})
+MUCH = make_request(
+    "/v1/rerank",
+    {
+        "query": "tea?",
+        "documents": [{"text": "Tea.", "more": "a" * 7_000_000}],
+        "return_documents": True,
+    },
+)
+"""Its reply is more than the system takes from the server before the client reads."""
+
+
+async def ask_slowly(address: str, *, seconds: float) -> bool:
+    """Send a request piece by piece, read the reply so too; return whether it came whole."""
+    reader, writer = await asyncio.open_connection(sock=_open(address))
+    try:
+        size = len(RANK) // PIECES + 1
+        for start in range(0, len(RANK), size):
+            writer.write(RANK[start : start + size])
+            await writer.drain()
+            await asyncio.sleep(seconds / PIECES)
+        head = await reader.readuntil(b"\r\n\r\n")
+        left = int(head.lower().partition(b"content-length:")[2].split()[0])
+        received = b""
+        while len(received) < left:
+            received += await reader.readexactly(min(100, left - len(received)))
+            await asyncio.sleep(0)
+        is_good: bool = head.startswith(b"HTTP/1.1 200") and "results" in json.loads(received)
+        return is_good
+    except (ConnectionError, asyncio.IncompleteReadError):
+        return False
+    finally:
+        writer.close()
+
+
+def begin(address: str, number: int) -> socket.socket:
+    """Begin to ask and never finish: the head, the body, or reading the reply."""
+    connection = _open(address)
+    connection.sendall([RANK[:30], RANK[:-30], MUCH][number % 3])
+    return connection
+
+
+def leave(address: str, rng: random.Random) -> None:
+    """Send a part of a request or all of it, and go, politely or not."""
+    with _open(address) as connection:
+        if rng.random() < 0.5:
+            connection.sendall(RANK[: rng.randrange(len(RANK))])
+        else:
+            connection.sendall(RANK)
+            if rng.random() < 0.3:
+                connection.recv(50)
+        if rng.random() < 0.5:
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, RESET)
+
+
+def _open(address: str) -> socket.socket:
+    place = urlsplit(address)
+    return socket.create_connection((place.hostname or "", place.port or 0))

@@ -1,0 +1,75 @@
+"""Good requests: for every route that takes JSON, one in the words of each service."""
+
+from typing import Any
+
+DOCUMENTS = ["It rained.", "Ünïcode first. Green tea is brewed at 75 °C. Bees dance.", ""]
+OBJECTS = ["It rained.", {"text": "Green tea is hot.", "title": "Tea", "year": 1843}]
+QUESTION = "how hot is green tea brewed?"
+
+GOOD: dict[str, list[dict[str, Any]]] = {
+    "/v1/answer": [
+        {"question": QUESTION, "top": 2, "explain": True, "where": {"source": ["a", "b"]}},
+        {"question": QUESTION, "text": "It rained. Green tea is brewed at 75 °C.", "budget_ms": 50},
+        {"question": QUESTION},
+    ],
+    "/v1/rank": [
+        {
+            "question": QUESTION,
+            "documents": [*DOCUMENTS, {"id": "b", "text": "Tea is hot.", "title": "Tea"}],
+            "top": 2,
+            "spans": 3,
+            "budget_ms": 20.5,
+        }
+    ],
+    "/v1/feedback": [
+        {"question": QUESTION, "sentence": "Green tea is brewed at 75 °C.", "is_right": True},
+        {"question": QUESTION, "sentence": "Green tea is brewed at 75 °C.", "is_right": None},
+    ],
+    "/v2/rerank": [
+        {
+            "model": "rerank-v3.5",
+            "query": QUESTION,
+            "documents": DOCUMENTS,
+            "top_n": 2,
+            "max_tokens_per_doc": 4096,
+            "relevant_spans": {"mode": "enabled", "threshold": 0.1, "max_spans": 2},
+        },
+        {"query": QUESTION, "documents": DOCUMENTS},
+    ],
+    "/v1/rerank": [
+        {  # Cohere's v1
+            "query": QUESTION,
+            "documents": OBJECTS,
+            "rank_fields": ["text"],
+            "return_documents": True,
+            "max_chunks_per_doc": 10,
+        },
+        {"model": "jina-reranker-v2", "query": QUESTION, "documents": DOCUMENTS, "top_n": 2},
+        {  # Voyage's
+            "model": "rerank-2",
+            "query": QUESTION,
+            "documents": DOCUMENTS,
+            "top_k": 2,
+            "truncation": True,
+            "return_documents": True,
+        },
+    ],
+    "/rerank": [
+        {  # text-embeddings-inference's
+            "query": QUESTION,
+            "texts": DOCUMENTS,
+            "raw_scores": True,
+            "return_text": True,
+            "truncate": True,
+            "truncation_direction": "Right",
+        },
+        {  # infinity's and vLLM's
+            "query": QUESTION,
+            "documents": OBJECTS,
+            "top_n": 1,
+            "return_documents": True,
+            "raw_scores": False,
+        },
+    ],
+}
+"""Those of /v1/answer and /v1/feedback are about the documents of `here.py`."""
