@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from rejoinder.index.index import Index
     from rejoinder.index.update import Event
 
+FOLDER = click.Path(file_okay=False, path_type=Path)
+
 folder_option = click.option(
     "--index",
     "folder",
     required=True,
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     help="Folder of the index.",
 )
 paths_argument = click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
@@ -39,14 +41,14 @@ def index() -> None:
 @click.option(
     "--hash",
     "has",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     metavar="BUNDLE",
     help="Store all answers as this bundle of HAS makes them.",
 )
 @click.option(
     "--context",
     "selector",
-    type=click.Path(file_okay=False, path_type=Path),
+    type=FOLDER,
     metavar="BUNDLE",
     help="Store of all documents what this selector finds context by.",
 )
