@@ -15,7 +15,8 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c co
 ask: .venv/core
 	@$(BIN)/rejoinder ask "$(Q)" $(DOCS)
 
-test: check core full adapters clients
+# The tests come last, so that their verdict is the last line.
+test: check core adapters clients full
 
 check: .venv/full
 	$(BIN)/ruff format --check .
@@ -41,8 +42,11 @@ clients: .venv/full
 	$(BIN)/python -m tests.server.run
 
 # Every fault as often as docs/reliability.md says, which it writes: hours. ONLY= names some.
+# What was found is kept under build, so that it goes on where it was stopped.
 reliability: .venv/full .venv/system
-	$(BIN)/python -m tests.reliability --long --only "$(ONLY)" $(if $(ONLY),,--to docs/reliability.md)
+	@mkdir -p build
+	$(BIN)/python -m tests.reliability --long --only "$(ONLY)" --runs build/reliability.jsonl \
+	  $(if $(ONLY),,--to docs/reliability.md)
 
 format: .venv/full
 	$(BIN)/ruff format .

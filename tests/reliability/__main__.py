@@ -1,8 +1,9 @@
 """Runs the reliability suite.
 
-Usage: python -m tests.reliability [--long] [--only TEXT] [--to docs/reliability.md]
+Usage: python -m tests.reliability [--long] [--only TEXT] [--runs FILE] [--to docs/reliability.md]
 
 Says what came of each case as it is known, and exits with 1 where one has lost something.
+With `--runs`, what was found is kept, so that hours of faults can be stopped and gone on with.
 """
 
 import argparse
@@ -13,6 +14,7 @@ from pathlib import Path
 
 from tests.reliability.case import CannotRunError, Case
 from tests.reliability.cases import CASES
+from tests.reliability.kept import keep_line, read_line
 from tests.reliability.report import Line, write_page
 
 
@@ -20,24 +22,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--long", action="store_true", help="as often as the report needs")
     parser.add_argument("--only", default="", help="cases whose area or fault holds this text")
+    parser.add_argument("--runs", type=Path, help="keep every finding there, and go on from it")
     parser.add_argument("--to", type=Path, help="write the report there")
     arguments = parser.parse_args()
     lines = []
-    has_failed = False
     for case in CASES:
-        if arguments.only not in f"{case.area}: {case.fault}":
-            continue
         count = case.long if arguments.long else case.short
-        if count:
+        if count and arguments.only in case.name:
             start = time.monotonic()
-            line = run(case, count)
-            has_failed |= line.found is not None and line.found.lost > 0
-            has_failed |= line.problem.startswith("FAILED")
+            line = read_line(arguments.runs, case, count) or run(case, count)
             said = line.problem or f"{line.found}"
-            sys.stdout.write(f"{case.area}: {case.fault}: {said} ")
-            sys.stdout.write(f"({time.monotonic() - start:.0f} s)\n")
+            sys.stdout.write(f"{case.name}: {said} ({time.monotonic() - start:.0f} s)\n")
             sys.stdout.flush()
+            keep_line(arguments.runs, line, count)
             lines.append(line)
+    has_failed = any(line.has_failed for line in lines)
     if arguments.to and not has_failed:
         arguments.to.write_text(write_page(lines, is_long=arguments.long), encoding="utf-8")
     sys.exit(has_failed)

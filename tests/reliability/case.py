@@ -27,6 +27,11 @@ class Case(NamedTuple):
     lost: str
     """What is counted as lost."""
 
+    @property
+    def name(self) -> str:
+        """How the case is called on the command line and where findings are kept."""
+        return f"{self.area}: {self.fault}"
+
 
 class CannotRunError(Exception):
     """This machine cannot make the fault; the report says why."""

@@ -26,6 +26,11 @@ class Line(NamedTuple):
     found: Found | None
     problem: str = ""
 
+    @property
+    def has_failed(self) -> bool:
+        """Whether something was lost, or the case did not come to its end."""
+        return self.problem.startswith("FAILED") or bool(self.found and self.found.lost)
+
 
 def write_page(lines: Iterable[Line], *, is_long: bool) -> str:
     """Return the page."""
