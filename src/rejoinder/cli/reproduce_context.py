@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rejoinder.train.context_latency import Construction, Latency
     from rejoinder.train.context_rows import Row
     from rejoinder.train.context_runs import Run
-    from rejoinder.train.context_table import Summary
+    from rejoinder.train.context_table import Summary, Verdict
 
 
 @click.command(
@@ -54,7 +54,7 @@ def context(**given: Any) -> None:
     machine.
     """
     from rejoinder.train.context_rows import choose_rows
-    from rejoinder.train.context_table import summarise
+    from rejoinder.train.context_table import decide, summarise
     from rejoinder.train.threads import use_threads
 
     use_threads(given["threads"])
@@ -62,7 +62,8 @@ def context(**given: Any) -> None:
     runs, examples = _run(rows, given)
     summaries = summarise(rows, runs)
     latencies, construction = _measure(rows, examples())
-    verdicts = _decide([row for row in rows if row.is_selector], runs, latencies)
+    cost = {item.row: item.natural_ms for item in latencies}
+    verdicts = decide([row for row in rows if row.is_selector], runs, cost)
     if given["as_json"]:
         print_json(_to_dict(summaries, latencies, construction, verdicts))
         return
@@ -112,47 +113,6 @@ def _measure(rows: "list[Row]", examples: Any) -> "tuple[list[Latency], list[Con
     return measure_latencies(timed, examples), measure_construction(examples)
 
 
-def _decide(
-    rows: "list[Row]", runs: "list[Run]", latencies: "list[Latency]"
-) -> list[dict[str, Any]]:
-    """Return P@1 of cascades that take as long as the one without context."""
-    from statistics import fmean
-
-    from rejoinder.metrics.significance import bootstrap_difference
-    from rejoinder.train.context_data import KEEP
-    from rejoinder.train.context_rows import BASE
-    from rejoinder.train.context_table import average
-
-    cost = {item.row: item.natural_ms for item in latencies}
-    base = {run.seed: run for run in runs if run.row == BASE.name}
-    found = []
-    for row in rows:
-        own = [run for run in runs if run.row == row.name and run.labels]
-        if not own:
-            continue
-        keep = max(1, min(KEEP, int(KEEP * cost[BASE.name] / cost[row.name])))
-        values = average([run.measure_cascade(keep) for run in own])
-        verdict: dict[str, Any] = {
-            "row": row.name,
-            "seeds": len(own),
-            "questions": len(values),
-            "keep": keep,
-            "P@1": 100 * fmean(values),
-        }
-        paired = [run for run in own if run.seed in base]
-        if row is not BASE and paired:
-            one = average([base[run.seed].measure_cascade(KEEP) for run in paired])
-            other = average([run.measure_cascade(keep) for run in paired])
-            interval = bootstrap_difference(one, other)
-            verdict |= {
-                "gain": 100 * (fmean(other) - fmean(one)),
-                "low": 100 * interval.low,
-                "high": 100 * interval.high,
-            }
-        found.append(verdict)
-    return found
-
-
 def _print_quality(summaries: "list[Summary]") -> None:
     from rejoinder.train.context_training import MEASURES
 
@@ -184,7 +144,7 @@ def _print_quality(summaries: "list[Summary]") -> None:
         click.echo()
 
 
-def _show_gain(item: "Summary") -> tuple[str, str]:
+def _show_gain(item: "Summary | Verdict") -> tuple[str, str]:
     if item.gain is None or item.interval is None:
         return "", ""
     low, high = 100 * item.interval.low, 100 * item.interval.high
@@ -224,18 +184,17 @@ def _print_costs(latencies: "list[Latency]", construction: "list[Construction]")
     click.echo()
 
 
-def _print_verdicts(verdicts: list[dict[str, Any]]) -> None:
+def _print_verdicts(verdicts: "list[Verdict]") -> None:
     click.echo("whole articles, behind a first stage that keeps as many as take equally long")
     print_table(
         ["context", "seeds", "kept", "P@1", "over none", "95 %"],
         [
             [
-                item["row"],
-                str(item["seeds"]),
-                str(item["keep"]),
-                f"{item['P@1']:.2f}",
-                f"{item['gain']:+.2f}" if "gain" in item else "",
-                f"{item['low']:+.2f} to {item['high']:+.2f}" if "gain" in item else "",
+                item.row,
+                str(item.seeds),
+                str(item.keep),
+                f"{item.precision:.2f}",
+                *_show_gain(item),
             ]
             for item in verdicts
         ],
@@ -246,7 +205,7 @@ def _to_dict(
     summaries: "list[Summary]",
     latencies: "list[Latency]",
     construction: "list[Construction]",
-    verdicts: list[dict[str, Any]],
+    verdicts: "list[Verdict]",
 ) -> dict[str, Any]:
     from dataclasses import asdict
 
@@ -259,5 +218,5 @@ def _to_dict(
         "quality": quality,
         "latency": [asdict(item) for item in latencies],
         "construction": [asdict(item) for item in construction],
-        "verdict": verdicts,
+        "verdict": [asdict(item) for item in verdicts],
     }

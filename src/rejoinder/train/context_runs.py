@@ -1,13 +1,12 @@
 """What the trainings of the context tables have reached, kept in a file."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from rejoinder.data.json_objects import read_json_lines
+from rejoinder.data.kept_lines import append_kept, read_kept
 from rejoinder.errors import InputError
 
 
@@ -47,15 +46,12 @@ def read_runs(path: Path) -> list[Run]:
     Raises:
         InputError: the file holds something else.
     """
-    if not path.exists():
-        return []
     try:
-        return [Run(**row.fields) for row in read_json_lines(path)]
+        return [Run(**row) for row in read_kept(path)]
     except TypeError as error:
         raise InputError(f"{path}: not a file of runs; give another, or remove it") from error
 
 
 def append_run(path: Path, run: Run) -> None:
     """Add a run to a results file."""
-    with path.open("a", encoding="utf-8") as file:
-        file.write(json.dumps(run.to_dict()) + "\n")
+    append_kept(path, run.to_dict())
