@@ -8,13 +8,12 @@ torch = pytest.importorskip("torch")
 
 from rejoinder.cli import main  # noqa: E402
 from rejoinder.errors import InputError, UnknownNameError  # noqa: E402
+from rejoinder.train.kept_runs import KeptRuns  # noqa: E402
 from rejoinder.train.published import TABLES, WIKIQA  # noqa: E402
 from rejoinder.train.reproduction import (  # noqa: E402
     Run,
-    append_run,
     choose_rows,
     measure_gains,
-    read_runs,
     summarise,
 )
 
@@ -44,6 +43,7 @@ def test_a_gain_is_paired_over_questions_on_seed_averages() -> None:
     (gain,) = measure_gains(WIKIQA, runs)
 
     # averages (0.3, 0.5) and (0.5, 0.7)
+    assert (gain.row, gain.over) == (BIRNN, NONE)
     assert gain.mean == pytest.approx(0.2)
     assert (gain.interval.low, gain.interval.high) == pytest.approx((0.2, 0.2))
 
@@ -59,15 +59,24 @@ def test_rows_are_chosen_by_the_beginning_of_their_name() -> None:
 
 def test_runs_are_kept_in_a_file(tmp_path: Path) -> None:
     path = tmp_path / "runs.jsonl"
-    assert read_runs(path) == []
+    runs = [a_run(NONE, seed, 0.5) for seed in range(3)]
 
-    append_run(path, a_run(NONE, 0, 0.5))
-    append_run(path, a_run(NONE, 1, 0.6))
+    assert KeptRuns(path, Run).keep(runs[:2]) == runs[:2]
+    again = KeptRuns(path, Run)
+    assert again.done == runs[:2]
+    again.keep(runs)
+    assert KeptRuns(path, Run).done == runs
 
-    assert read_runs(path) == [a_run(NONE, 0, 0.5), a_run(NONE, 1, 0.6)]
     path.write_text('{"other": 1}\n')
     with pytest.raises(InputError, match="not a file of runs"):
-        read_runs(path)
+        KeptRuns(path, Run)
+
+
+def test_without_a_file_nothing_is_kept() -> None:
+    runs = [a_run(NONE, 0, 0.5)]
+
+    assert KeptRuns(None, Run).keep(runs) == runs
+    assert KeptRuns(None, Run).done == []
 
 
 def test_all_tables_have_data_that_exists() -> None:
@@ -102,7 +111,7 @@ def test_natural_questions_are_reproduced_on_a_fixture(tmp_path: Path) -> None:
     assert overlap.split()[:6] == ["word-overlap", "–", "–", "–", "38.08", "100.00"]
     assert none.split()[:5] == ["cosinet", "listwise", "none", "2", "68.16"]
     assert birnn.split()[:5] == ["cosinet", "listwise", "birnn", "2", "73.28"]
-    assert gain.startswith("cosinet: birnn over no head ")
+    assert gain.startswith(f"{BIRNN} over {NONE} ")
     assert picture.stat().st_size > 1000
     assert len(runs.read_text().splitlines()) == 4
     (table,) = json.loads(again.stdout)

@@ -10,7 +10,7 @@ import click
 from rejoinder.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
-    from rejoinder.metrics.significance import Interval
+    pass
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
@@ -66,9 +66,9 @@ def need_arrow() -> None:
         raise MissingExtraError("a table", extra="scale")
 
 
-def show_interval(interval: "Interval") -> str:
-    """Return an interval of fractions in points: -1.20 to +0.40."""
-    return f"{100 * interval.low:+.2f} to {100 * interval.high:+.2f}"
+def split_names(given: str) -> list[str]:
+    """Return the names of a comma-separated list."""
+    return [name.strip() for name in given.split(",") if name.strip()]
 
 
 def parse_pairs(pairs: Iterable[str]) -> dict[str, str]:

@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
+    from rejoinder.metrics.significance import Interval
     from rejoinder.records import StageTrace
+    from rejoinder.train.gains import Gain
 
 
 def print_json(value: Any) -> None:
@@ -81,6 +83,19 @@ def show_progress(title: str) -> Iterator[Callable[[int, int, str], None]]:
 def percent(value: float) -> str:
     """Return a fraction of 1 the way papers print it: 64.21."""
     return f"{100 * value:.2f}"
+
+
+def show_interval(interval: "Interval") -> str:
+    """Return an interval of fractions in points: -1.20 to +0.40."""
+    return f"{100 * interval.low:+.2f} to {100 * interval.high:+.2f}"
+
+
+def show_gain(gain: "Gain") -> str:
+    """Return what a row of a table gains over another, in points, and how sure that is."""
+    return (
+        f"{gain.row} over {gain.over} {100 * gain.mean:+.2f} {gain.measure}"
+        f" (95 % {show_interval(gain.interval)}, p {gain.p_value:.4f}, seed-averaged)"
+    )
 
 
 def count(number: int, noun: str) -> str:

@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rejoinder.cli import options
-from rejoinder.cli.output import print_json, print_table, say, show_progress
+from rejoinder.cli.output import print_json, print_table, say, show_interval, show_progress
 
 if TYPE_CHECKING:
     from rejoinder.train.context_latency import Construction, Latency
     from rejoinder.train.context_rows import Row
     from rejoinder.train.context_runs import Run
     from rejoinder.train.context_table import Summary, Verdict
+    from rejoinder.train.gains import Gain
 
 
 @click.command(
@@ -58,7 +59,7 @@ def context(**given: Any) -> None:
     from rejoinder.train.threads import use_threads
 
     use_threads(given["threads"])
-    rows = choose_rows([name.strip() for name in given["models"].split(",") if name.strip()])
+    rows = choose_rows(options.split_names(given["models"]))
     runs, examples = _run(rows, given)
     summaries = summarise(rows, runs)
     latencies, construction = _measure(rows, examples())
@@ -77,30 +78,29 @@ def _run(rows: "list[Row]", given: dict[str, Any]) -> "tuple[list[Run], Any]":
     from functools import cache
 
     from rejoinder.train.context_data import LISTS, name_set, read_data
-    from rejoinder.train.context_runs import append_run, read_runs
+    from rejoinder.train.context_runs import Run
     from rejoinder.train.context_training import run_rows
+    from rejoinder.train.kept_runs import KeptRuns
 
     @cache
     def data() -> Any:
         return read_data(given["folder"], pairs=given["pairs"], say=say)
 
-    done = read_runs(given["runs"]) if given["runs"] else []
-    runs = []
+    kept = KeptRuns(given["runs"], Run)
     with show_progress("context") as progress:
-        for run in run_rows(
-            rows,
-            data,
-            seeds=given["seeds"],
-            pairs=given["pairs"],
-            done=done,
-            to=given["to"],
-            on_step=lambda row, seed, step: progress(
-                step.number, step.of, f"{row} seed {seed} loss {step.loss:.3f}"
-            ),
-        ):
-            runs.append(run)
-            if given["runs"] and run not in done:
-                append_run(given["runs"], run)
+        runs = kept.keep(
+            run_rows(
+                rows,
+                data,
+                seeds=given["seeds"],
+                pairs=given["pairs"],
+                done=kept.done,
+                to=given["to"],
+                on_step=lambda row, seed, step: progress(
+                    step.number, step.of, f"{row} seed {seed} loss {step.loss:.3f}"
+                ),
+            )
+        )
     return runs, lambda: data().tests.get(name_set(*LISTS), data().train)
 
 
@@ -135,7 +135,7 @@ def _print_quality(summaries: "list[Summary]") -> None:
                     str(item.seeds),
                     "/".join(item.precisions),
                     *(f"{item.means[name]:.2f} ±{item.deviations[name]:.2f}" for name in MEASURES),
-                    *_show_gain(item),
+                    *_show_gain(item.gain),
                     f"{item.row.published['P@1']:.1f}" if item.row.published else "",
                 ]
                 for item in own
@@ -144,11 +144,10 @@ def _print_quality(summaries: "list[Summary]") -> None:
         click.echo()
 
 
-def _show_gain(item: "Summary | Verdict") -> tuple[str, str]:
-    if item.gain is None or item.interval is None:
+def _show_gain(gain: "Gain | None") -> tuple[str, str]:
+    if gain is None:
         return "", ""
-    low, high = 100 * item.interval.low, 100 * item.interval.high
-    return f"{item.gain:+.2f}", f"{low:+.2f} to {high:+.2f}"
+    return f"{100 * gain.mean:+.2f}", show_interval(gain.interval)
 
 
 def _print_costs(latencies: "list[Latency]", construction: "list[Construction]") -> None:
@@ -194,7 +193,7 @@ def _print_verdicts(verdicts: "list[Verdict]") -> None:
                 str(item.seeds),
                 str(item.keep),
                 f"{item.precision:.2f}",
-                *_show_gain(item),
+                *_show_gain(item.gain),
             ]
             for item in verdicts
         ],

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rejoinder.cli import options
-from rejoinder.cli.output import print_json, print_table, say, show_progress
+from rejoinder.cli.output import print_json, print_table, say, show_gain, show_progress
 
 if TYPE_CHECKING:
     from rejoinder.evaluation.answer_costs import AnswerCost
-    from rejoinder.train.has_reproduction import Gain
+    from rejoinder.train.gains import Gain
     from rejoinder.train.has_tables import HasRow, HasTable
     from rejoinder.train.reproduction import Run
 
@@ -84,7 +84,7 @@ def _choose_tables(given: dict[str, Any]) -> "list[HasTable]":
     if given["study"]:
         return [STUDY]
     known = {table.name: table for table in TABLES}
-    names = [name.strip() for name in given["tables"].split(",") if name.strip()]
+    names = options.split_names(given["tables"])
     for name in names:
         if name not in known:
             raise UnknownNameError("table of HAS", name, known)
@@ -94,7 +94,7 @@ def _choose_tables(given: dict[str, Any]) -> "list[HasTable]":
 def _choose_rows(table: "HasTable", models: str) -> "list[HasRow]":
     from rejoinder.errors import UnknownNameError
 
-    names = [name.strip() for name in models.split(",") if name.strip()]
+    names = options.split_names(models)
     for name in names:
         if not any(row.name.startswith(name) for row in table.rows):
             raise UnknownNameError(f"row of {table.name}", name, [row.name for row in table.rows])
@@ -128,27 +128,25 @@ def _run_table(table: "HasTable", given: dict[str, Any]) -> dict[str, Any] | Non
 
 def _run_rows(table: "HasTable", rows: "list[HasRow]", given: dict[str, Any]) -> "list[Run]":
     from rejoinder.train.has_reproduction import choose_recipe, read_data, run_rows
-    from rejoinder.train.reproduction import append_run, read_runs
+    from rejoinder.train.kept_runs import KeptRuns
+    from rejoinder.train.reproduction import Run
 
-    done = read_runs(given["runs"]) if given["runs"] else []
-    runs: list[Run] = []
+    kept = KeptRuns(given["runs"], Run)
     with show_progress(table.name) as progress:
-        for run in run_rows(
-            table,
-            rows,
-            choose_recipe(table, given["epochs"], given["learning_rate"]),
-            seeds=given["seeds"],
-            read=lambda: read_data(table, given["folder"]),
-            precision=given["precision"],
-            done=done,
-            on_step=lambda row, seed, step: progress(
-                step.number, step.of, f"{row.name} seed {seed} loss {step.loss:.3f}"
-            ),
-        ):
-            runs.append(run)
-            if given["runs"] and run not in done:
-                append_run(given["runs"], run)
-    return runs
+        return kept.keep(
+            run_rows(
+                table,
+                rows,
+                choose_recipe(table, given["epochs"], given["learning_rate"]),
+                seeds=given["seeds"],
+                read=lambda: read_data(table, given["folder"]),
+                precision=given["precision"],
+                done=kept.done,
+                on_step=lambda row, seed, step: progress(
+                    step.number, step.of, f"{row.name} seed {seed} loss {step.loss:.3f}"
+                ),
+            )
+        )
 
 
 def _print_table(table: "HasTable", rows: list[dict[str, Any]], gains: "list[Gain]") -> None:
@@ -170,10 +168,7 @@ def _print_table(table: "HasTable", rows: list[dict[str, Any]], gains: "list[Gai
         ],
     )
     for gain in gains:
-        click.echo(
-            f"{gain.row} over {gain.over} {100 * gain.mean:+.2f} {gain.measure}"
-            f" (95 % {options.show_interval(gain.interval)}, p {gain.p_value:.4f}, seed-averaged)"
-        )
+        click.echo(show_gain(gain))
 
 
 def _show(row: dict[str, Any], name: str) -> tuple[str, str]:

@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rejoinder.cli import options
-from rejoinder.cli.output import print_json, print_table, say, show_progress
+from rejoinder.cli.output import print_json, print_table, say, show_gain, show_progress
 
 if TYPE_CHECKING:
-    from rejoinder.train.published import Table
-    from rejoinder.train.reproduction import HeadGain, Run, Summary
+    from rejoinder.train.gains import Gain
+    from rejoinder.train.published import Row, Table
+    from rejoinder.train.reproduction import Run, Summary
 
 TABLES = {
     "wikiqa": "Table 4 of the Cosinet paper: small rankers trained and tested on WikiQA.",
@@ -51,14 +52,14 @@ def make_command(name: str, what: str) -> click.Command:
 
 def _reproduce_tables(name: str, given: dict[str, Any]) -> None:
     from rejoinder.train.published import TABLES as KNOWN
-    from rejoinder.train.reproduction import measure_gains, read_runs, summarise
+    from rejoinder.train.reproduction import choose_rows, measure_gains, summarise
     from rejoinder.train.threads import use_threads
 
     use_threads(given["threads"])
     result = []
     for table in KNOWN[name]:
-        rows = _choose(table, given["models"])
-        runs = _run(table, rows, given, read_runs(given["runs"]) if given["runs"] else [])
+        rows = choose_rows(table, options.split_names(given["models"]))
+        runs = _run(table, rows, given)
         summaries = [summarise(row, runs) for row in rows]
         gains = measure_gains(table, runs)
         baselines = _measure_baselines(table, given["folder"])
@@ -74,33 +75,26 @@ def _reproduce_tables(name: str, given: dict[str, Any]) -> None:
         print_json(result)
 
 
-def _choose(table: "Table", models: str) -> Any:
-    from rejoinder.train.reproduction import choose_rows
-
-    return choose_rows(table, [part.strip() for part in models.split(",") if part.strip()])
-
-
-def _run(table: "Table", rows: Any, given: dict[str, Any], done: "list[Run]") -> "list[Run]":
+def _run(table: "Table", rows: "list[Row]", given: dict[str, Any]) -> "list[Run]":
     from rejoinder.runtime.static_vectors import load_vectors
-    from rejoinder.train.reproduction import append_run, run_table
+    from rejoinder.train.kept_runs import KeptRuns
+    from rejoinder.train.reproduction import Run, run_table
 
-    runs: list[Run] = []
+    kept = KeptRuns(given["runs"], Run)
     with show_progress(table.name) as progress:
-        for run in run_table(
-            table,
-            rows,
-            load_vectors(),
-            seeds=given["seeds"],
-            folder=given["folder"],
-            done=done,
-            on_step=lambda row, seed, step: progress(
-                step.number, step.of, f"{row.name} seed {seed} loss {step.loss:.3f}"
-            ),
-        ):
-            runs.append(run)
-            if given["runs"] and run not in done:
-                append_run(given["runs"], run)
-    return runs
+        return kept.keep(
+            run_table(
+                table,
+                rows,
+                load_vectors(),
+                seeds=given["seeds"],
+                folder=given["folder"],
+                done=kept.done,
+                on_step=lambda row, seed, step: progress(
+                    step.number, step.of, f"{row.name} seed {seed} loss {step.loss:.3f}"
+                ),
+            )
+        )
 
 
 def _measure_baselines(table: "Table", folder: Path | None) -> list[dict[str, Any]]:
@@ -128,7 +122,7 @@ def _measure_baselines(table: "Table", folder: Path | None) -> list[dict[str, An
 def _print(
     table: "Table",
     summaries: "list[Summary]",
-    gains: "list[HeadGain]",
+    gains: "list[Gain]",
     baselines: list[dict[str, Any]],
 ) -> None:
     say(f"{table.name}: tested on {table.test} {table.split}, protocol {table.questions}")
@@ -165,11 +159,7 @@ def _print(
         ],
     )
     for gain in gains:
-        low, high = 100 * gain.interval.low, 100 * gain.interval.high
-        click.echo(
-            f"{gain.model}: {gain.head} over no head {100 * gain.mean:+.2f} {gain.measure}"
-            f" (95 % {low:+.2f} to {high:+.2f}, p {gain.p_value:.4f}, seed-averaged)"
-        )
+        click.echo(show_gain(gain))
 
 
 def _show(item: "Summary", name: str) -> tuple[str, str]:
@@ -178,14 +168,12 @@ def _show(item: "Summary", name: str) -> tuple[str, str]:
     return "" if published is None else f"{published:.2f}", measured
 
 
-def _to_dict(table: "Table", summaries: "list[Summary]", gains: "list[HeadGain]") -> dict[str, Any]:
-    from dataclasses import asdict
-
+def _to_dict(table: "Table", summaries: "list[Summary]", gains: "list[Gain]") -> dict[str, Any]:
     return {
         "table": table.name,
         "train": table.train,
         "test": f"{table.test}:{table.split}",
         "protocol": table.questions,
         "rows": [item.to_dict() for item in summaries],
-        "gains": [asdict(gain) for gain in gains],
+        "gains": [gain.to_dict() for gain in gains],
     }

@@ -37,7 +37,7 @@ class Setting:
     @property
     def measure_names(self) -> list[str]:
         """What to measure."""
-        return [name.strip() for name in self.measures.split(",") if name.strip()]
+        return options.split_names(self.measures)
 
     def read_examples(self) -> "list[Example]":
         """Read the whole split."""

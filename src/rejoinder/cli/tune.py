@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rejoinder.cli import options
-from rejoinder.cli.output import percent, print_json, print_table, say, show_progress
+from rejoinder.cli.output import percent, print_json, print_table, say, show_interval, show_progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -207,7 +207,7 @@ def _print(
                 f"{item.latency_ms:.2f}",
                 f"{best.latency_ms / max(item.latency_ms, 1e-9):.1f}",
                 f"{100 * (item.accuracy - best.accuracy):+.2f}",
-                options.show_interval(item.hold_against(best)),
+                show_interval(item.hold_against(best)),
                 "*" if item is chosen else "",
             ]
             for item in frontier

@@ -1,13 +1,9 @@
-"""What the trainings of the context tables have reached, kept in a file."""
+"""What a training of the context tables has reached."""
 
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
-
-from rejoinder.data.kept_lines import append_kept, read_kept
-from rejoinder.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,20 +34,3 @@ class Run:
             float(labels[int(np.argmax(scores[:keep]))])
             for labels, scores in zip(self.labels, self.scores, strict=True)
         ]
-
-
-def read_runs(path: Path) -> list[Run]:
-    """Return the runs of a results file; none where there is no file yet.
-
-    Raises:
-        InputError: the file holds something else.
-    """
-    try:
-        return [Run(**row) for row in read_kept(path)]
-    except TypeError as error:
-        raise InputError(f"{path}: not a file of runs; give another, or remove it") from error
-
-
-def append_run(path: Path, run: Run) -> None:
-    """Add a run to a results file."""
-    append_kept(path, run.to_dict())

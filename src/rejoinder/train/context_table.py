@@ -1,14 +1,14 @@
 """The tables of Han et al. 2021 in our form: what context is worth to a selector."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 
-from rejoinder.metrics.significance import Interval, bootstrap_difference
 from rejoinder.train.context_data import KEEP
 from rejoinder.train.context_rows import BASE, Row
 from rejoinder.train.context_runs import Run
 from rejoinder.train.context_training import MEASURES
+from rejoinder.train.gains import Gain, average, measure_gain
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,9 +21,8 @@ class Summary:
     seeds: int
     means: dict[str, float]
     deviations: dict[str, float]
-    gain: float | None
+    gain: Gain | None
     """In P@1, over the same seeds of no context; None for that row itself."""
-    interval: Interval | None
     precisions: tuple[str, ...]
     """In which the bundles were tested."""
 
@@ -39,8 +38,7 @@ class Verdict:
     """Candidates that it reads in that time."""
     precision: float
     """P@1, a percentage."""
-    gain: float | None = None
-    interval: Interval | None = None
+    gain: Gain | None
 
 
 def summarise(rows: Sequence[Row], runs: Sequence[Run]) -> list[Summary]:
@@ -72,18 +70,8 @@ def decide(rows: Sequence[Row], runs: Sequence[Run], cost: Mapping[str, float]) 
     return found
 
 
-def average(runs: Sequence[Sequence[float]]) -> list[float]:
-    """Return the mean over seeds of each question."""
-    return [fmean(values) for values in zip(*runs, strict=True)]
-
-
 def _summarise(row: Row, dataset: str, own: list[Run], base: dict[int, Run]) -> Summary:
     means = {name: [100 * fmean(run.values[dataset][name]) for run in own] for name in MEASURES}
-    paired = [run for run in own if run.seed in base]
-    gain, interval = _compare(
-        [base[run.seed].values[dataset]["P@1"] for run in paired],
-        [run.values[dataset]["P@1"] for run in paired],
-    )
     return Summary(
         row,
         dataset,
@@ -91,27 +79,31 @@ def _summarise(row: Row, dataset: str, own: list[Run], base: dict[int, Run]) -> 
         len(own),
         {name: fmean(values) for name, values in means.items()},
         {name: stdev(values) if len(values) > 1 else 0.0 for name, values in means.items()},
-        gain,
-        interval,
+        _compare(row, own, base, lambda run: run.values[dataset]["P@1"]),
         tuple(sorted({run.precision for run in own})),
     )
 
 
 def _decide(row: Row, keep: int, own: list[Run], base: dict[int, Run]) -> Verdict:
     values = average([run.measure_cascade(keep) for run in own])
-    paired = [run for run in own if run.seed in base]
-    gain, interval = _compare(
-        [base[run.seed].measure_cascade(KEEP) for run in paired],
-        [run.measure_cascade(keep) for run in paired],
+    # Without context all that the first stage kept is read.
+    gain = _compare(
+        row, own, base, lambda run: run.measure_cascade(keep if run.row == row.name else KEEP)
     )
-    return Verdict(row.name, len(own), len(values), keep, 100 * fmean(values), gain, interval)
+    return Verdict(row.name, len(own), len(values), keep, 100 * fmean(values), gain)
 
 
 def _compare(
-    one: Sequence[Sequence[float]], other: Sequence[Sequence[float]]
-) -> tuple[float | None, Interval | None]:
-    """Return what the other gains on the mean of its seeds, nothing where there are none."""
-    if not one:
-        return None, None
-    first, second = average(one), average(other)
-    return 100 * (fmean(second) - fmean(first)), bootstrap_difference(first, second)
+    row: Row, own: list[Run], base: dict[int, Run], measure: Callable[[Run], list[float]]
+) -> Gain | None:
+    """Return what a row gains over the same seeds of its base, nothing where there are none."""
+    paired = [run for run in own if run.seed in base]
+    if not paired:
+        return None
+    return measure_gain(
+        row.name,
+        row.base,
+        "P@1",
+        [measure(run) for run in paired],
+        [measure(base[run.seed]) for run in paired],
+    )

@@ -1,7 +1,7 @@
 """Trains the rows of a HAS table once per seed, and measures each from its reopened store."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, stdev
 from tempfile import TemporaryDirectory
@@ -12,7 +12,6 @@ from rejoinder.data.catalogue import open_dataset
 from rejoinder.evaluation.evaluate import Report, evaluate
 from rejoinder.evaluation.sequential import build_lists
 from rejoinder.evaluation.stored_texts import list_texts, store_texts
-from rejoinder.metrics.significance import Interval, bootstrap_difference, randomisation_test
 from rejoinder.records import Example
 from rejoinder.runtime.has import HasScorer
 from rejoinder.runtime.related import Beside, Related
@@ -20,6 +19,7 @@ from rejoinder.runtime.scorer import Scorer
 from rejoinder.runtime.static_vectors import load_vectors
 from rejoinder.train.export_has import write_has
 from rejoinder.train.fit import Fitted, Plan
+from rejoinder.train.gains import Gain, measure_gain
 from rejoinder.train.has_tables import RELATED, HasRow, HasTable
 from rejoinder.train.hashing import RECIPE, fit_has
 from rejoinder.train.loop import Recipe, Step
@@ -52,22 +52,6 @@ class _Trained:
     recipe: Recipe
     fitted: Fitted[Has]
     vocabulary: Sequence[str]
-
-
-@dataclass(frozen=True, slots=True)
-class Gain:
-    """What one row gains over another, paired over questions on seed-averaged values."""
-
-    row: str
-    over: str
-    measure: str
-    mean: float
-    interval: Interval
-    p_value: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the gain as plain JSON types."""
-        return asdict(self)
 
 
 def read_data(table: HasTable, folder: Path | None) -> HasData:
@@ -126,27 +110,17 @@ def run_rows(
 
 def measure_gains(table: HasTable, runs: Sequence[Run]) -> list[Gain]:
     """Hold attention against pooling, and HAS and its variants against attention."""
-    by_row: dict[str, list[Run]] = {}
+    measure = table.measures[0]
+    values: dict[str, list[list[float]]] = {}
     for run in runs:
-        by_row.setdefault(run.row, []).append(run)
+        values.setdefault(run.row, []).append(run.values[measure])
     pairs = [("attention", "pooling"), ("has", "pooling")]
     pairs += [(row.name, "attention") for row in table.rows if row.name.startswith("has")]
-    measure = table.measures[0]
-    gains = []
-    for row, over in pairs:
-        if row in by_row and over in by_row:
-            one, other = (_average(by_row[name], measure) for name in (over, row))
-            gains.append(
-                Gain(
-                    row,
-                    over,
-                    measure,
-                    fmean(other) - fmean(one),
-                    bootstrap_difference(one, other),
-                    randomisation_test(one, other),
-                )
-            )
-    return gains
+    return [
+        measure_gain(row, over, measure, values[row], values[over])
+        for row, over in pairs
+        if row in values and over in values
+    ]
 
 
 def summarise(row: HasRow, runs: Sequence[Run]) -> dict[str, Any]:
@@ -235,7 +209,3 @@ def _read(choice: str, folder: Path | None) -> list[Example]:
 def _spread_out(examples: Sequence[Example], count: int) -> list[Example]:
     step = max(1, len(examples) // count)
     return list(examples[::step][:count])
-
-
-def _average(runs: Sequence[Run], measure: str) -> list[float]:
-    return [fmean(values) for values in zip(*(run.values[measure] for run in runs), strict=True)]

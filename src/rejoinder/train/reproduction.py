@@ -1,8 +1,4 @@
-"""Trains the rows of a table once per seed, and keeps what each run measured.
-
-Runs are appended to a results file as they finish, so that a long table can be stopped and
-gone on with.
-"""
+"""Trains the rows of a table once per seed, and measures each."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -11,17 +7,12 @@ from statistics import fmean, stdev
 from typing import Any
 
 from rejoinder.data.catalogue import open_dataset
-from rejoinder.data.kept_lines import append_kept, read_kept
-from rejoinder.errors import InputError, UnknownNameError
+from rejoinder.errors import UnknownNameError
 from rejoinder.evaluation.evaluate import evaluate
 from rejoinder.evaluation.protocol import Protocol
-from rejoinder.metrics.significance import (
-    Interval,
-    bootstrap_difference,
-    randomisation_test,
-)
 from rejoinder.records import Example
 from rejoinder.runtime.static_vectors import StaticVectors
+from rejoinder.train.gains import Gain, measure_gain
 from rejoinder.train.loop import Step
 from rejoinder.train.mixing import Part, read_parts
 from rejoinder.train.published import Row, Table
@@ -69,18 +60,6 @@ class Summary:
             "measured": self.means,
             "deviations": self.deviations,
         }
-
-
-@dataclass(frozen=True, slots=True)
-class HeadGain:
-    """What a recurrent head gains over none, paired over questions on seed-averaged values."""
-
-    model: str
-    head: str
-    measure: str
-    mean: float
-    interval: Interval
-    p_value: float
 
 
 def choose_rows(table: Table, names: Sequence[str]) -> list[Row]:
@@ -136,48 +115,20 @@ def summarise(row: Row, runs: Sequence[Run]) -> Summary:
     )
 
 
-def measure_gains(table: Table, runs: Sequence[Run]) -> list[HeadGain]:
+def measure_gains(table: Table, runs: Sequence[Run]) -> list[Gain]:
     """Hold every recurrent head against the same model and loss without one."""
-    by_row: dict[str, list[Run]] = {}
-    for run in runs:
-        by_row.setdefault(run.row, []).append(run)
     measure = table.measures[0]
+    values: dict[str, list[list[float]]] = {}
+    for run in runs:
+        values.setdefault(run.row, []).append(run.values[measure])
     gains = []
     for row in table.rows:
         base = f"{row.model}/{row.loss}/none"
         if row.is_shipped or row.head == "none":
             continue
-        if base not in by_row or row.name not in by_row:
-            continue
-        one, other = (_average(by_row[name], measure) for name in (base, row.name))
-        gains.append(
-            HeadGain(
-                row.model,
-                row.head,
-                measure,
-                fmean(other) - fmean(one),
-                bootstrap_difference(one, other),
-                randomisation_test(one, other),
-            )
-        )
+        if base in values and row.name in values:
+            gains.append(measure_gain(row.name, base, measure, values[row.name], values[base]))
     return gains
-
-
-def read_runs(path: Path) -> list[Run]:
-    """Return the runs of a results file; none where there is no file yet.
-
-    Raises:
-        InputError: the file holds something else.
-    """
-    try:
-        return [Run(**row) for row in read_kept(path)]
-    except TypeError as error:
-        raise InputError(f"{path}: not a file of runs; give another, or remove it") from error
-
-
-def append_run(path: Path, run: Run) -> None:
-    """Add a run to a results file."""
-    append_kept(path, run.to_dict())
 
 
 def _run(
@@ -201,7 +152,3 @@ def _run(
         round(trained.seconds, 2),
         {name: [round(value, 6) for value in values] for name, values in report.values.items()},
     )
-
-
-def _average(runs: Sequence[Run], measure: str) -> list[float]:
-    return [fmean(values) for values in zip(*(run.values[measure] for run in runs), strict=True)]
