@@ -6,6 +6,10 @@ from typing import Any
 
 from rejoinder.errors import BundleError
 
+EXACT = ("session.x64quantprecision", "1")
+"""Processors without VNNI add two products of bytes in 16 bits, which may overflow: exact there
+too, and as fast as ever on all others."""
+
 
 def open_session(network: bytes, folder: Path, *, name: str = "model.onnx") -> Any:
     """Return a session that works on one thread: callers spread their calls.
@@ -17,6 +21,7 @@ def open_session(network: bytes, folder: Path, *, name: str = "model.onnx") -> A
 
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
+    options.add_session_config_entry(*EXACT)
     options.log_severity_level = 4  # what fails is raised, and told in our words
     try:
         return onnxruntime.InferenceSession(network, options, providers=["CPUExecutionProvider"])
