@@ -62,7 +62,7 @@ def test_remove_and_compact(docs: Path, folder: Path) -> None:
 def test_check_names_problems(folder: Path) -> None:
     assert run("check", "--index", folder).stdout == "1 document, 2 sentences: all whole\n"
     with Index(folder) as index:
-        index.store._connection.execute("DELETE FROM sentences WHERE position = 0")
+        index.store._connection.get().execute("DELETE FROM sentences WHERE position = 0")
 
     result = run("check", "--index", folder)
 

@@ -163,7 +163,7 @@ def test_compaction_says_when_a_reader_keeps_old_text_alive(index: Index) -> Non
     reading = sqlite3.connect(index.store.path, isolation_level=None)
     reading.execute("BEGIN")
     reading.execute("SELECT * FROM sentences").fetchone()
-    index.store._connection.execute("PRAGMA busy_timeout = 10")
+    index.store._connection.get().execute("PRAGMA busy_timeout = 10")
     index.store.set("any", 1)
 
     with pytest.raises(StoreError, match="others are reading"):
@@ -237,7 +237,7 @@ def test_one_writes_at_a_time(index: Index, docs: Path) -> None:
 
 
 def test_check_finds_a_document_that_is_not_whole(index: Index) -> None:
-    run = index.store._connection.execute
+    run = index.store._connection.get().execute
     run("DELETE FROM sentences WHERE position = 1 AND document = 1")
     run("UPDATE sentences SET text = 'It rains.' WHERE document = 2 AND position = 0")
 
@@ -284,7 +284,7 @@ def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
 )
 def test_check_finds_what_is_not_as_it_was_stored(index: Index, change: str) -> None:
     assert index.check() == []
-    index.store._connection.execute(change)
+    index.store._connection.get().execute(change)
 
     (problem,) = index.check()
 
@@ -292,7 +292,7 @@ def test_check_finds_what_is_not_as_it_was_stored(index: Index, change: str) -> 
 
 
 def test_an_index_from_before_seals_is_believed(index: Index, docs: Path) -> None:
-    index.store._connection.execute("DROP TABLE seals")
+    index.store._connection.get().execute("DROP TABLE seals")
     index.store.set("format", 2)
 
     with Index(index.folder) as reader:
@@ -312,14 +312,14 @@ def test_an_index_from_before_seals_is_believed(index: Index, docs: Path) -> Non
     ],
 )
 def test_a_torn_document_is_an_error_of_ours(index: Index, change: str) -> None:
-    index.store._connection.execute(change)
+    index.store._connection.get().execute(change)
 
     with pytest.raises(StoreError, match=r"torn \(.*delete the folder and add files again"):
         index.check()
 
 
 def test_check_finds_a_generation_that_is_no_number(index: Index) -> None:
-    index.store._connection.execute("UPDATE meta SET value = 'x' WHERE key = 'generation'")
+    index.store._connection.get().execute("UPDATE meta SET value = 'x' WHERE key = 'generation'")
 
     (problem,) = index.check()
 
@@ -376,6 +376,13 @@ def test_an_open_index_says_when_what_finds_sentences_is_torn_under_it(index: In
         index.search("hot", 1)
 
 
+def test_what_a_full_disk_left_half_written_is_no_damage(index: Index) -> None:
+    (folder,) = index.folder.glob("search-*")
+    (folder / f"{0:032x}.term").write_bytes(b"half of ")
+
+    assert index.check() == []
+
+
 def test_a_file_without_its_end_is_torn(tmp_path: Path) -> None:
     assert Search().find_damage() == []
     for content in (
@@ -389,13 +396,13 @@ def test_a_file_without_its_end_is_torn(tmp_path: Path) -> None:
 
 
 def test_a_full_disk_loses_nothing(index: Index, docs: Path) -> None:
-    index.store._connection.execute("PRAGMA max_page_count = 1")
+    index.store._connection.get().execute("PRAGMA max_page_count = 1")
     (docs / "large.txt").write_text("It rains a lot here. " * 20_000, encoding="utf-8")
 
     with pytest.raises(StoreError, match="disk is full"):
         list(add_files(index, [docs], PIECES))
 
-    index.store._connection.execute("PRAGMA max_page_count = 1000000")
+    index.store._connection.get().execute("PRAGMA max_page_count = 1000000")
     assert index.check() == []
     assert find(index, "hot")[0] == "Tea is hot."
 
@@ -411,6 +418,20 @@ def test_an_index_on_a_read_only_disk_answers(
         assert find(reader, "hot")[0] == "Tea is hot."
         with pytest.raises(StoreError, match="readonly"):
             reader.store.set("any", 1)
+
+
+def test_a_reader_of_a_read_only_disk_sees_what_another_machine_has_changed(
+    index: Index, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "access", lambda path, mode: False)
+        reader = Index(index.folder)
+
+    (docs / "new.txt").write_text("Coffee is strong.", encoding="utf-8")
+    list(add_files(index, [docs], PIECES))
+
+    with reader:
+        assert find(reader, "strong")[0] == "Coffee is strong."
 
 
 def test_another_tokenizer_cuts_everything_again(index: Index, docs: Path) -> None:

@@ -21,6 +21,8 @@ from rejoinder.text.pieces import Pieces
 
 PIECES = Pieces(["[UNK]"])
 DISK_BYTES = 8_000_000
+MAX_FREE = 800_000
+"""Room that is left on it: too little for most additions, now and then for opening the index."""
 
 
 def fill_disk(folder: Path, count: int) -> dict[str, int]:
@@ -40,7 +42,7 @@ def fill_disk(folder: Path, count: int) -> dict[str, int]:
     for round_ in range(count):
         free = shutil.disk_usage(disk).free
         with (disk / "ballast").open("wb") as ballast:
-            ballast.write(b"x" * max(0, free - rng.randrange(200_000)))
+            ballast.write(b"x" * max(0, free - rng.randrange(MAX_FREE)))
         path = folder / f"{round_}.txt"
         path.write_text(f"Document number{round_} holds this. " * rng.randrange(50, 2000))
         try:

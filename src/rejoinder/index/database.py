@@ -4,7 +4,6 @@ Each committed change counts the generation up, so that what is derived from the
 how far it has followed.
 """
 
-import os
 import sqlite3
 import threading
 import zlib
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.errors import StoreError
+from rejoinder.index.connection import Connection
 from rejoinder.index.schema import FORMAT, SCHEMA, UPGRADES
 
 Values = tuple[Any, ...] | Mapping[str, Any]
@@ -27,7 +27,7 @@ class Database:
         self._lock = threading.RLock()
         if not create and not path.exists():
             raise StoreError(f"{path.parent}: no index there; make one with 'rejoinder index add'")
-        self._connection = _connect(path)
+        self._connection = Connection(path)
         with self._translating():
             if create and not self._has_table("meta"):
                 self._make_tables()
@@ -65,24 +65,25 @@ class Database:
     def writing(self) -> Iterator[None]:
         """Commit everything that is done inside, or nothing; it counts as no change."""
         with self._lock, self._translating():
-            self._connection.execute("BEGIN IMMEDIATE")
+            connection = self._connection.get(writes=True)
+            connection.execute("BEGIN IMMEDIATE")
             try:
                 yield
-                self._connection.execute("COMMIT")
+                connection.execute("COMMIT")
             except BaseException:
                 with suppress(sqlite3.Error):  # a full disk has rolled it back already
-                    self._connection.execute("ROLLBACK")
+                    connection.execute("ROLLBACK")
                 raise
 
     def query(self, sql: str, values: Values = ()) -> list[tuple[Any, ...]]:
         """Run one statement, and return the rows it gives."""
         with self._lock, self._translating():
-            return self._connection.execute(sql, values).fetchall()
+            return self._connection.get().execute(sql, values).fetchall()
 
     def run_many(self, sql: str, values: Iterable[tuple[Any, ...]]) -> None:
         """Run one statement for each row of values."""
         with self._lock, self._translating():
-            self._connection.executemany(sql, values)
+            self._connection.get().executemany(sql, values)
 
     @contextmanager
     def decoding(self) -> Iterator[None]:
@@ -114,8 +115,9 @@ class Database:
     def _make_tables(self) -> None:
         # One script, so that an index that was never finished has no tables at all.
         facts = f"INSERT INTO meta VALUES ('format', {FORMAT}), ('generation', 0);"
-        self._connection.execute("PRAGMA journal_mode = WAL")
-        self._connection.executescript(f"BEGIN IMMEDIATE; {SCHEMA} {facts} COMMIT;")
+        connection = self._connection.get(writes=True)
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.executescript(f"BEGIN IMMEDIATE; {SCHEMA} {facts} COMMIT;")
 
     def _check_format(self) -> None:
         found = self.get("format")
@@ -150,29 +152,3 @@ class Database:
             yield
         except sqlite3.Error as error:
             raise StoreError(f"{self.path}: {error}") from error
-
-
-def _connect(path: Path) -> sqlite3.Connection:
-    try:
-        connection = sqlite3.connect(
-            path.absolute().as_uri() + _find_mode(path),
-            uri=True,
-            timeout=30,
-            isolation_level=None,
-            check_same_thread=False,
-        )
-        connection.execute("PRAGMA synchronous = FULL")  # what is acknowledged outlives a power cut
-        connection.execute("PRAGMA secure_delete = ON")
-        connection.execute("PRAGMA cache_size = -64000")
-    except sqlite3.Error as error:
-        raise StoreError(f"{path}: {error}") from error
-    return connection
-
-
-def _find_mode(path: Path) -> str:
-    """Return how to open the file: where nothing can be written, SQLite must not try to."""
-    if os.access(path.parent, os.W_OK):
-        return ""
-    journal = path.with_name(f"{path.name}-wal")
-    has_journal = journal.exists() and journal.stat().st_size
-    return "?mode=ro" if has_journal else "?mode=ro&immutable=1"

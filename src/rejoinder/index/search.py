@@ -88,11 +88,13 @@ class Search:
             entry.add_text("title", title)
             for tag in tags:
                 entry.add_text("tag", tag)
-            writer.add_document(entry)
+            with self._writing():
+                writer.add_document(entry)
 
     def remove(self, number: int) -> None:
         """Remove the sentences of a document."""
-        self._get_writer().delete_documents_by_term("document", str(number))
+        with self._writing():
+            self._get_writer().delete_documents_by_term("document", str(number))
 
     def commit(self, generation: int) -> None:
         """Write everything to disk, as of a generation of the store."""
@@ -101,25 +103,22 @@ class Search:
         mark = tantivy.Document()
         mark.add_text("document", _MARK)
         mark.add_unsigned("position", generation)
-        try:
+        with self._writing():
             writer.add_document(mark)
             writer.commit()
-        except (ValueError, OSError) as error:
-            raise StoreError(
-                f"cannot write what finds sentences ({error}); no document is lost,"
-                " and it is mended when the index is opened again"
-            ) from error
         self._index.reload()
 
     def remove_mark(self) -> None:
         """Remove the entry that carries the generation."""
-        self._get_writer().delete_documents_by_term("document", _MARK)
+        with self._writing():
+            self._get_writer().delete_documents_by_term("document", _MARK)
 
     def close(self) -> None:
         """Let go of the folder; what was not committed is dropped."""
         writer, self._writer = self._writer, None
         if writer is not None:
-            writer.wait_merging_threads()
+            with suppress(ValueError, OSError):  # one that a full disk has ended is let go too
+                writer.wait_merging_threads()
 
     def reload(self) -> None:
         """See what others have committed."""
@@ -156,10 +155,19 @@ class Search:
         """Return the files whose content does not fit the sum that Tantivy wrote at their end."""
         if self._folder is None:
             return []
-        # Where a kill came, a file that was not yet in its place is left under a hidden name.
-        files = sorted(self._folder.glob("[!.]*.*"))
-        torn = [path for path in files if not _is_whole(path)]
+        torn = [path for path in _list_files(self._folder) if not _is_whole(path)]
         return [f"{path.parent.name}/{path.name} is torn; compact the index" for path in torn]
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Tell in our words what Tantivy says about a place that cannot be written to."""
+        try:
+            yield
+        except (ValueError, OSError) as error:
+            raise StoreError(
+                f"cannot write what finds sentences ({error}); no document is lost,"
+                " and it is mended when the index is opened again"
+            ) from error
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
@@ -191,11 +199,19 @@ class Search:
 
     def _get_writer(self) -> tantivy.IndexWriter:
         if self._writer is None:
-            try:
+            with self._writing():
                 self._writer = self._index.writer(WRITER_BYTES, 1)
-            except (ValueError, OSError) as error:
-                raise StoreError(f"cannot write what finds sentences ({error})") from error
         return self._writer
+
+
+def _list_files(folder: Path) -> list[Path]:
+    """Return the files of what was committed: kills and full disks leave others, half written."""
+    try:
+        told = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
+        names = {item["segment_id"].replace("-", "") for item in told["segments"]}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return sorted(folder.glob("[!.]*.*"))  # whose they are is not known
+    return sorted(path for name in names for path in folder.glob(f"{name}.*"))
 
 
 def _is_whole(path: Path) -> bool:
