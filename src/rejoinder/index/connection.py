@@ -51,16 +51,15 @@ class Connection:
         self._open.close()
 
     def _connect(self) -> sqlite3.Connection:
+        self._stamp = None
+        if not os.access(self._path.parent, os.W_OK):
+            return self._connect_unchanging()
         try:
-            self._stamp = None
-            if os.access(self._path.parent, os.W_OK):
-                return _connect(self._path, "")
-        except sqlite3.OperationalError as error:
-            if error.sqlite_errorcode not in NO_ROOM:
-                raise StoreError(f"{self._path}: {error}") from error
+            return _connect(self._path, "")
         except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorcode", None) in NO_ROOM:
+                return self._connect_unchanging()
             raise StoreError(f"{self._path}: {error}") from error
-        return self._connect_unchanging()
 
     def _connect_unchanging(self) -> sqlite3.Connection:
         stamp = self._read_stamp()
@@ -69,15 +68,22 @@ class Connection:
             found = _connect(self._path, "?mode=ro" + ("" if has_journal else "&immutable=1"))
         except sqlite3.Error as error:
             raise StoreError(
-                f"{self._path}: {error}; nothing can be written beside it: is the disk full?"
+                f"{self._path}: {error}; nothing can be written there: is the disk full, or read-only?"
             ) from error
         self._stamp = None if has_journal else stamp
         return found
 
     def _read_stamp(self) -> Stamp:
-        found = self._path.stat()
         journal = self._path.with_name(f"{self._path.name}-wal")
-        return found.st_mtime_ns, found.st_size, journal.stat().st_size if journal.exists() else 0
+        try:
+            found = self._path.stat()
+            return (
+                found.st_mtime_ns,
+                found.st_size,
+                journal.stat().st_size if journal.exists() else 0,
+            )
+        except FileNotFoundError:  # which is SQLite's to tell
+            return 0, 0, 0
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:
