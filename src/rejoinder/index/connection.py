@@ -68,7 +68,8 @@ class Connection:
             found = _connect(self._path, "?mode=ro" + ("" if has_journal else "&immutable=1"))
         except sqlite3.Error as error:
             raise StoreError(
-                f"{self._path}: {error}; nothing can be written there: is the disk full, or read-only?"
+                f"{self._path}: {error}; nothing can be written there:"
+                " is the disk full, or read-only?"
             ) from error
         self._stamp = None if has_journal else stamp
         return found
