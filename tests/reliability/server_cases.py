@@ -25,8 +25,12 @@ SMALL = ("--scorer", "bm25", "--workers", "2", "--timeout", str(MAX_SECONDS))
 MAX_REFUSAL_SECONDS = 1.0
 MAX_PATIENCE_SECONDS = 45
 """Twice the 20 s of the server, and some: it looks at its readers every 20 s."""
+AT_ONCE = 40
+"""Slow clients, who all come to their end together: fewer than may wait."""
 MAX_GROWN = 0.05
 WARM_SECONDS = 600
+"""A server that is watched for longer is to be warm before."""
+WARM_REQUESTS = 5_000
 """A server grows until its buffers, and what it remembers of words, are as large as they may be."""
 
 
@@ -71,8 +75,12 @@ def meet_slow_clients(folder: Path, clients: int) -> Found:
     """Let clients take seconds over a request; they are answered, and others do not notice."""
 
     async def meet(address: str) -> int:
-        asked = (ask_slowly(address, seconds=2) for _ in range(clients))
-        return sum(await asyncio.gather(*asked))
+        answered = 0
+        for first in range(0, clients, AT_ONCE):
+            count = min(AT_ONCE, clients - first)
+            asked = (ask_slowly(address, seconds=2) for _ in range(count))
+            answered += sum(await asyncio.gather(*asked))
+        return answered
 
     with serving(folder, *SMALL) as running, loading(running.address, clients=4) as load:
         answered = asyncio.run(meet(running.address))
@@ -201,7 +209,8 @@ def live_long(folder: Path, seconds: int) -> Found:
     sizes = []
     with serving(folder, str(index), "--workers", "2", "--timeout", str(MAX_SECONDS)) as running:
         with loading(running.address, clients=6, ask=ask_anything) as load:
-            load.wait_for(30)  # until it is warm
+            is_long = seconds >= WARM_SECONDS
+            load.wait_for(WARM_REQUESTS if is_long else 30)
             end = time.monotonic() + seconds
             while time.monotonic() < end:
                 sizes.append(running.measure_memory())
@@ -209,7 +218,7 @@ def live_long(folder: Path, seconds: int) -> Found:
         restarts = int(running.read_metric("worker_restarts_total"))
     third = len(sizes) // 3
     before, after = max(sizes[:third]), max(sizes[-third:])
-    grown = after - before if seconds >= WARM_SECONDS else 0.0
+    grown = after - before if is_long else 0.0
     _check(load)
     lost = restarts + (int(grown) if grown > MAX_GROWN * before else 0)
     note = (
