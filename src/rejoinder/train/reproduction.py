@@ -89,7 +89,7 @@ def run_table(
     parts: list[Part] = []
     test: list[Example] = []
     for row in rows:
-        for seed in range(seeds):
+        for seed in range(seeds if row.is_trained else 1):
             if (table.name, row.name, seed) in have:
                 yield have[table.name, row.name, seed]
                 continue

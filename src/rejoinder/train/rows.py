@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from torch import Tensor
 
 from rejoinder.errors import InputError
-from rejoinder.runtime.catalogue import list_shipped
+from rejoinder.runtime.catalogue import list_shipped, load
 from rejoinder.runtime.scorer import Scorer
 from rejoinder.runtime.static_vectors import StaticVectors
 from rejoinder.train.encoders import DEFAULT
@@ -47,8 +47,11 @@ def train_row(
     if row.is_shipped and row.model not in list_shipped():
         raise InputError(f"{row.name}: the weights of {row.model} are not installed")
     if row.model.startswith(SELECTOR):
-        return _train_selector(row, seed, parts, on_step)
-    return _train_ranker(row, seed, parts, vectors, on_step)
+        trained = _train_selector(row, seed, parts, on_step)
+    else:
+        trained = _train_ranker(row, seed, parts, vectors, on_step)
+    # What is shipped is measured as it is used: in int8, without torch.
+    return trained if row.is_trained else replace(trained, scorer=load(row.model))
 
 
 def _train_ranker(
