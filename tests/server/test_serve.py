@@ -91,11 +91,12 @@ def test_what_is_not_http_is_refused() -> None:
     talk(Settings(scorer="bm25", port=0), babble)
 
 
-def test_responses_end_their_connections_while_it_stops() -> None:
+@pytest.mark.parametrize("seconds", [0.1, 0.8])  # before and after it has ceased to listen
+def test_a_client_that_was_about_to_ask_is_answered_while_it_stops(seconds: float) -> None:
     async def stop(streams: Streams) -> None:
         reader, writer = streams
         os.kill(os.getpid(), signal.SIGTERM)
-        await asyncio.sleep(0.1)
+        await asyncio.sleep(seconds)
         writer.write(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
         head = await read_head(reader)
         assert head.startswith("HTTP/1.1 200")

@@ -12,6 +12,12 @@ class PatientProtocol(H11Protocol):
     header_seconds = 20.0
     """For the head of a request to come, and for any part of a reply to be taken."""
 
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request is being read or answered."""
+        cycle: Any = self.cycle
+        return cycle is None or cycle.response_complete
+
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Expect a request."""
         super().connection_made(transport)
@@ -23,7 +29,7 @@ class PatientProtocol(H11Protocol):
     def data_received(self, data: bytes) -> None:
         """Take what comes; where it begins another request, expect the rest of it."""
         super().data_received(data)
-        if self._is_between_requests():
+        if self.is_idle:
             self._expect()
         else:
             self._forget()
@@ -59,10 +65,6 @@ class PatientProtocol(H11Protocol):
             self._reading.cancel()
             self._reading = None
 
-    def _is_between_requests(self) -> bool:
-        cycle: Any = self.cycle
-        return cycle is None or cycle.response_complete
-
     def _expect(self) -> None:
         if self._deadline is None:
             self._deadline = self.loop.call_later(self.header_seconds, self._give_up)
@@ -74,5 +76,5 @@ class PatientProtocol(H11Protocol):
 
     def _give_up(self) -> None:
         self._deadline = None
-        if self._is_between_requests() and not self.transport.is_closing():
+        if self.is_idle and not self.transport.is_closing():
             self.transport.close()

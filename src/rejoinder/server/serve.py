@@ -4,6 +4,7 @@ import asyncio
 import logging
 import signal
 import socket
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
@@ -20,6 +21,9 @@ from rejoinder.server.settings import Settings
 
 SETTLE_SECONDS = 0.2
 """Between the steps of a stop: for what is on its way to arrive."""
+
+IDLE_SECONDS = 1.0
+"""For a client that has an idle connection to ask what it may be about to ask."""
 
 KEEP_ALIVE_SECONDS = 75
 
@@ -97,7 +101,16 @@ class _Uvicorn(uvicorn.Server):
         for server in self.servers:
             server.close()
         await asyncio.sleep(SETTLE_SECONDS)
+        await self._wait_for_idle_clients()
         await super().shutdown(sockets)
+
+    async def _wait_for_idle_clients(self) -> None:
+        end = time.monotonic() + IDLE_SECONDS
+        connections = self.server_state.connections
+        while time.monotonic() < end and any(
+            isinstance(one, PatientProtocol) and one.is_idle for one in connections
+        ):
+            await asyncio.sleep(SETTLE_SECONDS / 10)
 
 
 def _listen(host: str, port: int) -> socket.socket:
