@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from rejoinder.server.serve import _listen, run_server
+from rejoinder.server.serve import _accept_all, _listen, run_server
 from rejoinder.server.settings import Settings
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -89,6 +89,18 @@ def test_what_is_not_http_is_refused() -> None:
         assert (await read_head(reader)).startswith("HTTP/1.1 400")
 
     talk(Settings(scorer="bm25", port=0), babble)
+
+
+def test_who_has_connected_is_let_in_before_it_ceases_to_listen() -> None:
+    with _listen("127.0.0.1", 0) as listening:
+        listening.setblocking(False)
+        clients = [socket.create_connection(listening.getsockname()) for _ in range(3)]
+        accepted = list(_accept_all(listening))
+
+    for one, other in zip(clients, accepted, strict=True):
+        with one, other:
+            one.sendall(b"tea")
+            assert other.recv(3) == b"tea"
 
 
 @pytest.mark.parametrize("seconds", [0.1, 0.8])  # before and after it has ceased to listen

@@ -22,7 +22,7 @@ from rejoinder.server.settings import Settings
 SETTLE_SECONDS = 0.2
 """Between the steps of a stop: for what is on its way to arrive."""
 
-IDLE_SECONDS = 1.0
+IDLE_SECONDS = 2.0
 """For a client that has an idle connection to ask what it may be about to ask."""
 
 KEEP_ALIVE_SECONDS = 75
@@ -81,6 +81,7 @@ class _Uvicorn(uvicorn.Server):
         )
         super().__init__(config)
         self._server = server
+        self._protocol = Protocol
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -98,11 +99,20 @@ class _Uvicorn(uvicorn.Server):
         # From now on every response closes its connection, so none stays idle in between.
         self._server.is_stopping = True
         await asyncio.sleep(SETTLE_SECONDS)
+        # Who has connected and was not let in yet would be turned away with the last close.
+        waiting = [accepted for one in sockets or () for accepted in _accept_all(one)]
         for server in self.servers:
             server.close()
+        for accepted in waiting:
+            await asyncio.get_running_loop().connect_accepted_socket(self._make_protocol, accepted)
         await asyncio.sleep(SETTLE_SECONDS)
         await self._wait_for_idle_clients()
         await super().shutdown(sockets)
+
+    def _make_protocol(self) -> asyncio.Protocol:
+        return self._protocol(
+            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
+        )
 
     async def _wait_for_idle_clients(self) -> None:
         end = time.monotonic() + IDLE_SECONDS
@@ -111,6 +121,14 @@ class _Uvicorn(uvicorn.Server):
             isinstance(one, PatientProtocol) and one.is_idle for one in connections
         ):
             await asyncio.sleep(SETTLE_SECONDS / 10)
+
+
+def _accept_all(listening: socket.socket) -> Iterator[socket.socket]:
+    while True:
+        try:
+            yield listening.accept()[0]
+        except BlockingIOError:
+            return
 
 
 def _listen(host: str, port: int) -> socket.socket:
