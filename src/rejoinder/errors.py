@@ -76,3 +76,8 @@ class MissingExtraError(RejoinderError, ImportError):
     def __init__(self, feature: str, *, extra: str) -> None:
         super().__init__(f"{feature} needs extra packages: pip install 'rejoinder[{extra}]'")
         self.extra = extra
+
+
+def is_panic(error: BaseException) -> bool:
+    """Whether a library in Rust has given up: its error is no Exception, and of no known class."""
+    return type(error).__name__ == "PanicException"

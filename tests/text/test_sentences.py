@@ -2,6 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rejoinder.text import sentences
 from rejoinder.text.sentences import split_sentences
 
 PIECES = st.sampled_from(
@@ -12,6 +13,8 @@ PIECES = st.sampled_from(
         "\n\n",
         "- x",
         "1. ",
+        "L\u00a0. ",
+        "\u2003",
         "# T\n",
         "---",
         "|a|b|\n",
@@ -129,3 +132,25 @@ def test_line_breaks_inside_a_sentence_become_spaces() -> None:
 
 def test_nothing_gives_nothing() -> None:
     assert split("") == split(" \n\t\n ") == []
+
+
+@pytest.mark.parametrize("space", ["\u00a0", "\u2003", "\u3000", "\u2028", "\x85"])
+def test_white_space_of_several_bytes_is_white_space(space: str) -> None:
+    text = f"See chapter L{space}{space}. Dr.{space}Smith wrote it. It{space}rained."
+
+    assert "It rained." in [item.cut_from(text) for item in split_sentences(text)]
+
+
+def test_where_the_splitter_gives_up_a_block_is_a_sentence(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    class PanicException(BaseException):
+        pass
+
+    def panic(language: str, text: str) -> None:
+        raise PanicException(language, text)
+
+    monkeypatch.setattr(sentences, "get_sentence_boundaries", panic)
+
+    text = "It rains. It pours."
+    assert [item.cut_from(text) for item in split_sentences(text)] == [text]

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import tantivy
 
-from rejoinder.errors import StoreError
+from rejoinder.errors import StoreError, is_panic
 from rejoinder.index.stored_documents import StoredDocument, StoredSentence
 from rejoinder.text.words import cut_words, normalise
 
@@ -177,8 +177,7 @@ class Search:
         except (ValueError, OSError, KeyError, IndexError, OverflowError) as error:
             raise self._refuse(error) from error
         except BaseException as error:
-            # A panic of Rust's is no Exception; it has no class that could be named here.
-            if type(error).__name__ != "PanicException":
+            if not is_panic(error):
                 raise
             raise self._refuse(error) from error
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from sentencex import get_sentence_boundaries
 
+from rejoinder.errors import is_panic
 from rejoinder.text.blocks import Block, find_blocks
 
 
@@ -44,6 +45,7 @@ def split_sentences(text: str) -> list[Sentence]:
 
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_WIDE_SPACE = re.compile(r"[^\S\x00-\x7f]")
 
 
 def _split_block(text: str, block: Block) -> list[Sentence]:
@@ -53,9 +55,17 @@ def _split_block(text: str, block: Block) -> list[Sentence]:
 
 
 def _split_prose(text: str, block: Block) -> list[tuple[int, int]]:
+    # White space of several bytes, such as that which does not break, makes sentencex panic.
+    prose = _WIDE_SPACE.sub(" ", text[block.start : block.end])
+    try:
+        boundaries = get_sentence_boundaries("en", prose)
+    except BaseException as error:
+        if not is_panic(error):
+            raise
+        return [(block.start, block.end)]
     return [
         (block.start + found["start_index"], block.start + found["end_index"])
-        for found in get_sentence_boundaries("en", text[block.start : block.end])
+        for found in boundaries
     ]
 
 
