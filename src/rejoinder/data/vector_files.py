@@ -6,6 +6,7 @@ words as `/c/en/word` in its many-language files, and joins words of a phrase by
 """
 
 import gzip
+import re
 from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import IO, NamedTuple
@@ -16,7 +17,11 @@ from numpy.typing import NDArray
 from rejoinder.data.files import read_lines
 from rejoinder.errors import DataError
 
+MAX_WIDTH = 65_536
+
 Matrix = NDArray[np.float32]
+
+_COUNT = re.compile(r"0*[1-9][0-9]{0,11}")
 
 
 class WordVectors(NamedTuple):
@@ -58,7 +63,7 @@ def _read_text(path: Path) -> Iterator[tuple[str, Callable[[], Matrix]]]:
     for number, line in read_lines(path):
         fields = line.rstrip(" ").split(" ")
         if number == 1 and len(fields) == 2:
-            width = _parse_count(fields[1], path)
+            width = _parse_width(fields[1], path)
             continue
         width = width or len(fields) - 1
         if len(fields) <= width or width < 2:
@@ -91,9 +96,8 @@ def _read_binary(path: Path) -> Iterator[tuple[str, Callable[[], Matrix]]]:
             counts = file.readline().split()
             if len(counts) != 2:
                 raise DataError("expected two counts on the first line", path=path, line=1)
-            total, width = (
-                _parse_count(count.decode("ascii", "replace"), path) for count in counts
-            )
+            told = [count.decode("ascii", "replace") for count in counts]
+            total, width = _parse_count(told[0], path), _parse_width(told[1], path)
             for number in range(total):
                 word = _read_word(file)
                 raw = file.read(4 * width)
@@ -114,9 +118,17 @@ def _read_word(file: IO[bytes] | gzip.GzipFile) -> str:
 
 
 def _parse_count(text: str, path: Path) -> int:
-    if not text.isdigit() or int(text) == 0:
-        raise DataError(f"expected a count, found {text!r}", path=path, line=1)
+    if not _COUNT.fullmatch(text):
+        raise DataError(f"expected a count, found {text[:50]!r}", path=path, line=1)
     return int(text)
+
+
+def _parse_width(text: str, path: Path) -> int:
+    width = _parse_count(text, path)
+    if width > MAX_WIDTH:
+        problem = f"expected at most {MAX_WIDTH} numbers a word, found {width}"
+        raise DataError(problem, path=path, line=1)
+    return width
 
 
 def _clean(word: str) -> str:
