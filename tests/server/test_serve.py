@@ -8,12 +8,13 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
+from rejoinder.server import serve
 from rejoinder.server.serve import _accept_all, _listen, run_server
 from rejoinder.server.settings import Settings
 
@@ -91,16 +92,27 @@ def test_what_is_not_http_is_refused() -> None:
     talk(Settings(scorer="bm25", port=0), babble)
 
 
-def test_who_has_connected_is_let_in_before_it_ceases_to_listen() -> None:
-    with _listen("127.0.0.1", 0) as listening:
-        listening.setblocking(False)
-        clients = [socket.create_connection(listening.getsockname()) for _ in range(3)]
-        accepted = list(_accept_all(listening))
+def test_who_connects_just_before_it_ceases_to_listen_is_answered(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clients: list[socket.socket] = []
 
-    for one, other in zip(clients, accepted, strict=True):
-        with one, other:
-            one.sendall(b"tea")
-            assert other.recv(3) == b"tea"
+    def accept_late(listening: socket.socket) -> Iterator[socket.socket]:
+        for _ in range(3):
+            client = socket.create_connection(listening.getsockname())
+            client.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+            clients.append(client)
+        return _accept_all(listening)
+
+    async def say_nothing(_: Streams) -> None:
+        pass
+
+    monkeypatch.setattr(serve, "_accept_all", accept_late)
+    talk(Settings(scorer="bm25", port=0), say_nothing)
+
+    for client in clients:
+        with client:
+            assert client.recv(100).startswith(b"HTTP/1.1 200")
 
 
 @pytest.mark.parametrize("seconds", [0.1, 0.8])  # before and after it has ceased to listen
