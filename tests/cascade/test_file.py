@@ -99,6 +99,7 @@ def test_the_default_is_the_shipped_one(folder: Path, monkeypatch: pytest.Monkey
     ("text", "problem"),
     [
         ("name = ", "not TOML: Invalid value"),
+        ("name = " + "[" * 5000, "not TOML: maximum recursion"),
         ("", "a cascade needs a stage at least"),
         ("stage = 3", "the cascade: stage cannot be 3"),
         ("stage = [3]", r"the cascade: stage must be written as \[\[stage\]\]"),

@@ -86,7 +86,7 @@ def read_cascade_file(path: Path) -> CascadeFile:
         raise DataError(error.strerror or str(error), path=path) from error
     except UnicodeDecodeError as error:
         raise DataError(f"not UTF-8: {error}", path=path) from error
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:  # one in another, a thousand deep
         raise DataError(f"not TOML: {error}", path=path) from error
     table = _Table(fields, "the cascade", path)
     stages = tuple(_read_stage(row) for row in table.take_tables("stage"))
