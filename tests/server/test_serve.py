@@ -8,14 +8,14 @@ import signal
 import socket
 import sys
 import time
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
 
 from rejoinder.server import serve
-from rejoinder.server.serve import _accept_all, _listen, run_server
+from rejoinder.server.serve import _accept_all, _ignore_newcomers, _listen, run_server
 from rejoinder.server.settings import Settings
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -97,22 +97,38 @@ def test_who_connects_just_before_it_ceases_to_listen_is_answered(
 ) -> None:
     clients: list[socket.socket] = []
 
-    def accept_late(listening: socket.socket) -> Iterator[socket.socket]:
+    def connect_before(listening: socket.socket) -> None:
         for _ in range(3):
             client = socket.create_connection(listening.getsockname())
             client.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
             clients.append(client)
-        return _accept_all(listening)
+        _ignore_newcomers(listening)
 
     async def say_nothing(_: Streams) -> None:
         pass
 
-    monkeypatch.setattr(serve, "_accept_all", accept_late)
+    monkeypatch.setattr(serve, "_ignore_newcomers", connect_before)
     talk(Settings(scorer="bm25", port=0), say_nothing)
 
     for client in clients:
         with client:
             assert client.recv(100).startswith(b"HTTP/1.1 200")
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has packet filters")
+def test_newcomers_are_ignored_and_who_has_connected_is_not() -> None:
+    with _listen("127.0.0.1", 0) as listening:
+        listening.setblocking(False)
+        place = listening.getsockname()
+        with socket.create_connection(place) as client:
+            _ignore_newcomers(listening)
+            with pytest.raises(TimeoutError):
+                socket.create_connection(place, timeout=0.2)
+            (accepted,) = _accept_all(listening)
+            with accepted:
+                client.sendall(b"tea")
+                accepted.settimeout(5)
+                assert accepted.recv(3) == b"tea"
 
 
 @pytest.mark.parametrize("seconds", [0.1, 0.8])  # before and after it has ceased to listen

@@ -1,12 +1,15 @@
 """Runs a server until it is told to stop, and lets it finish what it has accepted."""
 
 import asyncio
+import ctypes
 import logging
 import signal
 import socket
+import struct
+import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import uvicorn
 
@@ -26,6 +29,11 @@ IDLE_SECONDS = 2.0
 """For a client that has an idle connection to ask what it may be about to ask."""
 
 KEEP_ALIVE_SECONDS = 75
+
+SO_ATTACH_FILTER = 26
+"""Linux's, which Python does not name."""
+DROP_ALL = (0x06, 0, 0, 0)
+"""A packet filter of one instruction: return 0 bytes of every packet."""
 
 _log = logging.getLogger(__name__)
 
@@ -100,6 +108,8 @@ class _Uvicorn(uvicorn.Server):
         self._server.is_stopping = True
         await asyncio.sleep(SETTLE_SECONDS)
         # Who has connected and was not let in yet would be turned away with the last close.
+        for one in sockets or ():
+            _ignore_newcomers(one)
         waiting = [accepted for one in sockets or () for accepted in _accept_all(one)]
         for server in self.servers:
             server.close()
@@ -121,6 +131,19 @@ class _Uvicorn(uvicorn.Server):
             isinstance(one, PatientProtocol) and one.is_idle for one in connections
         ):
             await asyncio.sleep(SETTLE_SECONDS / 10)
+
+
+def _ignore_newcomers(listening: socket.socket) -> None:
+    """Let the kernel drop whoever tries to connect from now on; he tries again, and finds no one.
+
+    Else someone can still connect between the last that is let in and the close, which would
+    turn him away after he has asked.  Only Linux can do it.
+    """
+    if sys.platform == "linux":
+        program = ctypes.create_string_buffer(struct.pack("HBBI", *DROP_ALL))
+        filters = struct.pack("HL", 1, ctypes.addressof(program))
+        with suppress(OSError):
+            listening.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, filters)
 
 
 def _accept_all(listening: socket.socket) -> Iterator[socket.socket]:
