@@ -30,8 +30,9 @@ AT_ONCE = 40
 MAX_GROWN = 0.05
 WARM_SECONDS = 600
 """A server that is watched for longer is to be warm before."""
-WARM_REQUESTS = 5_000
-"""A server grows until its buffers, and what it remembers of words, are as large as they may be."""
+WARM_STEPS = 170
+"""Of 30 requests.  A server grows until its buffers, and what it remembers of words, are as large
+as they may be."""
 
 
 def crowd(folder: Path, requests: int) -> Found:
@@ -210,7 +211,8 @@ def live_long(folder: Path, seconds: int) -> Found:
     with serving(folder, str(index), "--workers", "2", "--timeout", str(MAX_SECONDS)) as running:
         with loading(running.address, clients=6, ask=ask_anything) as load:
             is_long = seconds >= WARM_SECONDS
-            load.wait_for(WARM_REQUESTS if is_long else 30)
+            for _ in range(WARM_STEPS if is_long else 1):
+                load.wait_for(30)
             end = time.monotonic() + seconds
             while time.monotonic() < end:
                 sizes.append(running.measure_memory())

@@ -3,14 +3,10 @@
 from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import click
 
 from rejoinder.errors import InputError, MissingExtraError
-
-if TYPE_CHECKING:
-    pass
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 

@@ -11,7 +11,7 @@ import numpy as np
 from rejoinder.errors import BundleError
 
 EXACT = ("session.x64quantprecision", "1")
-"""Asks for products of bytes that cannot overflow, at two thirds of the speed."""
+"""Asks for products of bytes that cannot overflow, which are slower on every processor."""
 PRODUCT = b64decode(
     "CAkSADpcChgKAWEKAWISAWMiDU1hdE11bEludGVnZXISAWdaEwoBYRIOCgwIAhIICgIIAQoCCEBaEwoBYhIOCgwIAxIICgII"
     "QAoCCBBiEwoBYxIOCgwIBhIICgIIAQoCCBBCBAoAEBQ="
