@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 from rejoinder.cli import main  # noqa: E402
 from rejoinder.data.jsonl import write_examples  # noqa: E402
 from rejoinder.train import context_data, context_latency, context_training  # noqa: E402
-from rejoinder.train.context_rows import choose_rows  # noqa: E402
+from rejoinder.train.context_rows import ROWS  # noqa: E402
 from rejoinder.train.context_table import summarise  # noqa: E402
 from rejoinder.train.export_selector import write_selector  # noqa: E402
 from tests.train.context import make_examples, make_run  # noqa: E402
@@ -22,7 +22,7 @@ def test_a_gain_is_held_against_the_same_seeds_of_no_context() -> None:
     runs = [make_run("none", 0, 0, 1, 0, 1), make_run("none", 1, 1, 1, 1, 1)]
     runs += [make_run("local", 0, 1, 1, 0, 1)]
 
-    none, local = summarise(choose_rows(["none", "local"]), runs)
+    none, local = summarise(ROWS[:2], runs)
 
     assert none.means["P@1"] == 75.0  # 50 and 100
     assert none.deviations["P@1"] == pytest.approx(50 / 2**0.5)

@@ -7,12 +7,11 @@ from click.testing import CliRunner
 torch = pytest.importorskip("torch")
 
 from rejoinder.cli import main  # noqa: E402
-from rejoinder.errors import InputError, UnknownNameError  # noqa: E402
+from rejoinder.errors import InputError  # noqa: E402
 from rejoinder.train.kept_runs import KeptRuns  # noqa: E402
 from rejoinder.train.published import TABLES, WIKIQA  # noqa: E402
 from rejoinder.train.reproduction import (  # noqa: E402
     Run,
-    choose_rows,
     measure_gains,
     summarise,
 )
@@ -25,7 +24,7 @@ def a_run(row: str, seed: int, *values: float) -> Run:
 
 
 def test_a_summary_is_the_mean_and_deviation_over_seeds() -> None:
-    (row,) = choose_rows(WIKIQA, [BIRNN])
+    (row,) = (row for row in WIKIQA.rows if row.name == BIRNN)
 
     found = summarise(row, [a_run(BIRNN, 0, 0.5, 0.7), a_run(BIRNN, 1, 0.6, 0.8)])
 
@@ -46,15 +45,6 @@ def test_a_gain_is_paired_over_questions_on_seed_averages() -> None:
     assert (gain.row, gain.over) == (BIRNN, NONE)
     assert gain.mean == pytest.approx(0.2)
     assert (gain.interval.low, gain.interval.high) == pytest.approx((0.2, 0.2))
-
-
-def test_rows_are_chosen_by_the_beginning_of_their_name() -> None:
-    assert len(choose_rows(WIKIQA, [])) == len(WIKIQA.rows)
-    assert [row.name for row in choose_rows(WIKIQA, ["rel-cnn", BIRNN])] == [
-        *(BIRNN, "rel-cnn/listwise/none", "rel-cnn/listwise/birnn")
-    ]
-    with pytest.raises(UnknownNameError, match="unknown row of wikiqa 'cosine/'"):
-        choose_rows(WIKIQA, ["cosine/"])
 
 
 def test_runs_are_kept_in_a_file(tmp_path: Path) -> None:

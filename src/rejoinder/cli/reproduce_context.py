@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Of none, local and multi-way; the other rows are trained once.",
 )
-@click.option("--models", default="", help="Only these rows, comma-separated.")
+@options.models
 @click.option(
     "--pairs",
     type=click.IntRange(min=1),
@@ -54,12 +54,12 @@ def context(**given: Any) -> None:
     SelQA and, where you have it, ASNQ.  Latencies are of one thread; measure them on an idle
     machine.
     """
-    from rejoinder.train.context_rows import choose_rows
+    from rejoinder.train.context_rows import ROWS
     from rejoinder.train.context_table import decide, summarise
     from rejoinder.train.threads import use_threads
 
     use_threads(given["threads"])
-    rows = choose_rows(options.split_names(given["models"]))
+    rows = options.choose_rows(ROWS, given["models"], of="context")
     runs, examples = _run(rows, given)
     summaries = summarise(rows, runs)
     latencies, construction = _measure(rows, examples())

@@ -36,7 +36,7 @@ PUBLISHED_COSTS = (
     show_default=True,
     help="Comma-separated: also insuranceqa, insuranceqa-v1, yahooqa.",
 )
-@click.option("--models", default="", help="Only rows that begin so, comma-separated.")
+@options.models
 @click.option("--seeds", type=click.IntRange(min=1), default=3, show_default=True)
 @click.option("--epochs", type=click.IntRange(min=1), help="[default: the table's own]")
 @click.option("--learning-rate", type=float, help="[default: 2e-5]")
@@ -91,22 +91,12 @@ def _choose_tables(given: dict[str, Any]) -> "list[HasTable]":
     return [known[name] for name in names]
 
 
-def _choose_rows(table: "HasTable", models: str) -> "list[HasRow]":
-    from rejoinder.errors import UnknownNameError
-
-    names = options.split_names(models)
-    for name in names:
-        if not any(row.name.startswith(name) for row in table.rows):
-            raise UnknownNameError(f"row of {table.name}", name, [row.name for row in table.rows])
-    return [row for row in table.rows if not names or row.name.startswith(tuple(names))]
-
-
 def _run_table(table: "HasTable", given: dict[str, Any]) -> dict[str, Any] | None:
     """Run and print a table; None where its data is not here."""
     from rejoinder.errors import MissingDataError
     from rejoinder.train.has_reproduction import measure_gains, summarise
 
-    rows = _choose_rows(table, given["models"])
+    rows = options.choose_rows(table.rows, given["models"], of=table.name)
     try:
         runs = _run_rows(table, rows, given)
     except MissingDataError as error:

@@ -32,7 +32,7 @@ def make_command(name: str, what: str) -> click.Command:
 
     @click.command(name, help=f"{what}\n\n{_TRAINS}", epilog=options.example(call))
     @click.option("--seeds", type=click.IntRange(min=1), default=5, show_default=True)
-    @click.option("--models", default="", help="Only rows that begin so, comma-separated.")
+    @options.models
     @click.option(
         "--runs",
         type=click.Path(path_type=Path),
@@ -52,13 +52,13 @@ def make_command(name: str, what: str) -> click.Command:
 
 def _reproduce_tables(name: str, given: dict[str, Any]) -> None:
     from rejoinder.train.published import TABLES as KNOWN
-    from rejoinder.train.reproduction import choose_rows, measure_gains, summarise
+    from rejoinder.train.reproduction import measure_gains, summarise
     from rejoinder.train.threads import use_threads
 
     use_threads(given["threads"])
     result = []
     for table in KNOWN[name]:
-        rows = choose_rows(table, options.split_names(given["models"]))
+        rows = options.choose_rows(table.rows, given["models"], of=table.name)
         runs = _run(table, rows, given)
         summaries = [summarise(row, runs) for row in rows]
         gains = measure_gains(table, runs)

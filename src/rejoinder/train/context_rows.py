@@ -3,10 +3,8 @@
 "Modeling Context in Answer Sentence Selection Systems on a Latency Budget", Tables 2 and 4.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-
-from rejoinder.errors import UnknownNameError
 
 COSINET = "cosinet"
 
@@ -44,16 +42,3 @@ ROWS = (
     Row("cosinet/context", COSINET, base="cosinet"),
 )
 BASE = ROWS[0]
-
-
-def choose_rows(names: Sequence[str]) -> list[Row]:
-    """Return the rows of these names, all where none is given.
-
-    Raises:
-        UnknownNameError: no row has this name.
-    """
-    known = {row.name: row for row in ROWS}
-    for name in names:
-        if name not in known:
-            raise UnknownNameError("row of context", name, known)
-    return [row for row in ROWS if not names or row.name in names]

@@ -7,7 +7,6 @@ from statistics import fmean, stdev
 from typing import Any
 
 from rejoinder.data.catalogue import open_dataset
-from rejoinder.errors import UnknownNameError
 from rejoinder.evaluation.evaluate import evaluate
 from rejoinder.evaluation.protocol import Protocol
 from rejoinder.records import Example
@@ -60,18 +59,6 @@ class Summary:
             "measured": self.means,
             "deviations": self.deviations,
         }
-
-
-def choose_rows(table: Table, names: Sequence[str]) -> list[Row]:
-    """Return the rows whose name, or beginning of it, was given; all where none was.
-
-    Raises:
-        UnknownNameError: no row of the table begins so.
-    """
-    for name in names:
-        if not any(row.name.startswith(name) for row in table.rows):
-            raise UnknownNameError(f"row of {table.name}", name, [row.name for row in table.rows])
-    return [row for row in table.rows if not names or row.name.startswith(tuple(names))]
 
 
 def run_table(
