@@ -25,6 +25,14 @@ from rejoinder.runtime.lexical import WordOverlap
 from rejoinder.runtime.page_encoder import open_page_encoder
 from rejoinder.runtime.selector import KIND, SelectorScorer
 from rejoinder.runtime.similarity import StaticTexts, Vectors
+from rejoinder.server.messages import (
+    AddDocument,
+    DocumentReport,
+    DocumentsPage,
+    ListDocuments,
+    RemoveDocument,
+)
+from rejoinder.server.work import Work
 from rejoinder.train import similarities
 from rejoinder.train.encoder_graph import build_sentence_encoder
 from rejoinder.train.export_selector import write_selector
@@ -105,6 +113,12 @@ def open_pages(index: Index, scorer: SelectorScorer) -> IndexPages:
     found = index.open_rows(make_maker(scorer))
     assert found is not None
     return IndexPages(found)
+
+
+def get_all(work: Work) -> list[DocumentReport]:
+    page = work.do(ListDocuments())
+    assert isinstance(page, DocumentsPage)
+    return page.documents
 
 
 def spoil(index: Index, at: int) -> None:
@@ -190,6 +204,24 @@ def test_additions_and_removals_are_followed(
     assert pages.store.state.generation == stored.store.generation
     assert stored.check() == []
     assert stored.store.get_removed(after=0) == []
+
+
+def test_what_is_sent_to_a_server_is_stored(tmp_path: Path, bundles: Path, docs: Path) -> None:
+    bundle = bundles / "stored-static"
+    work = Work(tmp_path / "served", str(bundle))
+    with Index(tmp_path / "served") as index:
+        index.store_rows(make_maker(load(bundles, bundle.name)))
+
+    work.do(AddDocument("tea.md", str(docs / "tea.md")))
+    work.do(AddDocument("bees.txt", str(docs / "bees.txt")))
+    (first, _) = (document.id for document in get_all(work))
+    work.do(RemoveDocument(first))
+
+    with Index(tmp_path / "served") as index:
+        (left,) = get_store(index).list_documents()
+        assert left != first
+        assert get_store(index).state.generation == index.store.generation
+    work.close()
 
 
 def test_a_flipped_bit_is_noticed_and_changes_no_score(

@@ -1,12 +1,14 @@
 """Does the jobs of the server, with an engine: no HTTP here."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from rejoinder.cascade.cascade import Cascade
 from rejoinder.cascade.file import read_cascade_file
 from rejoinder.cascade.loading import DEFAULT, SHIPPED, load
+from rejoinder.engine.binding import bind_scorer
 from rejoinder.engine.engine import Engine
 from rejoinder.engine.explain import match_words
 from rejoinder.engine.passages import RankedDocument, rank_documents
@@ -139,14 +141,13 @@ class Work:
     def _add(self, job: AddDocument) -> Added:
         pieces = self._vectors.pieces
         assert pieces is not None
-        # An index of its own: others go on reading the one that is open.
-        with Index(self._get_index().folder) as index:
+        with self._changing() as index:
             event = add_upload(index, job.name, Path(job.path), pieces, metadata=job.metadata)
         assert event.what != "removed"
         return Added(event.path, event.what, event.documents, event.sentences, event.reason)
 
     def _remove(self, job: RemoveDocument) -> Removed:
-        with Index(self._get_index().folder) as index:
+        with self._changing() as index:
             name = remove_document(index, job.id)
         if name is None:
             raise NoSuchDocumentError(f"the index holds no document {job.id}")
@@ -155,6 +156,13 @@ class Work:
     def _mark(self, job: MarkAnswer) -> Marked:
         self._get_engine().mark(job.question, job.sentence, right=job.is_right)
         return Marked(job.question, job.sentence, job.is_right)
+
+    @contextmanager
+    def _changing(self) -> Iterator[Index]:
+        """Give an index of its own, so that others go on reading the one that is open."""
+        with Index(self._get_index().folder) as index:
+            yield index
+            bind_scorer(self._scorer, index)  # what is stored for it follows as it is opened
 
     def _get_index(self) -> Index:
         if self._index is None:
