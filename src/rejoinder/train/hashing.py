@@ -14,6 +14,7 @@ from rejoinder.records import Example, to_candidates
 from rejoinder.runtime.scorer import Given, Scores
 from rejoinder.runtime.text_encoder import TextTokens
 from rejoinder.text.pieces import Pieces
+from rejoinder.train.convolution import IN_BFLOAT16
 from rejoinder.train.fit import Fitted, Plan, Run, describe_weights, keep_answered
 from rejoinder.train.loop import Recipe, Step
 from rejoinder.train.mixing import Part
@@ -108,6 +109,6 @@ def _encode(model: Has, texts: Texts) -> Words:
 
 
 def _encode_fast(model: Has, texts: Texts) -> Words:
-    """Encode with products in bfloat16, as for the selector; all that follows is float32."""
-    with torch.autocast("cpu", dtype=torch.bfloat16):
+    """Encode, with products in bfloat16 as for the selector; all that follows is float32."""
+    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=IN_BFLOAT16):
         return _encode(model, texts)
