@@ -19,6 +19,7 @@ from rejoinder.errors import InputError
 from rejoinder.runtime.compositions import COMPOSITIONS
 from rejoinder.train.encoders import DEFAULT
 from rejoinder.train.models.selector import SelectorConfig, load_selector
+from rejoinder.train.packed import read_packed
 
 LOWEST = -1e9
 """Stands for what is padded, before a maximum or a softmax."""
@@ -81,10 +82,7 @@ class Has(nn.Module):
 
     def encode(self, ids: Tensor, mask: Tensor) -> Words:
         """Return the states of inputs (P, L), whose first and last token are marks."""
-        found = self.encoder(
-            input_ids=ids, attention_mask=mask, token_type_ids=torch.zeros_like(ids)
-        )
-        states = found.last_hidden_state.float()
+        states = read_packed(self.encoder, ids, mask, torch.zeros_like(ids)).float()
         if self.project is not None:
             states = self.project(states).float()
         # Of n tokens the first and the last are marks: words stand at 1 to n - 2.

@@ -22,6 +22,7 @@ from rejoinder.runtime.context import ContextConfig
 from rejoinder.text.pair_tokens import CANDIDATE, KINDS, QUESTION
 from rejoinder.train.encoders import DEFAULT, find_encoder
 from rejoinder.train.models.multi_way import MultiWay, take_mean
+from rejoinder.train.packed import read_packed
 
 ALIKE = 10.0
 """What the cosine of the two sides counts at the start; a score of ±5 is a sure one."""
@@ -82,9 +83,7 @@ class Selector(nn.Module):
 
     def read(self, ids: Tensor, mask: Tensor, kinds: Tensor) -> Tensor:
         """Return the encoder's last states, (P, L, E)."""
-        found = self.encoder(input_ids=ids, attention_mask=mask, token_type_ids=kinds)
-        states: Tensor = found.last_hidden_state.float()
-        return states
+        return read_packed(self.encoder, ids, mask, kinds).float()
 
     def judge(self, states: Tensor, mask: Tensor, kinds: Tensor) -> tuple[Tensor, Tensor]:
         """Return the scores (P,) of question and candidate, and what they are made of, (P, 2E)."""
