@@ -1,7 +1,7 @@
 """BERT's encoder over texts of different lengths, all tokens in one row.
 
 Only attention needs a text's tokens beside each other, padded; everything else is computed
-token by token, on those there are.  A third of the work in training is padding otherwise.
+token by token, on those there are.  A quarter of all that training reads would be padding.
 
 Axes: P texts, L tokens of the longest, T tokens of all texts, E width, A heads, D = E / A.
 """
