@@ -2,7 +2,7 @@
 
 Usage: python -m benchmarks.selector_training --data DATA [--steps 10] [--threads 1] > result.json
 
-Both take the same steps on the same questions of a data set from the same weights, in turn: ours
+Both read the same questions with the same weights, forward and backward, in turn: ours
 reads all tokens of a chunk in one row and draws dropout four numbers at a time, `padded` calls the
 encoder of `transformers` on the padded chunk, as one would write it first.  Products are in
 bfloat16 for both where the processor can.  Prints one JSON object: the pairs a second of the median
@@ -64,6 +64,8 @@ def main() -> None:
         pairs.append(len(batch.labels))
         for name, contender in contenders.items():
             seconds[name].append(time_step(contender.train(), batch))
+    pairs = pairs[WARM_UP:]
+    seconds = {name: taken[WARM_UP:] for name, taken in seconds.items()}
     print(json.dumps(summarise(seconds, pairs, arguments), indent=2))
 
 
@@ -80,7 +82,7 @@ def time_step(model: Selector, batch: TokenBatch) -> float:
 def summarise(
     seconds: dict[str, list[float]], pairs: list[int], arguments: argparse.Namespace
 ) -> dict[str, Any]:
-    ours, padded = (seconds[name][WARM_UP:] for name in ("ours", "padded"))
+    ours, padded = seconds["ours"], seconds["padded"]
     return {
         "what": f"steps of {QUESTIONS} questions of {arguments.dataset}:{arguments.split}",
         "steps": len(ours),

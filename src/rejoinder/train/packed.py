@@ -1,7 +1,7 @@
 """BERT's encoder over texts of different lengths, all tokens in one row.
 
 Only attention needs a text's tokens beside each other, padded; everything else is computed
-token by token, on those there are.  A quarter of all that training reads would be padding.
+token by token, on those there are.
 
 Axes: P texts, L tokens of the longest, T tokens of all texts, E width, A heads, D = E / A.
 """
@@ -73,7 +73,7 @@ def _unpack(packed: Tensor, places: Tensor, shape: tuple[int, ...]) -> Tensor:
 def drop(states: Tensor, dropout: Any) -> Tensor:
     """Return states with a part of them at 0, as `dropout` does where it is trained.
 
-    Four numbers are drawn at once; torch's own dropout draws them one by one, a tenth of all time.
+    Four numbers are drawn at once; torch's own dropout draws them one by one.
     """
     if not dropout.training or not dropout.p:
         return states
