@@ -7,7 +7,7 @@ from tests.train.selectors import WORDS
 
 def make_run(row: str, seed: int, *rights: float) -> Run:
     values = {name: list(rights) for name in ("P@1", "MAP", "MRR")}
-    return Run(row, seed, 100, 10, 1.0, "int8", {"set:dev": values}, [], [])
+    return Run(row, seed, 100, "int8", {"set:dev": values}, [], [])
 
 
 def make_examples() -> list[Example]:

@@ -10,7 +10,7 @@ from tests.train.context import make_run  # noqa: E402
 
 
 def test_a_cascade_sees_only_what_is_kept() -> None:
-    run = Run("none", 0, 1, 1, 1.0, "int8", {}, [[False, True, True]], [[0.5, 0.7, 0.9]])
+    run = Run("none", 0, 1, "int8", {}, [[False, True, True]], [[0.5, 0.7, 0.9]])
 
     assert [run.measure_cascade(keep) for keep in (1, 2, 3)] == [[0.0], [1.0], [1.0]]
 

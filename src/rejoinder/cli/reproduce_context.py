@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rejoinder.cli import options
+from rejoinder.cli import options, training
 from rejoinder.cli.output import print_json, print_table, say, show_interval, show_progress
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @click.command(
     epilog=options.example(
-        "rejoinder reproduce context --runs context.jsonl --data data",
+        "rejoinder reproduce context --runs context.jsonl --to bundles --data data",
         "rejoinder reproduce context --models none,local,multi-way --seeds 3 --runs context.jsonl",
     )
 )
@@ -42,7 +42,11 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path),
     help="Keep every finished run in this file, and go on from it.",
 )
-@click.option("--to", type=click.Path(path_type=Path), help="Keep the trained bundles here.")
+@click.option(
+    "--to",
+    type=click.Path(path_type=Path),
+    help="Keep the trained bundles in this folder, and go on from those that are there.",
+)
 @options.threads
 @options.data_folder
 @options.as_json
@@ -54,11 +58,13 @@ def context(**given: Any) -> None:
     SelQA and, where you have it, ASNQ.  Latencies are of one thread; measure them on an idle
     machine.
     """
-    from rejoinder.train.context_rows import ROWS
+    from rejoinder.train.context_rows import BASE, ROWS
     from rejoinder.train.context_table import decide, summarise
     from rejoinder.train.threads import use_threads
 
     use_threads(given["threads"])
+    if given["to"]:
+        training.make_room(given["to"] / BASE.name)
     rows = options.choose_rows(ROWS, given["models"], of="context")
     runs, examples = _run(rows, given)
     summaries = summarise(rows, runs)

@@ -132,6 +132,7 @@ train.add_command(has)
 
 def train_ranker(model: str, parts: "Sequence[Part]", given: dict[str, Any]) -> None:
     """Train, measure on dev, write the bundle, and say so."""
+    from rejoinder.train.checkpoint import keep_checkpoint
     from rejoinder.train.export import read_weights, write_ranker
     from rejoinder.train.fit import fit
     from rejoinder.train.mixing import read_parts
@@ -147,7 +148,7 @@ def train_ranker(model: str, parts: "Sequence[Part]", given: dict[str, Any]) -> 
     )
     vectors = _load_vectors(given["vectors"], [part.examples for part in parts] + dev)
     plan = _make_plan(model, vectors.width, given)
-    with training.keep_checkpoint(target) as checkpoint:
+    with keep_checkpoint(target, say) as checkpoint:
         with show_progress(f"training {model}") as progress:
             fitted = fit(
                 plan,

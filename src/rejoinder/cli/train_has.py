@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rejoinder.cli import options, training
-from rejoinder.cli.output import percent, print_json, show_progress
+from rejoinder.cli.output import percent, print_json, say, show_progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,6 +52,7 @@ def has(**given: Any) -> None:
     was killed goes on where its last checkpoint was when the same command is given again.
     """
     from rejoinder.evaluation.stored_texts import list_texts
+    from rejoinder.train.checkpoint import keep_checkpoint
     from rejoinder.train.export_has import write_has
     from rejoinder.train.fit import Plan
     from rejoinder.train.hashing import DEFAULTS, fit_has
@@ -77,7 +78,7 @@ def has(**given: Any) -> None:
         **DEFAULTS,
     )
     plan = Plan(model.config, recipe, keeps_best=given["keep_best"])
-    with training.keep_checkpoint(target) as checkpoint:
+    with keep_checkpoint(target, say) as checkpoint:
         with show_progress(f"training {given['composition']}") as progress:
             fitted = fit_has(
                 plan,

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rejoinder.cli import options, training
-from rejoinder.cli.output import percent, print_json, show_progress
+from rejoinder.cli.output import percent, print_json, say, show_progress
 
 if TYPE_CHECKING:
     from rejoinder.train.fit import Fitted, Plan
@@ -66,6 +66,7 @@ def selector(**given: Any) -> None:
     data first, then on your own with --from.  A training that was killed goes on where its
     last checkpoint was when the same command is given again.
     """
+    from rejoinder.train.checkpoint import keep_checkpoint
     from rejoinder.train.mixing import read_parts, read_training
     from rejoinder.train.selecting import fit_selector, make_plan, open_start, read_context
     from rejoinder.train.threads import use_threads
@@ -81,7 +82,7 @@ def selector(**given: Any) -> None:
     vocabulary = opened[0][1]
     model = read_context([start for start, _ in opened], given["context"], given["similarity"])
     plan = make_plan(model.config, given)
-    with training.keep_checkpoint(target) as checkpoint:
+    with keep_checkpoint(target, say) as checkpoint:
         with show_progress("training selector") as progress:
             fitted = fit_selector(
                 plan,

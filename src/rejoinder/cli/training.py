@@ -1,14 +1,12 @@
-"""What trainings of the command line share: options, room for the bundle, the checkpoint."""
+"""What trainings of the command line share: options, and room for the bundle."""
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import click
 
 from rejoinder.cli import options
-from rejoinder.cli.output import say
 
 target = click.option("--to", type=click.Path(path_type=Path), required=True, help="The bundle.")
 encoder = click.option(
@@ -69,19 +67,6 @@ def make_room(target: Path) -> None:
             pass
     except OSError as error:
         raise InputError(f"cannot write {target}: {error.strerror}") from error
-
-
-@contextmanager
-def keep_checkpoint(target: Path) -> Iterator[Path]:
-    """Give the checkpoint beside a bundle, and remove it only when all that follows is done.
-
-    A bundle that could not be written must not cost the training that is behind it.
-    """
-    checkpoint = target.with_name(f"{target.name}.checkpoint")
-    if checkpoint.exists():
-        say(f"going on from {checkpoint}")
-    yield checkpoint
-    checkpoint.unlink(missing_ok=True)
 
 
 def name_data(given: Mapping[str, Any]) -> list[str]:

@@ -6,7 +6,8 @@ is the last complete one, or there is none.  It names the training that it belon
 
 import hashlib
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -28,6 +29,19 @@ class Best:
     value: float
     epoch: int
     weights: Mapping[str, Tensor]
+
+
+@contextmanager
+def keep_checkpoint(target: Path, say: Callable[[str], None] = lambda _: None) -> Iterator[Path]:
+    """Give the checkpoint beside a bundle, and remove it only when all that follows is done.
+
+    A bundle that could not be written must not cost the training that is behind it.
+    """
+    checkpoint = target.with_name(f"{target.name}.checkpoint")
+    if checkpoint.exists():
+        say(f"going on from {checkpoint}")
+    yield checkpoint
+    checkpoint.unlink(missing_ok=True)
 
 
 def make_fingerprint(*parts: object) -> str:

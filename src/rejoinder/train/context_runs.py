@@ -13,8 +13,6 @@ class Run:
     row: str
     seed: int
     pairs: int
-    parameters: int
-    seconds: float
     precision: str
     """Of the bundle that was tested: fp32 where int8 was too far off."""
     values: dict[str, dict[str, list[float]]]

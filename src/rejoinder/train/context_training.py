@@ -5,27 +5,29 @@ the same recipe; rows differ in what they read around a candidate.  The shipped 
 most of the training questions before, and SelQA's, without context: that is the same for all rows.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
+from rejoinder.bundle.folder import open_bundle
 from rejoinder.errors import BundleError
 from rejoinder.evaluation.evaluate import evaluate
-from rejoinder.records import Example
 from rejoinder.runtime.catalogue import load
 from rejoinder.runtime.scorer import Scorer
 from rejoinder.runtime.static_vectors import load_vectors
+from rejoinder.train.checkpoint import keep_checkpoint
 from rejoinder.train.context_data import TRAIN, Data, name_set
 from rejoinder.train.context_rows import COSINET, ROWS, Row
 from rejoinder.train.context_runs import Run
 from rejoinder.train.export import read_weights, write_ranker
-from rejoinder.train.export_selector import write_selector
+from rejoinder.train.export_selector import reopen_selector, write_selector
 from rejoinder.train.fit import Plan, fit
 from rejoinder.train.loop import Recipe, Step
 from rejoinder.train.mixing import Part
 from rejoinder.train.models.ensemble import AnySelector
-from rejoinder.train.models.ranker import RankerConfig, count_parameters
+from rejoinder.train.models.ranker import RankerConfig
 from rejoinder.train.selecting import DEFAULTS, fit_selector, open_start, read_context
 
 START = "selector"
@@ -47,73 +49,81 @@ def run_rows(
 
     Args:
         data: read only when something is still to be trained.
-        to: keep every bundle in this folder.
+        to: keep every bundle in this folder, and go on from those that are there.
     """
     have = {(run.row, run.seed, run.pairs): run for run in done}
-    trainer = _Trainer(data, on_step)
-    for row in rows:
-        for seed in range(seeds if row.has_seeds else 1):
-            found = have.get((row.name, seed, pairs))
-            yield found or trainer.run(row, seed, pairs, to)
+    with TemporaryDirectory() as place:
+        trainer = _Trainer(data, pairs, to or Path(place), on_step)
+        for row in rows:
+            for seed in range(seeds if row.has_seeds else 1):
+                yield have.get((row.name, seed, pairs)) or trainer.run(row, seed)
 
 
 class _Trainer:
-    """Trains rows, and remembers the two that an ensemble begins with."""
+    """Trains rows into a folder.  A selector that is there already is only tested."""
 
-    def __init__(self, data: Callable[[], Data], on_step: Callable[[str, int, Step], None]) -> None:
-        self._read = data
-        self._data: Data | None = None
+    def __init__(
+        self,
+        data: Callable[[], Data],
+        pairs: int,
+        folder: Path,
+        on_step: Callable[[str, int, Step], None],
+    ) -> None:
+        self._data = cache(data)
+        self._pairs = pairs
+        self._folder = folder
         self._on_step = on_step
-        self._members: dict[tuple[str, int], AnySelector] = {}
-        self._vocabulary: list[str] = []
-        self._seconds = 0.0
 
-    def run(self, row: Row, seed: int, pairs: int, to: Path | None) -> Run:
-        self._data = self._data or self._read()
-        self._seconds = 0.0
-        with TemporaryDirectory() as place:
-            folder = (to or Path(place)) / f"{row.name.replace('/', '-')}-{seed}"
-            write = self._write_selector if row.is_selector else self._write_cosinet
-            parameters, precision = write(row, seed, self._data.train, folder)
-            values, scores = _test(load(folder), self._data)
-        labels = [labels for _, _, labels in self._data.lists]
-        return Run(
-            row.name,
-            seed,
-            pairs,
-            parameters,
-            round(self._seconds, 1),
-            precision,
-            values,
-            labels,
-            scores,
-        )
+    def run(self, row: Row, seed: int) -> Run:
+        data = self._data()
+        folder = (self._make_selector if row.is_selector else self._make_cosinet)(row, seed)
+        values, scores = _test(load(folder), data)
+        labels = [labels for _, _, labels in data.lists]
+        precision = open_bundle(folder).manifest.precision
+        return Run(row.name, seed, self._pairs, precision, values, labels, scores)
 
-    def _write_selector(
-        self, row: Row, seed: int, examples: list[Example], folder: Path
-    ) -> tuple[int, str]:
-        """Train and write a row; return how many weights it has, and its precision."""
-        model = self._train(row, seed, examples)
-        write = partial(
-            write_selector,
-            folder,
-            model,
-            self._vocabulary,
-            training={"data": [name_set(*part) for part in TRAIN], "from": START, "seed": seed},
-            scores={},
-            sample=examples[:PARITY_SAMPLE],
-        )
-        try:
-            write(precision="int8")
-        except BundleError:  # a long table does not end for one row that rounds badly
-            write(precision="fp32")
-            return count_parameters(model), "fp32"
-        return count_parameters(model), "int8"
+    def _make_selector(self, row: Row, seed: int) -> Path:
+        folder = self._name(row, seed)
+        training = {"data": _name_data(), "from": START, "seed": seed, "pairs": self._pairs}
+        if _is_kept(folder, training):
+            return folder
+        start, vocabulary = self._begin(row, seed)
+        with keep_checkpoint(folder) as checkpoint:
+            model = read_context(start, row.form, row.similarity)
+            fitted = fit_selector(
+                Plan(model.config, Recipe("anchored", 1, 8, 3e-5, seed=seed, **DEFAULTS)),
+                [Part(self._data().train)],
+                model,
+                vocabulary,
+                checkpoint=checkpoint,
+                on_step=lambda step: self._on_step(row.name, seed, step),
+            )
+            write = partial(
+                write_selector,
+                folder,
+                fitted.model,
+                vocabulary,
+                training=training,
+                scores={},
+                sample=self._data().train[:PARITY_SAMPLE],
+            )
+            try:
+                write(precision="int8")
+            except BundleError:  # a long table does not end for one row that rounds badly
+                write(precision="fp32")
+        return folder
 
-    def _write_cosinet(
-        self, row: Row, seed: int, examples: list[Example], folder: Path
-    ) -> tuple[int, str]:
-        vectors = load_vectors()
+    def _begin(self, row: Row, seed: int) -> tuple[list[AnySelector], list[str]]:
+        """Return what a row begins with, and its word pieces: an ensemble with two other rows."""
+        if row.form == "ensemble":
+            parts = [known for known in ROWS if known.form in ("local", "global")]
+            found = [reopen_selector(self._make_selector(part, seed)) for part in parts]
+        else:
+            found = [open_start(START)]
+        return [model for model, _ in found], found[0][1]
+
+    def _make_cosinet(self, row: Row, seed: int) -> Path:
+        folder, examples, vectors = self._name(row, seed), self._data().train, load_vectors()
         config = RankerConfig(COSINET, vectors.width, "birnn", context=row.name != COSINET)
         plan = Plan(config, Recipe("anchored", seed=seed))
         fitted = fit(
@@ -123,34 +133,24 @@ class _Trainer:
             start=read_weights(COSINET, config),
             on_step=lambda step: self._on_step(row.name, seed, step),
         )
-        self._seconds += fitted.seconds
-        data = [name_set(*part) for part in TRAIN]
         sample = examples[:PARITY_SAMPLE]
-        write_ranker(folder, plan, fitted, vectors, data=data, scores={}, sample=sample)
-        return count_parameters(fitted.model), "fp32"
+        write_ranker(folder, plan, fitted, vectors, data=_name_data(), scores={}, sample=sample)
+        return folder
 
-    def _train(self, row: Row, seed: int, examples: list[Example]) -> AnySelector:
-        if (row.name, seed) in self._members:
-            return self._members[row.name, seed]
-        if row.form == "ensemble":
-            parts = [known for known in ROWS if known.form in ("local", "global")]
-            start = [self._train(part, seed, examples) for part in parts]
-        else:
-            model, self._vocabulary = open_start(START)
-            start = [model]
-        model = read_context(start, row.form, row.similarity)
-        recipe = Recipe("anchored", 1, 8, 3e-5, seed=seed, **DEFAULTS)
-        fitted = fit_selector(
-            Plan(model.config, recipe),
-            [Part(examples)],
-            model,
-            self._vocabulary,
-            on_step=lambda step: self._on_step(row.name, seed, step),
-        )
-        self._seconds += fitted.seconds
-        if row.form in ("local", "global"):
-            self._members[row.name, seed] = fitted.model
-        return fitted.model
+    def _name(self, row: Row, seed: int) -> Path:
+        return self._folder / f"{row.name.replace('/', '-')}-{seed}"
+
+
+def _is_kept(folder: Path, training: Mapping[str, Any]) -> bool:
+    """Whether the bundle of this very training is there, whole."""
+    try:
+        return open_bundle(folder).manifest.training == training
+    except BundleError:
+        return False
+
+
+def _name_data() -> list[str]:
+    return [name_set(*part) for part in TRAIN]
 
 
 def _test(
