@@ -157,12 +157,19 @@ def test_reproduce_goes_on_from_its_runs(tmp_path: Path) -> None:
 
     first = run("reproduce", "has", *options)
     again = run("reproduce", "has", *options, "--json")
+    other = run("reproduce", "has", *options, "--models", "pooling", "--learning-rate", "1e-3")
 
     assert first.exit_code == 0, first.output
     assert "attention over pooling" in first.stdout
     assert "has over attention" in first.stdout
     assert "attention (recalculated)" in first.stdout
-    assert len(runs.read_text().splitlines()) == 4
+    assert other.exit_code == 0, other.output
+    kept = [json.loads(line) for line in runs.read_text().splitlines()]
+    # One more: the run by another recipe is none of the first four.
+    assert [row["table"] for row in kept] == [
+        *["tiny, 1 epochs at 2e-05, fp32"] * 4,
+        "tiny, 1 epochs at 0.001, fp32",
+    ]
     found = json.loads(again.stdout)
     assert [row["row"] for row in found["tables"][0]["rows"]] == [
         "pooling",

@@ -9,7 +9,7 @@ from typing import Any
 
 from rejoinder.bundle.folder import open_bundle
 from rejoinder.data.catalogue import open_dataset
-from rejoinder.evaluation.evaluate import Report, evaluate
+from rejoinder.evaluation.evaluate import evaluate
 from rejoinder.evaluation.sequential import build_lists
 from rejoinder.evaluation.stored_texts import list_texts, store_texts
 from rejoinder.records import Example
@@ -63,7 +63,11 @@ def read_data(table: HasTable, folder: Path | None) -> HasData:
     train, dev, test = (_read(choice, folder) for choice in (table.train, table.dev, table.test))
     if table.pool:
         test = build_lists(test, size=table.pool, questions=table.test_questions or len(test))
-    return HasData(train, _spread_out(dev, table.dev_questions), test)
+    return HasData(
+        _spread_out(train, table.train_questions or len(train)),
+        _spread_out(dev, table.dev_questions),
+        test,
+    )
 
 
 def choose_recipe(table: HasTable, epochs: int | None, learning_rate: float | None) -> Recipe:
@@ -91,12 +95,11 @@ def run_rows(
     Args:
         read: gives the data, and is only called where something is left to do.
     """
-    have = {(run.table, run.row, run.seed): run for run in done}
+    name = _name_runs(table, recipe, precision)
+    have = {(run.row, run.seed): run for run in done if run.table == name}
     wanted = [(row, seed) for seed in range(seeds) for row in rows]
-    for row, seed in wanted:
-        if (table.name, row.name, seed) in have:
-            yield have[table.name, row.name, seed]
-    left = [(row, seed) for row, seed in wanted if (table.name, row.name, seed) not in have]
+    yield from (have[row.name, seed] for row, seed in wanted if (row.name, seed) in have)
+    left = [(row, seed) for row, seed in wanted if (row.name, seed) not in have]
     if not left:
         return
     data = read()
@@ -105,7 +108,9 @@ def run_rows(
         seeded = replace(recipe, seed=seed)
         if last is None or (last.config, last.recipe) != (row.config, seeded):
             last = _train(row, seeded, data, on_step)  # else only what is measured differs
-        yield _run(table, row, last, data, precision)
+        values = _measure(table, row, last, data, precision)
+        weights = count_parameters(last.fitted.model)
+        yield Run(name, row.name, seed, weights, round(last.fitted.seconds, 2), values)
 
 
 def measure_gains(table: HasTable, runs: Sequence[Run]) -> list[Gain]:
@@ -154,10 +159,19 @@ def _train(row: HasRow, recipe: Recipe, data: HasData, on_step: OnStep) -> _Trai
     return _Trained(row.config, recipe, fitted, vocabulary)
 
 
-def _run(table: HasTable, row: HasRow, trained: _Trained, data: HasData, precision: str) -> Run:
-    with TemporaryDirectory() as place:
+def _name_runs(table: HasTable, recipe: Recipe, precision: str) -> str:
+    """Return what tells the runs of a table from those by another recipe."""
+    return f"{table.name}, {recipe.epochs} epochs at {recipe.peak:g}, {precision}"
+
+
+def _measure(
+    table: HasTable, row: HasRow, trained: _Trained, data: HasData, precision: str
+) -> dict[str, list[float]]:
+    """Return what a row reaches as a bundle, with answers read from a store that was reopened."""
+    with TemporaryDirectory() as folder:
+        place = Path(folder)
         write_has(
-            Path(place, "bundle"),
+            place / "bundle",
             trained.fitted.model,
             trained.vocabulary,
             precision=precision,
@@ -165,25 +179,12 @@ def _run(table: HasTable, row: HasRow, trained: _Trained, data: HasData, precisi
             scores={},
             sample=list_texts(data.train)[:PARITY_TEXTS],
         )
-        report = _measure(table, row, data, Path(place))
-    values = {name: [round(value, 6) for value in found] for name, found in report.values.items()}
-    return Run(
-        table.name,
-        row.name,
-        trained.recipe.seed,
-        count_parameters(trained.fitted.model),
-        round(trained.fitted.seconds, 2),
-        values,
-    )
-
-
-def _measure(table: HasTable, row: HasRow, data: HasData, place: Path) -> Report:
-    """Return the report of a bundle whose answers are read from a store that was reopened."""
-    scorer: Scorer = _store(place, data.test, "test")
-    if row.name.endswith(RELATED):
-        share = _choose_share(_store(place, data.dev, "dev"), data.dev)
-        scorer = Beside(scorer, Related(load_vectors()), share)
-    return evaluate(scorer, data.test, measures=table.measures)
+        scorer: Scorer = _store(place, data.test, "test")
+        if row.name.endswith(RELATED):
+            share = _choose_share(_store(place, data.dev, "dev"), data.dev)
+            scorer = Beside(scorer, Related(load_vectors()), share)
+        report = evaluate(scorer, data.test, measures=table.measures)
+    return {name: [round(value, 6) for value in found] for name, found in report.values.items()}
 
 
 def _store(place: Path, examples: Sequence[Example], name: str) -> HasScorer:
