@@ -14,7 +14,7 @@ from typing import Any
 from rejoinder.bundle.folder import open_bundle
 from rejoinder.errors import BundleError
 from rejoinder.evaluation.evaluate import evaluate
-from rejoinder.runtime.catalogue import load
+from rejoinder.runtime.catalogue import list_shipped, load
 from rejoinder.runtime.scorer import Scorer
 from rejoinder.runtime.static_vectors import load_vectors
 from rejoinder.train.checkpoint import keep_checkpoint
@@ -83,6 +83,8 @@ class _Trainer:
         return Run(row.name, seed, self._pairs, precision, values, labels, scores)
 
     def _make_selector(self, row: Row, seed: int) -> Path:
+        if not row.is_trained:
+            return list_shipped().get(START, Path(START))
         folder = self._name(row, seed)
         training = {"data": _name_data(), "from": START, "seed": seed, "pairs": self._pairs}
         if _is_kept(folder, training):
