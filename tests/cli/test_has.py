@@ -1,6 +1,7 @@
 """HAS from the command line: train, store, ask, reproduce."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -13,9 +14,13 @@ from tests.train.selectors import write_encoder  # noqa: E402
 
 from rejoinder.bundle.folder import open_bundle  # noqa: E402
 from rejoinder.cli import main, reproduce_has  # noqa: E402
-from rejoinder.train import has_tables  # noqa: E402
+from rejoinder.train import fit as fitting  # noqa: E402
+from rejoinder.train import has_reproduction, has_tables  # noqa: E402
 from rejoinder.train.has_tables import HasRow, HasTable  # noqa: E402
+from rejoinder.train.hashing import RECIPE  # noqa: E402
+from rejoinder.train.loop import Step  # noqa: E402
 from rejoinder.train.models.has import HasConfig  # noqa: E402
+from rejoinder.train.reproduction import Run  # noqa: E402
 
 WORDS = ["ice", "water", "cave", "rock", "summer", "winter", "river", "stone"]
 
@@ -182,6 +187,42 @@ def test_reproduce_goes_on_from_its_runs(tmp_path: Path) -> None:
     assert costs["attention (stored)"]["disk_bytes"] > 25 * 32 * 4
     assert costs["has"]["disk_bytes"] < 25 * 4 * 1.2
     assert costs["attention (recalculated)"]["disk_bytes"] is None
+
+
+@pytest.mark.usefixtures("_tiny")
+def test_reproduce_goes_on_from_a_training_that_was_stopped(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fitting, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    table = has_tables.TABLES[0]
+    seen: list[tuple[str, int, int]] = []
+
+    def go_on(stop_at: int | None) -> list[Run]:
+        def note(row: HasRow, seed: int, step: Step) -> None:
+            seen.append((row.name, seed, step.number))
+            if step.number == stop_at:
+                raise KeyboardInterrupt
+
+        runs = has_reproduction.run_rows(
+            table,
+            table.rows[:1],
+            replace(RECIPE, epochs=4),
+            seeds=1,
+            read=lambda: has_reproduction.read_data(table, None),
+            precision="fp32",
+            beside=tmp_path / "runs.jsonl",
+            on_step=note,
+        )
+        return list(runs)
+
+    with pytest.raises(KeyboardInterrupt):
+        go_on(2)
+    assert (tmp_path / "runs.jsonl-tiny-pooling-0.checkpoint").exists()
+    (found,) = go_on(None)
+
+    assert seen == [("pooling", 0, number) for number in (1, 2, 3, 4)]
+    assert len(found.values["MAP"]) == 2
+    assert not list(tmp_path.glob("*.checkpoint"))
 
 
 @pytest.mark.usefixtures("_tiny")

@@ -57,7 +57,8 @@ def has(**given: Any) -> None:
     Trains every row once per seed, keeps the epoch that is best on dev, writes the bundle,
     stores the test's answers, and measures from the reopened store.  Then time per question
     with 500 stored answers of 25 words on one thread, and the memory of an answer.  Data
-    sets that are not found are left out, and said.
+    sets that are not found are left out, and said.  With --runs, a table that was stopped goes
+    on where the training under way was.
     """
     from rejoinder.train.threads import use_threads
 
@@ -132,6 +133,7 @@ def _run_rows(table: "HasTable", rows: "list[HasRow]", given: dict[str, Any]) ->
                 read=lambda: read_data(table, given["folder"]),
                 precision=given["precision"],
                 done=kept.done,
+                beside=given["runs"],
                 on_step=lambda row, seed, step: progress(
                     step.number, step.of, f"{row.name} seed {seed} loss {step.loss:.3f}"
                 ),

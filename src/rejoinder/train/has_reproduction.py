@@ -1,6 +1,7 @@
 """Trains the rows of a HAS table once per seed, and measures each from its reopened store."""
 
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, stdev
@@ -17,6 +18,7 @@ from rejoinder.runtime.has import HasScorer
 from rejoinder.runtime.related import Beside, Related
 from rejoinder.runtime.scorer import Scorer
 from rejoinder.runtime.static_vectors import load_vectors
+from rejoinder.train.checkpoint import keep_checkpoint
 from rejoinder.train.export_has import write_has
 from rejoinder.train.fit import Fitted, Plan
 from rejoinder.train.gains import Gain, measure_gain
@@ -88,12 +90,14 @@ def run_rows(
     read: Callable[[], HasData],
     precision: str = "int8",
     done: Sequence[Run] = (),
+    beside: Path | None = None,
     on_step: OnStep = lambda *_: None,
 ) -> Iterator[Run]:
     """Yield the runs of a table; those that are done already come first, as they are.
 
     Args:
         read: gives the data, and is only called where something is left to do.
+        beside: keep the checkpoint of the training under way beside this file.
     """
     name = _name_runs(table, recipe, precision)
     have = {(run.row, run.seed): run for run in done if run.table == name}
@@ -106,11 +110,13 @@ def run_rows(
     last: _Trained | None = None
     for row, seed in left:
         seeded = replace(recipe, seed=seed)
-        if last is None or (last.config, last.recipe) != (row.config, seeded):
-            last = _train(row, seeded, data, on_step)  # else only what is measured differs
-        values = _measure(table, row, last, data, precision)
-        weights = count_parameters(last.fitted.model)
-        yield Run(name, row.name, seed, weights, round(last.fitted.seconds, 2), values)
+        with _keep_checkpoint(beside, table, row, seed) as checkpoint:
+            if last is None or (last.config, last.recipe) != (row.config, seeded):
+                # Else only what is measured differs.
+                last = _train(row, seeded, data, checkpoint, on_step)
+            values = _measure(table, row, last, data, precision)
+            weights = count_parameters(last.fitted.model)
+            yield Run(name, row.name, seed, weights, round(last.fitted.seconds, 2), values)
 
 
 def measure_gains(table: HasTable, runs: Sequence[Run]) -> list[Gain]:
@@ -146,7 +152,17 @@ def summarise(row: HasRow, runs: Sequence[Run]) -> dict[str, Any]:
     }
 
 
-def _train(row: HasRow, recipe: Recipe, data: HasData, on_step: OnStep) -> _Trained:
+def _keep_checkpoint(
+    beside: Path | None, table: HasTable, row: HasRow, seed: int
+) -> AbstractContextManager[Path | None]:
+    if beside is None:
+        return nullcontext()
+    return keep_checkpoint(beside.with_name(f"{beside.name}-{table.name}-{row.name}-{seed}"))
+
+
+def _train(
+    row: HasRow, recipe: Recipe, data: HasData, checkpoint: Path | None, on_step: OnStep
+) -> _Trained:
     model, vocabulary = load_has(row.config, seed=recipe.seed)
     fitted = fit_has(
         Plan(model.config, recipe, keeps_best=True),
@@ -154,6 +170,7 @@ def _train(row: HasRow, recipe: Recipe, data: HasData, on_step: OnStep) -> _Trai
         model,
         vocabulary,
         dev=data.dev,
+        checkpoint=checkpoint,
         on_step=lambda step: on_step(row, recipe.seed, step),
     )
     return _Trained(row.config, recipe, fitted, vocabulary)
