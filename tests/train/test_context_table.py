@@ -9,9 +9,12 @@ torch = pytest.importorskip("torch")
 from rejoinder.cli import main  # noqa: E402
 from rejoinder.data.jsonl import write_examples  # noqa: E402
 from rejoinder.train import context_data, context_latency, context_training  # noqa: E402
+from rejoinder.train import fit as fitting  # noqa: E402
 from rejoinder.train.context_rows import ROWS  # noqa: E402
+from rejoinder.train.context_runs import Run  # noqa: E402
 from rejoinder.train.context_table import summarise  # noqa: E402
 from rejoinder.train.export_selector import write_selector  # noqa: E402
+from rejoinder.train.loop import Step  # noqa: E402
 from tests.train.context import make_examples, make_run  # noqa: E402
 from tests.train.selectors import VOCABULARY, make_selector  # noqa: E402
 
@@ -30,6 +33,37 @@ def test_a_gain_is_held_against_the_same_seeds_of_no_context() -> None:
     assert local.gain is not None
     assert local.gain.mean == pytest.approx(0.25)  # 75 - 50, seed 0 alone
     assert 0 <= local.gain.interval.low <= 0.25 <= local.gain.interval.high
+
+
+def test_a_training_that_was_stopped_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fitting, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    start = tmp_path / "start"
+    write_selector(start, make_selector(), VOCABULARY, training={}, scores={}, sample=[])
+    monkeypatch.setattr(context_training, "START", str(start))
+    examples = make_examples() * 4  # three steps of eight questions
+    data = context_data.Data(examples, {"pages": examples[:2]}, [])
+    seen: list[int] = []
+
+    def go_on(stop_at: int | None) -> list[Run]:
+        def note(_: str, __: int, step: Step) -> None:
+            seen.append(step.number)
+            if step.number == stop_at:
+                raise KeyboardInterrupt
+
+        runs = context_training.run_rows(
+            ROWS[1:2], lambda: data, seeds=1, pairs=1, to=tmp_path, on_step=note
+        )
+        return list(runs)
+
+    with pytest.raises(KeyboardInterrupt):
+        go_on(2)
+    (found,) = go_on(None)
+
+    assert seen == [1, 2, 3]
+    assert len(found.values["pages"]["P@1"]) == 2
+    assert not list(tmp_path.glob("*.checkpoint"))
 
 
 def test_the_tables_are_reproduced_on_a_fixture(
