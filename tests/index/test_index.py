@@ -10,7 +10,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rejoinder.errors import StoreError
-from rejoinder.index import search
 from rejoinder.index.index import Index
 from rejoinder.index.lock import writing
 from rejoinder.index.schema import FORMAT
@@ -188,10 +187,10 @@ def test_what_finds_sentences_is_mended_on_open(
             with index.store.changing() as generation:
                 index.store.remove_file(os.fsencode(docs / "bees.txt"), generation)
         case "ahead":
-            index._search.commit(99)
+            index._search.current.commit(99)
             index._search.close()
         case "old format":
-            monkeypatch.setattr(search, "FORMAT", 2)
+            monkeypatch.setattr("rejoinder.index.derived_search.FORMAT", 2)
 
     with Index(folder) as mended:
         assert mended.check() == []

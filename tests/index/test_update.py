@@ -104,13 +104,13 @@ def test_what_finds_sentences_is_written_now_and_then(
     index: Index, docs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(update, "MAX_BATCH_SENTENCES", 0)
-    monkeypatch.setattr("rejoinder.index.index.MAX_UNCOMMITTED", 1)
+    monkeypatch.setattr("rejoinder.index.writer.MAX_UNCOMMITTED", 1)
     for number in range(3):
         (docs / f"{number}.txt").write_text("It rains. It pours.", encoding="utf-8")
 
     for event in add_files(index, [docs], PIECES):
         if event.what == "added":
-            assert index._search.generation == index.store.generation
+            assert index._search.current.generation == index.store.generation
 
 
 def test_an_interrupted_add_keeps_what_was_acknowledged(

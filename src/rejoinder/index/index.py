@@ -1,7 +1,7 @@
 """An index on disk: opens it, mends what is derived, and changes it.
 
     folder/index.sqlite       the truth (store.py)
-    folder/search-*/          what finds sentences (search.py), made from the truth
+    folder/search-*/          what finds sentences (derived_search.py), made from the truth
     folder/answers-*/         what bundles have made of sentences (derived_rows.py), where
     folder/context-*/         that was asked for
     folder/lock               held by the one that writes
@@ -11,29 +11,26 @@ the next one who opens the index makes it follow.
 """
 
 import logging
-import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import TracebackType
 
 from rejoinder.errors import StoreError
-from rejoinder.index import search
 from rejoinder.index.derived_rows import KINDS, DerivedRows, Progress, RowMaker
+from rejoinder.index.derived_search import DerivedSearch
 from rejoinder.index.feedback import forget_sleeping
 from rejoinder.index.lock import writing
 from rejoinder.index.row_store import RowStore
 from rejoinder.index.seals import is_sealed
-from rejoinder.index.search import Search, Where
+from rejoinder.index.search import Where
 from rejoinder.index.store import Store
 from rejoinder.index.stored import StoredSentences, get_number
 from rejoinder.index.stored_documents import StoredDocument, StoredSentence
+from rejoinder.index.writer import Writer
 from rejoinder.records import Candidate, Document, ScoredCandidate, Source
 
 log = logging.getLogger(__name__)
-
-MAX_UNCOMMITTED = 200_000
-"""Sentences that are added to what finds them before it is written to disk."""
 
 
 class Index:
@@ -45,7 +42,9 @@ class Index:
             _make_folder(folder)
         self.store = Store(folder / "index.sqlite", create=create)
         self.rows = {kind: DerivedRows(folder, self.store, kind) for kind in KINDS}
-        self._search = self._open_search()
+        self._search = DerivedSearch(folder, self.store)
+        if self._search.is_behind:
+            self._try_to_mend()
 
     def __enter__(self) -> "Index":
         return self
@@ -72,8 +71,8 @@ class Index:
     @property
     def followed_generation(self) -> int:
         """The change up to which sentences can be found."""
-        self._follow()
-        return self._search.generation
+        self._search.follow()
+        return self._search.current.generation
 
     def search(
         self, question: str, k: int, *, where: Where | None = None
@@ -82,10 +81,10 @@ class Index:
 
         A sentence that stands in several places word for word counts once.
         """
-        self._follow()
+        self._search.follow()
         found: dict[str, ScoredCandidate] = {}
         documents: dict[int, Document | None] = {}
-        for hit in self._search.search(question, 2 * k, where):
+        for hit in self._search.current.search(question, 2 * k, where):
             if hit.document not in documents:
                 documents[hit.document] = self._get_document(hit.document)
             document = documents[hit.document]
@@ -132,7 +131,7 @@ class Index:
             try:
                 with writing(self.folder):
                     kept.follow(found, maker)
-                    self._forget_removed(self._search.generation)
+                    self._forget_removed()
             except StoreError as error:
                 log.info("%s: read as it is: %s", found.folder, error)
         return found
@@ -148,7 +147,7 @@ class Index:
         kept = self.rows[maker.kind]
         with writing(self.folder):
             kept.follow(kept.open_or_create(maker), maker, on_progress)
-            self._forget_removed(self._search.generation)
+            self._forget_removed()
 
     def compact(self) -> None:
         """Write everything anew, so that what was removed is gone from the disk."""
@@ -157,8 +156,7 @@ class Index:
             self.store.compact()
             for kept in self.rows.values():
                 kept.compact()
-            self._search.close()
-            self._search = self._rebuild()
+            self._search.rebuild()
 
     def check(self) -> list[str]:
         """Return what is wrong; nothing where every document is there and whole."""
@@ -168,16 +166,17 @@ class Index:
         for document in self.store.get_documents():
             problems.extend(self._check_document(document))
         try:
-            self._follow()
+            self._search.follow()
         except StoreError as error:
             return [*problems, str(error)]
-        if torn := self._search.find_damage():
+        search = self._search.current
+        if torn := search.find_damage():
             return problems + torn
         _, _, answers = self.store.count()
-        if self._search.generation != self.store.generation:
+        if self._search.is_behind:
             problems.append("what finds sentences is behind; it is mended when nobody writes")
-        elif self._search.sentence_count != answers:
-            found = self._search.sentence_count
+        elif search.sentence_count != answers:
+            found = search.sentence_count
             problems.append(f"{found} sentences can be found, of {answers}; compact the index")
         return problems
 
@@ -185,9 +184,9 @@ class Index:
     def changing(self) -> Iterator["Writer"]:
         """Give what changes the index; one at a time, others may read meanwhile."""
         with writing(self.folder):
-            self._synchronise()
+            self._mend()
             try:
-                yield Writer(self.store, self._search, self._forget_removed)
+                yield Writer(self.store, self._search.current, self._forget_removed)
             finally:
                 self._search.close()
 
@@ -208,127 +207,26 @@ class Index:
         sentences = StoredSentences(self.store, number, stored.sentences)
         return Document(stored.name, stored.title, sentences)
 
-    def _open_search(self) -> Search:
-        """Return what finds sentences, made to follow the truth where that is possible."""
-        current = self._open_current()
-        if current is not None and current.generation == self.store.generation:
-            return current
+    def _try_to_mend(self) -> None:
         try:
             with writing(self.folder):
-                self._search = current or self._rebuild()
-                try:
-                    self._synchronise()
-                except StoreError as error:
-                    # A kill can leave files that stand in the way of Tantivy's next ones.
-                    log.info("%s: made anew: %s", self._search.name, error)
-                    self._search = self._rebuild()
-                    self._synchronise()
-                self._search.close()
-                return self._search
+                self._mend()
         except StoreError as error:
             log.info("%s: read as it is: %s", self.folder, error)
-        return current or self._build(None)
 
-    def _open_current(self) -> Search | None:
-        name = self.store.get("search")
-        if name is None or self.store.get("search format") != search.FORMAT:
-            return None
-        folder = self.folder / Path(name).name
-        if not (folder / "meta.json").exists():
-            return None
-        try:
-            opened = Search(folder)
-            return opened if opened.generation <= self.store.generation else None
-        except StoreError as error:
-            log.info("%s: made anew: %s", folder, error)
-            return None
+    def _mend(self) -> None:
+        """Let what finds sentences follow the truth; the lock is held."""
+        if self._search.is_behind:
+            self._search.mend()
+            self._forget_removed()
 
-    def _follow(self) -> None:
-        """See what a writer has committed since."""
-        if self._search.generation == self.store.generation:
-            return
-        if self.store.get("search") != self._search.name:
-            self._search = self._open_current() or self._search
-        else:
-            self._search.reload()
-
-    def _synchronise(self) -> None:
-        """Bring what is derived up to the truth; the lock is held."""
-        store, derived = self.store, self._search
-        known, generation = derived.generation, store.generation
-        if known == generation:
-            return
-        for number in store.get_removed(after=known):
-            derived.remove(number)
-        for document in store.get_documents(after=known):
-            derived.remove(document.id)
-            derived.add(document, store.get_sentences(document.id))
-        derived.commit(generation)
-        self._forget_removed(generation)
-
-    def _forget_removed(self, generation: int) -> None:
+    def _forget_removed(self) -> None:
         """Let all that is derived forget removed documents, then the truth itself."""
+        generation = self._search.current.generation
         for kept in self.rows.values():
             kept.drop_removed()
             generation = min(generation, kept.get_generation())
         self.store.forget_removed(until=generation)
-
-    def _rebuild(self) -> Search:
-        """Make what is derived anew, beside the old, which goes when the new is whole."""
-        number = int(self.store.get("rebuilt") or 0) + 1
-        folder = self.folder / f"search-{number}"
-        shutil.rmtree(folder, ignore_errors=True)
-        made = self._build(folder)
-        made.close()
-        self.store.set("rebuilt", number)
-        self.store.set("search format", search.FORMAT)
-        self.store.set("search", folder.name)
-        for old in self.folder.glob("search-*"):
-            if old != folder:
-                shutil.rmtree(old, ignore_errors=True)
-        return made
-
-    def _build(self, folder: Path | None) -> Search:
-        made = Search(folder)
-        generation = self.store.generation
-        for document in self.store.get_documents():
-            made.add(document, self.store.get_sentences(document.id))
-        made.commit(generation)
-        return made
-
-
-class Writer:
-    """Adds and removes files; each change is whole, and kept once the method has returned."""
-
-    def __init__(
-        self, store: Store, derived: Search, forget_removed: Callable[[int], None]
-    ) -> None:
-        self.store = store
-        self._search = derived
-        self._forget_removed = forget_removed
-        self._waiting = 0
-
-    def change(self, work: Callable[[Store, int], tuple[list[int], list[int]]]) -> None:
-        """Commit one change: `work` returns the numbers of documents added and removed."""
-        with self.store.changing() as generation:
-            added, removed = work(self.store, generation)
-        for number in removed:
-            self._search.remove(number)
-        for number in added:
-            document = self.store.get_document(number)
-            assert document is not None
-            self._search.add(document, self.store.get_sentences(number))
-            self._waiting += document.sentences
-        if self._waiting > MAX_UNCOMMITTED:
-            self.finish()
-
-    def finish(self) -> None:
-        """Let what finds sentences follow all changes so far."""
-        self._waiting = 0
-        generation = self.store.generation
-        if self._search.generation != generation:
-            self._search.commit(generation)
-            self._forget_removed(generation)
 
 
 def _to_candidate(document: Document, row: StoredSentence) -> Candidate:

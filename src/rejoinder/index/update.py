@@ -13,9 +13,10 @@ from rejoinder.documents.child import Child
 from rejoinder.documents.files import SUFFIXES, list_files, say_empty, show_path
 from rejoinder.documents.read import ReadDocument, check_file, read_file
 from rejoinder.errors import InputError
-from rejoinder.index.index import Index, Writer
+from rejoinder.index.index import Index
 from rejoinder.index.store import Store
 from rejoinder.index.stored_documents import FileState
+from rejoinder.index.writer import Writer
 from rejoinder.text.pieces import Pieces
 
 MAX_BATCH_SENTENCES = 5_000
