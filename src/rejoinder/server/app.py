@@ -14,12 +14,12 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 
+from rejoinder.server.backend import Backend
 from rejoinder.server.guard import Guard
 from rejoinder.server.handlers import Call
 from rejoinder.server.metrics import Metrics
 from rejoinder.server.operations import OPERATIONS, Operation
 from rejoinder.server.pages import Page
-from rejoinder.server.pool import Backend
 from rejoinder.server.problems import Problem, name_status, respond, to_ours
 from rejoinder.server.settings import Settings
 

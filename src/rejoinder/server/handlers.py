@@ -12,6 +12,7 @@ from starlette.responses import Response
 
 from rejoinder.documents.files import SUFFIXES
 from rejoinder.server import native
+from rejoinder.server.backend import Backend
 from rejoinder.server.bodies import check_text, read_json, read_pieces, to_shape
 from rejoinder.server.dialects import cohere, tei, v1
 from rejoinder.server.information import Status, describe
@@ -24,7 +25,6 @@ from rejoinder.server.messages import (
     Reply,
 )
 from rejoinder.server.metrics import Metrics
-from rejoinder.server.pool import Backend
 from rejoinder.server.problems import Problem, come_back
 from rejoinder.server.replies import to_json
 from rejoinder.server.settings import Settings

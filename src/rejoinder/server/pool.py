@@ -11,16 +11,11 @@ that is complete it gets every job, and the one before ends when it has done wha
 
 import asyncio
 import logging
-import os
-import sys
 import time
-from asyncio.subprocess import PIPE, Process
 from collections import deque
-from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
-from typing import Protocol
 
 import msgspec
 
@@ -37,14 +32,12 @@ from rejoinder.server.messages import (
     RemoveDocument,
     Reply,
     Sent,
-    pack,
-    unpack_hello,
-    unpack_received,
     unpack_reply,
 )
 from rejoinder.server.metrics import Metrics
 from rejoinder.server.problems import come_back, fail
 from rejoinder.server.settings import Settings
+from rejoinder.server.worker_process import WorkerProcess
 
 SLOTS = 2
 """Jobs that one worker does side by side: while one cuts words, another's network runs."""
@@ -53,28 +46,6 @@ MAX_WRITES = 16
 MAX_PAUSE_SECONDS = 5.0
 
 _log = logging.getLogger(__name__)
-
-
-class Backend(Protocol):
-    """What the HTTP side needs of those who compute."""
-
-    @property
-    def info(self) -> Info:
-        """What is served."""
-        ...
-
-    @property
-    def is_ready(self) -> bool:
-        """Whether a job would be done now."""
-        ...
-
-    def check_room(self) -> None:
-        """Refuse a job before it is read, where the queue is full."""
-        ...
-
-    async def do(self, job: Job) -> Reply:
-        """Return the reply to a job."""
-        ...
 
 
 @dataclass(eq=False, slots=True)
@@ -99,9 +70,8 @@ class _Crew:
 
 @dataclass(eq=False, slots=True)
 class _Worker:
-    process: Process
+    process: WorkerProcess
     crew: _Crew
-    info: Info
     tasks: dict[int, _Task] = field(default_factory=dict)
 
 
@@ -149,12 +119,12 @@ class Pool:
         """End the workers; what they were doing is lost, so let it be done before."""
         self._is_stopping = True
         for worker in self._workers:
-            _close(worker)
+            worker.process.close()
         for keeper in self._keepers:
             keeper.cancel()
         await asyncio.gather(*self._keepers, return_exceptions=True)
         for worker in self._workers:
-            await _end(worker.process)
+            await worker.process.end()
 
     @property
     def is_ready(self) -> bool:
@@ -222,9 +192,7 @@ class Pool:
                 continue
             number = next(self._numbers)
             worker.tasks[number] = task
-            assert worker.process.stdin is not None
-            with suppress(ConnectionError):  # its keeper will see that it is gone
-                worker.process.stdin.write(pack(Sent(number, task.get_job())))
+            worker.process.send(Sent(number, task.get_job()))
         self._count()
 
     def _list_crew(self) -> list[_Worker]:
@@ -243,40 +211,24 @@ class Pool:
         except BaseException:
             for worker in [worker for worker in self._workers if worker.crew is crew]:
                 self._workers.remove(worker)
-                await _end(worker.process)
+                await worker.process.end()
             raise
         retired = self._list_crew()
-        self._crew, self.info = crew, first.info
+        self._crew, self.info = crew, first.process.info
         for worker in self._list_crew():
             keeper = asyncio.create_task(self._keep(worker))
             self._keepers.add(keeper)
             keeper.add_done_callback(self._keepers.discard)
         for worker in retired:
-            _close(worker)
+            worker.process.close()
         self._dispatch()
 
     async def _start(self, crew: _Crew) -> _Worker:
-        index = "" if self._settings.index is None else str(self._settings.index)
-        process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-m", "rejoinder.server.worker", index, crew.scorer),
-            stdin=PIPE,
-            stdout=PIPE,
-            env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
-        )
-        assert process.stdout is not None
-        try:
-            async for body in _read_messages(process.stdout):
-                hello = unpack_hello(body)
-                if isinstance(hello, Failed):
-                    raise InputError(hello.message)
-                worker = _Worker(process, crew, hello)
-                self._workers.append(worker)
-                self._dispatch()
-                return worker
-            raise InputError("a worker ended before it was ready; its log says why")
-        except BaseException:
-            await _end(process)
-            raise
+        process = await WorkerProcess.start(self._settings.index, crew.scorer)
+        worker = _Worker(process, crew)
+        self._workers.append(worker)
+        self._dispatch()
+        return worker
 
     async def _keep(self, worker: _Worker) -> None:
         """Take what a worker replies; when it is gone, put another in its place."""
@@ -285,13 +237,13 @@ class Pool:
             try:
                 await self._listen(worker)
                 self._lose(worker)
-                await worker.process.wait()
+                status = await worker.process.wait()
             finally:
-                await _end(worker.process)  # where a stop does not wait for it
+                await worker.process.end()  # where a stop does not wait for it
             if self._is_stopping or crew is not self._crew:
                 return
             self._metrics.restarts += 1
-            _log.error("a worker ended with status %s; replaced", worker.process.returncode)
+            _log.error("a worker ended with status %s; replaced", status)
             another = await self._replace(crew)
             if another is None:
                 return
@@ -309,14 +261,12 @@ class Pool:
                 pause = min(2 * pause, MAX_PAUSE_SECONDS)
                 continue
             if crew is not self._crew:
-                _close(worker)
+                worker.process.close()
             return worker
         return None
 
     async def _listen(self, worker: _Worker) -> None:
-        assert worker.process.stdout is not None
-        async for body in _read_messages(worker.process.stdout):
-            received = unpack_received(body)
+        async for received in worker.process.receive():
             task = worker.tasks.pop(received.number)
             if not task.done.done():
                 task.done.set_result(unpack_reply(received, task.job))
@@ -341,30 +291,9 @@ class Pool:
         for worker in self._workers:
             if task in worker.tasks.values():
                 _log.error("a worker took too long over a %s", type(task.job).__name__)
-                with suppress(ProcessLookupError):
-                    worker.process.kill()
+                worker.process.kill()
 
     def _count(self) -> None:
         self._metrics.waiting = len(self._queue)
         self._metrics.running = sum(len(worker.tasks) for worker in self._workers)
         self._metrics.ready = len(self._list_crew())
-
-
-async def _read_messages(stream: asyncio.StreamReader) -> AsyncIterator[bytes]:
-    """Yield what a worker says, until it is gone."""
-    with suppress(asyncio.IncompleteReadError, ConnectionError):
-        while True:
-            header = await stream.readexactly(4)
-            yield await stream.readexactly(int.from_bytes(header, "big"))
-
-
-def _close(worker: _Worker) -> None:
-    """Let a worker end when it has done what was sent to it."""
-    assert worker.process.stdin is not None
-    worker.process.stdin.close()
-
-
-async def _end(process: Process) -> None:
-    with suppress(ProcessLookupError):
-        process.kill()
-    await process.wait()
