@@ -17,18 +17,16 @@
 may follow.
 """
 
-import json
 import os
-import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
-from typing import Any
 
 from rejoinder.cascade.calibration import Calibration, Facts
 from rejoinder.cascade.cascade import Cascade, Stage, check_keeps
 from rejoinder.cascade.cost import Cost
+from rejoinder.cascade.toml import Table, quote_key, read_toml, show
 from rejoinder.data.whole_files import writing_whole
 from rejoinder.errors import DataError, InputError, RejoinderError
 from rejoinder.runtime.catalogue import describe_all
@@ -80,15 +78,7 @@ def read_cascade_file(path: Path) -> CascadeFile:
     Raises:
         DataError: the file is missing, or something in it cannot be.
     """
-    try:
-        fields = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(error.strerror or str(error), path=path) from error
-    except UnicodeDecodeError as error:
-        raise DataError(f"not UTF-8: {error}", path=path) from error
-    except (tomllib.TOMLDecodeError, RecursionError) as error:  # one in another, a thousand deep
-        raise DataError(f"not TOML: {error}", path=path) from error
-    table = _Table(fields, "the cascade", path)
+    table = read_toml(path, "the cascade")
     stages = tuple(_read_stage(row) for row in table.take_tables("stage"))
     calibration = table.take_table("calibration")
     tuned = table.take_table("tuned")
@@ -124,36 +114,36 @@ def write_cascade_file(path: Path, cascade: CascadeFile) -> None:
 
 def to_toml(cascade: CascadeFile) -> str:
     """Return the file's text, which `read_cascade_file` reads back equal."""
-    lines = [f"name = {_show(cascade.name)}"]
+    lines = [f"name = {show(cascade.name)}"]
     for stage in cascade.stages:
-        lines += ["", "[[stage]]", f"scorer = {_show(stage.scorer)}"]
+        lines += ["", "[[stage]]", f"scorer = {show(stage.scorer)}"]
         if stage.keep is not None:
             lines.append(f"keep = {stage.keep}")
         if stage.carry:
             lines.append(f"carry = {stage.carry!r}")
         if stage.cost is not None:
-            lines.append(f"cost = {_show(stage.cost.to_dict())}")
+            lines.append(f"cost = {show(stage.cost.to_dict())}")
         if stage.leaves_missing:
             lines.append('missing = "leave"')
     if calibration := cascade.calibration:
         lines += ["", "[calibration]"]
-        lines += [f"{name} = {_show(getattr(calibration, name))}" for name in WEIGHTS]
+        lines += [f"{name} = {show(getattr(calibration, name))}" for name in WEIGHTS]
         if calibration.knots:
-            lines.append(f"knots = {_show(calibration.knots)}")
-        lines.append(f"facts = {_show(calibration.facts)}")
+            lines.append(f"knots = {show(calibration.knots)}")
+        lines.append(f"facts = {show(calibration.facts)}")
     if cascade.tuned:
         lines += [
             "",
             "[tuned]",
-            *(f"{_quote_key(key)} = {_show(item)}" for key, item in cascade.tuned.items()),
+            *(f"{quote_key(key)} = {show(item)}" for key, item in cascade.tuned.items()),
         ]
     for point in cascade.frontier:
         lines += [
             "",
             "[[frontier]]",
-            f"cascade = {_show(point.cascade)}",
-            f'"P@1" = {_show(point.accuracy)}',
-            f"predicted_ms = {_show(point.predicted_ms)}",
+            f"cascade = {show(point.cascade)}",
+            f'"P@1" = {show(point.accuracy)}',
+            f"predicted_ms = {show(point.predicted_ms)}",
         ]
     return "\n".join(lines) + "\n"
 
@@ -224,46 +214,7 @@ def move_cascade_file(cascade: CascadeFile, old: Path, new: Path) -> CascadeFile
     return replace(cascade, stages=tuple(stages))
 
 
-class _Table:
-    """A table of the file; every complaint says which."""
-
-    def __init__(self, fields: Mapping[str, Any], what: str, path: Path) -> None:
-        self.fields = dict(fields)
-        self._what = what
-        self._path = path
-
-    def take(self, name: str, kind: type | tuple[type, ...], default: Any = ...) -> Any:
-        value = self.fields.pop(name, default)
-        if value is ...:
-            raise self.error(f"{name} is missing")
-        if value is not default and (not isinstance(value, kind) or isinstance(value, bool)):
-            raise self.error(f"{name} cannot be {value!r}")
-        return value
-
-    def take_number(self, name: str, default: Any = ...) -> float:
-        return float(self.take(name, (int, float), default))
-
-    def take_table(self, name: str) -> "_Table | None":
-        found = self.take(name, dict, None)
-        return None if found is None else _Table(found, f"{name} of {self._what}", self._path)
-
-    def take_tables(self, name: str) -> "list[_Table]":
-        rows = self.take(name, list, [])
-        if not all(isinstance(row, dict) for row in rows):
-            raise self.error(f"{name} must be written as [[{name}]]")
-        return [
-            _Table(row, f"{name} {number}", self._path) for number, row in enumerate(rows, start=1)
-        ]
-
-    def refuse_rest(self) -> None:
-        for name in self.fields:
-            raise self.error(f"{name!r} is not known")
-
-    def error(self, problem: str) -> DataError:
-        return DataError(f"{self._what}: {problem}", path=self._path)
-
-
-def _read_stage(table: _Table) -> StageLine:
+def _read_stage(table: Table) -> StageLine:
     scorer = table.take("scorer", str)
     keep = table.take("keep", int, None)
     carry = table.take_number("carry", 0.0)
@@ -278,7 +229,7 @@ def _read_stage(table: _Table) -> StageLine:
     return StageLine(scorer, keep, known_cost, carry, leaves_missing=missing == "leave")
 
 
-def _read_cost(table: _Table) -> Cost:
+def _read_cost(table: Table) -> Cost:
     cost = Cost(*(table.take_number(name, 0.0) for name in Cost.__slots__))
     table.refuse_rest()
     if min(cost.fixed_ms, cost.candidate_ms, cost.word_ms) < 0:
@@ -286,7 +237,7 @@ def _read_cost(table: _Table) -> Cost:
     return cost
 
 
-def _read_calibration(table: _Table) -> Calibration:
+def _read_calibration(table: Table) -> Calibration:
     weights = {name: table.take_number(name) for name in WEIGHTS}
     knots = table.take("knots", list, [])
     facts = table.take_table("facts")
@@ -298,30 +249,9 @@ def _read_calibration(table: _Table) -> Calibration:
     return Calibration(**weights, knots=points, facts=facts.fields if facts else {})
 
 
-def _read_point(table: _Table) -> Point:
+def _read_point(table: Table) -> Point:
     point = Point(
         table.take("cascade", str), table.take_number("P@1"), table.take_number("predicted_ms")
     )
     table.refuse_rest()
     return point
-
-
-def _show(value: Any) -> str:
-    if isinstance(value, str):
-        return _quote(value)
-    if isinstance(value, Mapping):
-        inner = ", ".join(f"{_quote_key(key)} = {_show(item)}" for key, item in value.items())
-        return f"{{ {inner} }}" if inner else "{}"
-    if isinstance(value, tuple | list):
-        return f"[{', '.join(map(_show, value))}]"
-    return repr(value)
-
-
-def _quote_key(key: str) -> str:
-    is_bare = key.isascii() and key.replace("_", "").replace("-", "").isalnum()
-    return key if is_bare else _quote(key)
-
-
-def _quote(text: str) -> str:
-    # JSON's escapes are TOML's, but for the one control character that JSON leaves as it is.
-    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
