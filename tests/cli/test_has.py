@@ -10,8 +10,6 @@ from click.testing import CliRunner, Result
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnxruntime")
 
-from tests.train.selectors import write_encoder  # noqa: E402
-
 from rejoinder.bundle.folder import open_bundle  # noqa: E402
 from rejoinder.cli import main, reproduce_has  # noqa: E402
 from rejoinder.train import fit as fitting  # noqa: E402
@@ -21,30 +19,6 @@ from rejoinder.train.hashing import RECIPE  # noqa: E402
 from rejoinder.train.loop import Step  # noqa: E402
 from rejoinder.train.models.has import HasConfig  # noqa: E402
 from rejoinder.train.reproduction import Run  # noqa: E402
-
-WORDS = ["ice", "water", "cave", "rock", "summer", "winter", "river", "stone"]
-
-
-@pytest.fixture
-def dataset(tmp_path: Path) -> Path:
-    path = tmp_path / "mine.jsonl"
-    lines = [
-        {
-            "question": f"where is the {word}?",
-            "candidates": [
-                {"text": "it rained in winter", "label": 0, "position": 0},
-                {"text": f"the {word} is here", "label": 1, "position": 1},
-            ],
-        }
-        for word in WORDS
-    ]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    return path
-
-
-@pytest.fixture
-def encoder(tmp_path: Path) -> Path:
-    return write_encoder(tmp_path / "encoder")
 
 
 def run(*arguments: str | Path) -> Result:

@@ -13,25 +13,6 @@ torch = pytest.importorskip("torch")
 from rejoinder.bundle.folder import open_bundle  # noqa: E402
 from rejoinder.cli import main  # noqa: E402
 
-ANIMALS = ["cat", "dog", "cow", "owl", "hen", "fox", "bee", "ant"]
-
-
-@pytest.fixture
-def dataset(tmp_path: Path) -> Path:
-    path = tmp_path / "mine.jsonl"
-    lines = [
-        {
-            "question": f"where is the {animal}?",
-            "candidates": [
-                {"text": "It rained all day.", "label": 0, "position": 0},
-                {"text": f"The {animal} is here.", "label": 1, "position": 1},
-            ],
-        }
-        for animal in ANIMALS
-    ]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    return path
-
 
 def run(*arguments: str | Path) -> Result:
     return CliRunner().invoke(main, ["train", *map(str, arguments)])
@@ -60,12 +41,12 @@ def test_training_writes_a_bundle_that_says_where_it_comes_from(
 
 def test_training_learns_from_the_feedback_of_an_index(dataset: Path, tmp_path: Path) -> None:
     docs, index = tmp_path / "docs.txt", tmp_path / "index"
-    docs.write_text(" ".join(f"The {animal} is here." for animal in ANIMALS), encoding="utf-8")
+    docs.write_text("The ice is here. The rock is here. It rained.", encoding="utf-8")
     invoke = CliRunner().invoke
     invoke(main, ["index", "add", str(docs), "--index", str(index)])
     none = run("cosinet", "--feedback", index, "--to", tmp_path / "m")
-    for animal in ("cat", "dog"):
-        mark = ["feedback", "right", f"where is the {animal}?", f"The {animal} is here."]
+    for word in ("ice", "rock"):
+        mark = ["feedback", "right", f"where is the {word}?", f"The {word} is here."]
         invoke(main, [*mark, "--index", str(index)])
 
     alone = run("cosinet", "--feedback", index, "--to", tmp_path / "m", "--epochs", "1")
@@ -100,7 +81,7 @@ def test_training_is_told_in_words(dataset: Path, tmp_path: Path) -> None:
 
 def test_vectors_of_a_file_go_into_the_bundle(dataset: Path, tmp_path: Path) -> None:
     vectors = tmp_path / "glove.txt"
-    vectors.write_text("cat 1 0 1\nhere 0 1 0\nrained 1 1 0\nrare 1 2 3\n", encoding="utf-8")
+    vectors.write_text("ice 1 0 1\nhere 0 1 0\nrained 1 1 0\nrare 1 2 3\n", encoding="utf-8")
 
     result = run("cosinet", dataset, "--to", tmp_path / "m", "--vectors", vectors)
 
@@ -108,7 +89,7 @@ def test_vectors_of_a_file_go_into_the_bundle(dataset: Path, tmp_path: Path) -> 
     bundle = open_bundle(tmp_path / "m")
     assert bundle.manifest.config["vector_width"] == 3
     assert bundle.manifest.config["are_pieces"] is False
-    assert bundle.read_text("vocabulary.txt").split() == ["cat", "here", "rained", "rare"]
+    assert bundle.read_text("vocabulary.txt").split() == ["ice", "here", "rained", "rare"]
 
 
 @pytest.mark.parametrize(

@@ -6,35 +6,9 @@ from click.testing import CliRunner, Result
 
 torch = pytest.importorskip("torch")
 
-from tests.train.selectors import write_encoder  # noqa: E402
-
 from rejoinder.bundle.folder import open_bundle  # noqa: E402
 from rejoinder.cli import main  # noqa: E402
 from rejoinder.runtime.catalogue import load  # noqa: E402
-
-WORDS = ["ice", "water", "cave", "rock", "summer", "winter", "river", "stone"]
-
-
-@pytest.fixture
-def dataset(tmp_path: Path) -> Path:
-    path = tmp_path / "mine.jsonl"
-    lines = [
-        {
-            "question": f"where is the {word}?",
-            "candidates": [
-                {"text": "it rained in winter", "label": 0, "position": 0},
-                {"text": f"the {word} is here", "label": 1, "position": 1},
-            ],
-        }
-        for word in WORDS
-    ]
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
-    return path
-
-
-@pytest.fixture
-def encoder(tmp_path: Path) -> Path:
-    return write_encoder(tmp_path / "encoder")
 
 
 def run(*arguments: str | Path) -> Result:
@@ -142,7 +116,7 @@ def test_distil_then_adapt(dataset: Path, tmp_path: Path) -> None:
 
     assert result.exit_code == 0, result.output
     assert "asking word-overlap" in result.stderr
-    assert len((tmp_path / "small.teacher.jsonl").read_text().splitlines()) == len(WORDS)
+    assert len((tmp_path / "small.teacher.jsonl").read_text().splitlines()) == 8  # questions
     assert again.exit_code == 0, again.output
     assert open_bundle(small, kind="cosinet").manifest.training["loss"] == "anchored"
     assert adapted.exit_code == 0, adapted.output

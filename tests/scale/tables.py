@@ -1,10 +1,15 @@
-"""Small tables of questions for tests."""
+"""Small tables of questions for tests, and what becomes of them."""
 
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+import pytest
+
+from rejoinder.errors import InputError
+from rejoinder.scale.job import Carrier, Progress, run_here, run_job
+from rejoinder.scale.packing import Packed
 
 WORDS = ["tea", "bees", "caves", "ice", "honey", "water", "dance", "bitter", "light", "queen"]
 
@@ -35,6 +40,19 @@ def write_questions(path: Path, count: int, *, group: int = 1000, candidates: in
     return path
 
 
+def rank(source: Path, folder: Path, scorer: Packed, carrier: Carrier = run_here) -> list[Progress]:
+    """Rank a table to the end; return how it went on."""
+    return list(run_job(source, folder, kind="rank", scorer=scorer, carrier=carrier))
+
+
 def read_ranked(folder: Path) -> pa.Table:
     """Return the parts of a job in order, as one table."""
     return pa.concat_tables(pq.read_table(part) for part in sorted(folder.glob("part-*.parquet")))
+
+
+def check_missing_bundle(carrier: Carrier, folder: Path) -> None:
+    """Check that a worker that cannot open the scorer is named, in one line."""
+    source = write_questions(folder / "in.parquet", 10)
+    with pytest.raises(InputError, match=r"unknown scorer .*gone.*0 of 1 partitions") as caught:
+        rank(source, folder / "out", Packed(str(folder / "gone")), carrier)
+    assert "\n" not in str(caught.value)

@@ -12,7 +12,7 @@ from rejoinder.scale.on_dask import OnDask
 from rejoinder.scale.packing import Packed, load_packed, pack_scorer
 from tests.scale.clusters import Cluster, dask_cluster, find_free_port
 from tests.scale.killing import PARTITIONS, ROWS_EACH, kill_in_the_middle
-from tests.scale.tables import read_ranked, write_questions
+from tests.scale.tables import check_missing_bundle, rank, read_ranked, write_questions
 from tests.scale.test_packing import write_cascade
 
 pytestmark = pytest.mark.filterwarnings("ignore")  # Dask's own
@@ -27,13 +27,9 @@ def cluster() -> Iterator[Cluster]:
 def test_two_workers_write_what_one_process_writes(cluster: Cluster, tmp_path: Path) -> None:
     source = write_questions(tmp_path / "in.parquet", 60, group=5)
     packed = Packed("cosinet")
-    list(run_job(source, tmp_path / "alone", kind="rank", scorer=packed))
+    rank(source, tmp_path / "alone", packed)
 
-    steps = list(
-        run_job(
-            source, tmp_path / "out", kind="rank", scorer=packed, carrier=OnDask(cluster.address)
-        )
-    )
+    steps = rank(source, tmp_path / "out", packed, OnDask(cluster.address))
 
     assert (steps[-1].done, steps[-1].rows) == (12, 60)
     assert read_ranked(tmp_path / "out") == read_ranked(tmp_path / "alone")
@@ -45,15 +41,7 @@ def test_each_worker_loads_the_model_once(cluster: Cluster, tmp_path: Path) -> N
     source = write_questions(tmp_path / "in.parquet", 60, group=2)
     with Client(cluster.address, set_as_default=False) as client:
         client.run(load_packed.cache_clear)
-        list(
-            run_job(
-                source,
-                tmp_path / "out",
-                kind="rank",
-                scorer=Packed("jaccard"),
-                carrier=OnDask(cluster.address),
-            )
-        )
+        rank(source, tmp_path / "out", Packed("jaccard"), OnDask(cluster.address))
         counted = client.run(lambda: tuple(load_packed.cache_info()))
 
     assert [counts[1] for counts in counted.values()] == [1, 1]
@@ -65,26 +53,13 @@ def test_files_of_a_model_can_be_sent(cluster: Cluster, tmp_path: Path) -> None:
     packed = pack_scorer(str(write_cascade(tmp_path / "mine")), send=True)
     (tmp_path / "mine").rename(tmp_path / "elsewhere")  # no worker can open it by its path
 
-    steps = list(
-        run_job(
-            source, tmp_path / "out", kind="rank", scorer=packed, carrier=OnDask(cluster.address)
-        )
-    )
+    steps = rank(source, tmp_path / "out", packed, OnDask(cluster.address))
 
     assert steps[-1].rows == 10
 
 
 def test_a_worker_without_the_bundle_is_named_in_one_line(cluster: Cluster, tmp_path: Path) -> None:
-    source = write_questions(tmp_path / "in.parquet", 10)
-    gone = Packed(str(tmp_path / "gone"))
-
-    with pytest.raises(InputError, match=r"unknown scorer .*gone.*0 of 1 partitions") as caught:
-        list(
-            run_job(
-                source, tmp_path / "out", kind="rank", scorer=gone, carrier=OnDask(cluster.address)
-            )
-        )
-    assert "\n" not in str(caught.value)
+    check_missing_bundle(OnDask(cluster.address), tmp_path)
 
 
 def test_a_killed_worker_loses_and_doubles_no_row(cluster: Cluster, tmp_path: Path) -> None:
@@ -97,9 +72,7 @@ def test_a_killed_worker_loses_and_doubles_no_row(cluster: Cluster, tmp_path: Pa
 def test_without_an_address_a_cluster_is_made_here(tmp_path: Path) -> None:
     source = write_questions(tmp_path / "in.parquet", 10, group=5)
 
-    steps = list(
-        run_job(source, tmp_path / "out", kind="rank", scorer=Packed("bm25"), carrier=OnDask())
-    )
+    steps = rank(source, tmp_path / "out", Packed("bm25"), OnDask())
 
     assert steps[-1].rows == 10
 
@@ -113,7 +86,7 @@ def test_a_scheduler_that_is_not_there_is_named(
     carrier = OnDask(address.format(port=find_free_port()))
 
     with pytest.raises(InputError, match=f"no Dask scheduler at {address[:6]}"):
-        list(run_job(source, tmp_path / "out", kind="rank", scorer=Packed("bm25"), carrier=carrier))
+        rank(source, tmp_path / "out", Packed("bm25"), carrier)
 
 
 def test_workers_that_never_come_and_workers_that_go_are_named(

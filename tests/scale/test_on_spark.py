@@ -12,13 +12,12 @@ import pytest
 from rejoinder.cascade.loading import load
 from rejoinder.errors import InputError
 from rejoinder.scale import on_spark
-from rejoinder.scale.job import run_job
 from rejoinder.scale.on_spark import RANKED_COLUMNS, OnSpark, rank_batches
 from rejoinder.scale.packing import Packed, load_packed
 from rejoinder.scale.rank_table import rank_table
 from tests.scale.clusters import Cluster, find_free_port, find_why_no_spark, spark_cluster
 from tests.scale.killing import PARTITIONS, ROWS_EACH, kill_in_the_middle
-from tests.scale.tables import read_ranked, write_questions
+from tests.scale.tables import check_missing_bundle, rank, read_ranked, write_questions
 
 pytestmark = [
     pytest.mark.skipif(bool(find_why_no_spark()), reason=find_why_no_spark() or "-"),
@@ -41,13 +40,9 @@ def _python(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_two_workers_write_what_one_process_writes(cluster: Cluster, tmp_path: Path) -> None:
     source = write_questions(tmp_path / "in.parquet", 40, group=5)
     packed = Packed("cosinet")
-    list(run_job(source, tmp_path / "alone", kind="rank", scorer=packed))
+    rank(source, tmp_path / "alone", packed)
 
-    steps = list(
-        run_job(
-            source, tmp_path / "out", kind="rank", scorer=packed, carrier=OnSpark(cluster.address)
-        )
-    )
+    steps = rank(source, tmp_path / "out", packed, OnSpark(cluster.address))
 
     assert (steps[-1].done, steps[-1].rows) == (8, 40)
     assert read_ranked(tmp_path / "out") == read_ranked(tmp_path / "alone")
@@ -77,16 +72,7 @@ def test_a_data_frame_of_ones_own_is_ranked(cluster: Cluster, tmp_path: Path) ->
 
 
 def test_a_worker_without_the_bundle_is_named_in_one_line(cluster: Cluster, tmp_path: Path) -> None:
-    source = write_questions(tmp_path / "in.parquet", 10)
-    gone = Packed(str(tmp_path / "gone"))
-
-    with pytest.raises(InputError, match=r"unknown scorer .*gone.*0 of 1 partitions") as caught:
-        list(
-            run_job(
-                source, tmp_path / "out", kind="rank", scorer=gone, carrier=OnSpark(cluster.address)
-            )
-        )
-    assert "\n" not in str(caught.value)
+    check_missing_bundle(OnSpark(cluster.address), tmp_path)
 
 
 def test_a_killed_worker_loses_and_doubles_no_row(cluster: Cluster, tmp_path: Path) -> None:
@@ -101,22 +87,14 @@ def test_a_master_that_is_not_there_is_named(tmp_path: Path) -> None:
     carrier = OnSpark(f"spark://127.0.0.1:{find_free_port()}")
 
     with pytest.raises(InputError, match="no Spark master at spark://127"):
-        list(run_job(source, tmp_path / "out", kind="rank", scorer=Packed("bm25"), carrier=carrier))
+        rank(source, tmp_path / "out", Packed("bm25"), carrier)
 
 
 def test_an_address_that_is_none_is_named(tmp_path: Path) -> None:
     source = write_questions(tmp_path / "in.parquet", 10)
 
     with pytest.raises(InputError, match="no Spark at nonsense"):
-        list(
-            run_job(
-                source,
-                tmp_path / "out",
-                kind="rank",
-                scorer=Packed("bm25"),
-                carrier=OnSpark("nonsense"),
-            )
-        )
+        rank(source, tmp_path / "out", Packed("bm25"), OnSpark("nonsense"))
 
 
 def test_without_java_it_says_what_to_install(
@@ -127,12 +105,4 @@ def test_without_java_it_says_what_to_install(
     monkeypatch.delenv("JAVA_HOME", raising=False)
 
     with pytest.raises(InputError, match="apt install default-jre-headless"):
-        list(
-            run_job(
-                source,
-                tmp_path / "out",
-                kind="rank",
-                scorer=Packed("bm25"),
-                carrier=OnSpark("local[1]"),
-            )
-        )
+        rank(source, tmp_path / "out", Packed("bm25"), OnSpark("local[1]"))
