@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rejoinder.cli import options, training
-from rejoinder.cli.output import count, percent, print_json, say, show_progress
+from rejoinder.cli.output import count, print_json, say, show_progress
 from rejoinder.cli.train_has import has
 from rejoinder.cli.train_selector import selector
 
@@ -135,18 +135,13 @@ def train_ranker(model: str, parts: "Sequence[Part]", given: dict[str, Any]) -> 
     from rejoinder.train.checkpoint import keep_checkpoint
     from rejoinder.train.export import read_weights, write_ranker
     from rejoinder.train.fit import fit
-    from rejoinder.train.mixing import read_parts
     from rejoinder.train.models.ranker import count_parameters
     from rejoinder.train.threads import use_threads
 
     use_threads(given["threads"])
     target: Path = given["to"]
-    dev = (
-        [part.examples for part in read_parts([given["dev"]], given["folder"])]
-        if given["dev"]
-        else []
-    )
-    vectors = _load_vectors(given["vectors"], [part.examples for part in parts] + dev)
+    dev = training.read_dev(given)
+    vectors = _load_vectors(given["vectors"], [*(part.examples for part in parts), dev])
     plan = _make_plan(model, vectors.width, given)
     with keep_checkpoint(target, say) as checkpoint:
         with show_progress(f"training {model}") as progress:
@@ -155,11 +150,11 @@ def train_ranker(model: str, parts: "Sequence[Part]", given: dict[str, Any]) -> 
                 parts,
                 vectors,
                 start=read_weights(given["start"], plan.config) if given["start"] else None,
-                dev=dev[0] if dev else (),
+                dev=dev,
                 checkpoint=checkpoint,
                 on_step=lambda step: progress(step.number, step.of, f"loss {step.loss:.3f}"),
             )
-        scores = _measure(fitted.model, vectors, dev[0], given["dev"]) if dev else {}
+        scores = _measure(fitted.model, vectors, dev, given["dev"]) if dev else {}
         write_ranker(
             target,
             plan,
@@ -179,8 +174,7 @@ def train_ranker(model: str, parts: "Sequence[Part]", given: dict[str, Any]) -> 
         print_json(result)
     else:
         click.echo(f"wrote {target}: {result['parameters']:,} parameters in {result['seconds']} s")
-        for name, value in scores.get("means", {}).items():
-            click.echo(f"{given['dev']} {name} {percent(value)}")
+        training.show_means(scores.get("means", {}), given["dev"])
 
 
 def _make_plan(model: str, width: int, given: dict[str, Any]) -> "Plan[RankerConfig]":

@@ -1,19 +1,19 @@
 """`rejoinder train has`: answers as bits that a question attends over."""
 
-import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rejoinder.cli import options, training
-from rejoinder.cli.output import percent, print_json, say, show_progress
+from rejoinder.cli.output import print_json, say, show_progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rejoinder.records import Example
+    from rejoinder.train.fit import Fitted, Plan
+    from rejoinder.train.models.has import Has, HasConfig
 
 PARITY_TEXTS = 60
 """Candidates of the first data set that the written bundle must encode as torch does."""
@@ -51,33 +51,19 @@ def has(**given: Any) -> None:
     reads --batch answers, each with its question and one wrong candidate.  A training that
     was killed goes on where its last checkpoint was when the same command is given again.
     """
-    from rejoinder.evaluation.stored_texts import list_texts
     from rejoinder.train.checkpoint import keep_checkpoint
-    from rejoinder.train.export_has import write_has
-    from rejoinder.train.fit import Plan
-    from rejoinder.train.hashing import DEFAULTS, fit_has
-    from rejoinder.train.loop import Recipe
+    from rejoinder.train.hashing import fit_has
     from rejoinder.train.mixing import read_parts
-    from rejoinder.train.models.has import HasConfig, load_has
+    from rejoinder.train.models.has import load_has
     from rejoinder.train.threads import use_threads
 
     use_threads(given["threads"])
     target: Path = given["to"]
     training.make_room(target)
     parts = read_parts(given["datasets"], given["folder"])
-    dev = read_parts([given["dev"]], given["folder"])[0].examples if given["dev"] else []
-    names = ("encoder", "composition", "attention_width", "width", "beta", "delta", "layers")
-    model, vocabulary = load_has(
-        HasConfig(**{name: given[name] for name in names}), seed=given["seed"]
-    )
-    recipe = Recipe(
-        epochs=given["epochs"],
-        questions_per_step=given["batch"],
-        learning_rate=given["learning_rate"],
-        seed=given["seed"],
-        **DEFAULTS,
-    )
-    plan = Plan(model.config, recipe, keeps_best=given["keep_best"])
+    dev = training.read_dev(given)
+    model, vocabulary = load_has(_make_config(given), seed=given["seed"])
+    plan = _make_plan(model.config, given)
     with keep_checkpoint(target, say) as checkpoint:
         with show_progress(f"training {given['composition']}") as progress:
             fitted = fit_has(
@@ -89,26 +75,51 @@ def has(**given: Any) -> None:
                 checkpoint=checkpoint,
                 on_step=lambda step: progress(step.number, step.of, f"loss {step.loss:.3f}"),
             )
-        write_has(
-            target,
-            fitted.model,
-            vocabulary,
-            precision=given["precision"],
-            training={
-                "data": list(given["datasets"]),
-                "epochs": recipe.epochs,
-                "batch": recipe.questions_per_step,
-                "learning rate": recipe.learning_rate,
-                "seed": recipe.seed,
-                "kept": "best epoch on dev" if plan.keeps_best else "last epoch",
-                "steps": fitted.steps,
-                "seconds": round(fitted.seconds, 1),
-                "command": shlex.join(["rejoinder", *sys.argv[1:]]),
-            },
-            scores={},
-            sample=list_texts(parts[0].examples[:PARITY_TEXTS])[:PARITY_TEXTS],
-        )
+        _write(plan, fitted, vocabulary, parts[0].examples, given)
     _report(target, dev, given)
+
+
+def _make_config(given: dict[str, Any]) -> "HasConfig":
+    from rejoinder.train.models.has import HasConfig
+
+    names = ("encoder", "composition", "attention_width", "width", "beta", "delta", "layers")
+    return HasConfig(**{name: given[name] for name in names})
+
+
+def _make_plan(config: "HasConfig", given: dict[str, Any]) -> "Plan[HasConfig]":
+    from rejoinder.train.fit import Plan
+    from rejoinder.train.hashing import DEFAULTS
+    from rejoinder.train.loop import Recipe
+
+    recipe = Recipe(
+        epochs=given["epochs"],
+        questions_per_step=given["batch"],
+        learning_rate=given["learning_rate"],
+        seed=given["seed"],
+        **DEFAULTS,
+    )
+    return Plan(config, recipe, keeps_best=given["keep_best"])
+
+
+def _write(
+    plan: "Plan[HasConfig]",
+    fitted: "Fitted[Has]",
+    vocabulary: "Sequence[str]",
+    examples: "Sequence[Example]",
+    given: dict[str, Any],
+) -> None:
+    from rejoinder.evaluation.stored_texts import list_texts
+    from rejoinder.train.export_has import write_has
+
+    write_has(
+        given["to"],
+        fitted.model,
+        vocabulary,
+        precision=given["precision"],
+        training={"data": list(given["datasets"]), **training.describe(plan, fitted)},
+        scores={},
+        sample=list_texts(examples[:PARITY_TEXTS])[:PARITY_TEXTS],
+    )
 
 
 def _report(target: Path, dev: "Sequence[Example]", given: dict[str, Any]) -> None:
@@ -133,5 +144,4 @@ def _report(target: Path, dev: "Sequence[Example]", given: dict[str, Any]) -> No
         print_json({**result, "means": means})
         return
     click.echo(f"wrote {target}: {flipped:.2%} of bits differ from torch's")
-    for name, value in means.items():
-        click.echo(f"{given['dev']} {name} {percent(value)}")
+    training.show_means(means, given["dev"])

@@ -1,14 +1,12 @@
 """`rejoinder train selector`: a transformer that reads question and sentence together."""
 
-import shlex
-import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from rejoinder.cli import options, training
-from rejoinder.cli.output import percent, print_json, say, show_progress
+from rejoinder.cli.output import print_json, say, show_progress
 
 if TYPE_CHECKING:
     from rejoinder.train.fit import Fitted, Plan
@@ -67,7 +65,7 @@ def selector(**given: Any) -> None:
     last checkpoint was when the same command is given again.
     """
     from rejoinder.train.checkpoint import keep_checkpoint
-    from rejoinder.train.mixing import read_parts, read_training
+    from rejoinder.train.mixing import read_training
     from rejoinder.train.selecting import fit_selector, make_plan, open_start, read_context
     from rejoinder.train.threads import use_threads
 
@@ -75,7 +73,7 @@ def selector(**given: Any) -> None:
     target: Path = given["to"]
     training.make_room(target)
     parts = read_training(given["datasets"], given["folder"], feedback=given["feedback"])
-    dev = read_parts([given["dev"]], given["folder"])[0].examples if given["dev"] else []
+    dev = training.read_dev(given)
     opened = [
         open_start(start, given["encoder"], given["layers"]) for start in given["starts"] or [None]
     ]
@@ -104,8 +102,6 @@ def _write(
     sample: Any,
     given: dict[str, Any],
 ) -> None:
-    from dataclasses import asdict
-
     from rejoinder.train.export_selector import write_selector
 
     write_selector(
@@ -116,11 +112,7 @@ def _write(
         training={
             "data": training.name_data(given),
             "from": " ".join(given["starts"]) or given["encoder"],
-            **asdict(plan.recipe),
-            "kept": "best epoch on dev" if plan.keeps_best else "last epoch",
-            "steps": fitted.steps,
-            "seconds": round(fitted.seconds, 1),
-            "command": shlex.join(["rejoinder", *sys.argv[1:]]),
+            **training.describe(plan, fitted),
         },
         scores={},
         sample=sample,
@@ -137,5 +129,4 @@ def _report(target: Path, dev: Any, given: dict[str, Any]) -> None:
         print_json({"bundle": str(target), "dev": given["dev"], "means": means})
         return
     click.echo(f"wrote {target}")
-    for name, value in means.items():
-        click.echo(f"{given['dev']} {name} {percent(value)}")
+    training.show_means(means, given["dev"])

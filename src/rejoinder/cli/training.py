@@ -1,12 +1,19 @@
-"""What trainings of the command line share: options, and room for the bundle."""
+"""What trainings of the command line share: options, dev data, and what a bundle says of itself."""
 
-from collections.abc import Mapping
+import shlex
+import sys
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rejoinder.cli import options
+from rejoinder.cli.output import percent
+
+if TYPE_CHECKING:
+    from rejoinder.records import Example
+    from rejoinder.train.fit import Fitted, Plan
 
 target = click.option("--to", type=click.Path(path_type=Path), required=True, help="The bundle.")
 encoder = click.option(
@@ -69,7 +76,33 @@ def make_room(target: Path) -> None:
         raise InputError(f"cannot write {target}: {error.strerror}") from error
 
 
+def read_dev(given: Mapping[str, Any]) -> "Sequence[Example]":
+    """Return what is measured on after training; nothing where --dev was not given."""
+    from rejoinder.train.mixing import read_parts
+
+    return read_parts([given["dev"]], given["folder"])[0].examples if given["dev"] else []
+
+
 def name_data(given: Mapping[str, Any]) -> list[str]:
     """Return what a bundle says that it was trained on."""
     feedback = given["feedback"]
     return [*given["datasets"], *([f"feedback of {feedback}"] if feedback else [])]
+
+
+def describe(plan: "Plan[Any]", fitted: "Fitted[Any]") -> dict[str, Any]:
+    """Return what a bundle says of how it was trained."""
+    from dataclasses import asdict
+
+    return {
+        **asdict(plan.recipe),
+        "kept": "best epoch on dev" if plan.keeps_best else "last epoch",
+        "steps": fitted.steps,
+        "seconds": round(fitted.seconds, 1),
+        "command": shlex.join(["rejoinder", *sys.argv[1:]]),
+    }
+
+
+def show_means(means: Mapping[str, float], dataset: str) -> None:
+    """Print what was measured on a data set."""
+    for name, value in means.items():
+        click.echo(f"{dataset} {name} {percent(value)}")
