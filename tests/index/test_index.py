@@ -199,7 +199,8 @@ def test_what_finds_sentences_is_mended_on_open(
         assert len(list(folder.glob("search-*"))) == 1
 
 
-def test_files_that_a_kill_left_in_the_way_are_gone_around(index: Index, docs: Path) -> None:
+def stand_in_the_way(index: Index, docs: Path) -> None:
+    """Leave files as a kill does, where the next removal is written to, and remove a document."""
     (folder,) = index.folder.glob("search-*")
     segments = {path.stem for path in folder.glob("*.term")}
     assert segments
@@ -209,10 +210,40 @@ def test_files_that_a_kill_left_in_the_way_are_gone_around(index: Index, docs: P
     with index.store.changing() as generation:
         index.store.remove_file(os.fsencode(docs / "bees.txt"), generation)
 
+
+def test_files_that_a_kill_left_in_the_way_are_gone_around(index: Index, docs: Path) -> None:
+    stand_in_the_way(index, docs)
+
     with Index(index.folder) as mended:
         assert mended.check() == []
         assert not find(mended, "queen")
         assert find(mended, "hot")
+
+
+def test_a_write_goes_around_them_too(index: Index, docs: Path) -> None:
+    stand_in_the_way(index, docs)
+    (docs / "ice.txt").write_text("The ice is thin.", encoding="utf-8")
+
+    list(add_files(index, [docs / "ice.txt"], PIECES))
+
+    assert index.check() == []
+    assert find(index, "ice")
+    assert not find(index, "queen")
+
+
+def test_what_could_not_be_made_anew_leaves_no_files(
+    index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> None:
+        raise StoreError("the disk is full")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Search, "commit", refuse)
+        with pytest.raises(StoreError, match="full"):
+            index.compact()
+
+    assert len(list(index.folder.glob("search-*"))) == 1
+    assert find(index, "hot")
 
 
 def test_what_cannot_be_mended_now_is_read_as_it_is(index: Index) -> None:

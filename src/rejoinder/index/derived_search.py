@@ -29,7 +29,8 @@ class DerivedSearch:
     def current(self) -> Search:
         """The search itself; in memory where there is none and nobody could write one."""
         if self._current is None:
-            self._current = self._build(None)
+            self._current = Search()
+            self._catch_up(self._current)
         return self._current
 
     @property
@@ -77,7 +78,13 @@ class DerivedSearch:
         number = int(self._store.get("rebuilt") or 0) + 1
         folder = self._folder / f"search-{number}"
         shutil.rmtree(folder, ignore_errors=True)
-        made = self._build(folder)
+        made = Search(folder)
+        try:
+            self._catch_up(made)
+        except StoreError:
+            made.close()
+            shutil.rmtree(folder, ignore_errors=True)  # a full disk needs the room
+            raise
         made.close()
         self._store.set("rebuilt", number)
         self._store.set("search format", FORMAT)
@@ -110,14 +117,7 @@ class DerivedSearch:
         for number in store.get_removed(after=known):
             search.remove(number)
         for document in store.get_documents(after=known):
-            search.remove(document.id)
+            if known >= 0:  # else it is new
+                search.remove(document.id)
             search.add(document, store.get_sentences(document.id))
         search.commit(generation)
-
-    def _build(self, folder: Path | None) -> Search:
-        made = Search(folder)
-        generation = self._store.generation
-        for document in self._store.get_documents():
-            made.add(document, self._store.get_sentences(document.id))
-        made.commit(generation)
-        return made
