@@ -142,16 +142,19 @@ def _run_rows(table: "HasTable", rows: "list[HasRow]", given: dict[str, Any]) ->
 
 
 def _print_table(table: "HasTable", rows: list[dict[str, Any]], gains: "list[Gain]") -> None:
+    from rejoinder.train.has_reproduction import ON_DEV
+
     say(f"{table.name}: trained on {table.train}, chosen on {table.dev}, tested on {table.test}")
     if table.note:
         say(table.note)
     columns = [f"{name} {what}" for name in table.measures for what in ("published", "measured")]
     print_table(
-        ["model", "seeds", *columns, "parameters", "seconds"],
+        ["model", "seeds", ON_DEV, *columns, "parameters", "seconds"],
         [
             [
                 row["row"],
                 str(row["seeds"]),
+                f"{row['measured'][ON_DEV]:.2f}",
                 *(cell for name in table.measures for cell in _show(row, name)),
                 f"{row['parameters']:,}",
                 f"{row['seconds']:.0f}",
