@@ -198,6 +198,20 @@ def test_reproduce_goes_on_from_a_training_that_was_stopped(
 
 
 @pytest.mark.usefixtures("_tiny")
+def test_a_kept_run_without_a_measure_of_the_table_is_made_again(tmp_path: Path) -> None:
+    runs = tmp_path / "runs.jsonl"
+    lacking = Run("tiny, 1 epochs at 2e-05, fp32", "pooling", 0, 1, 1.0, {"MAP": [1.0]})
+    runs.write_text(json.dumps(lacking.to_dict()) + "\n", encoding="utf-8")
+    options = ["--tables", "tiny", "--models", "pooling", "--seeds", "1", "--precision", "fp32"]
+
+    result = run("reproduce", "has", *options, "--runs", runs)
+
+    assert result.exit_code == 0, result.output
+    _, made = (json.loads(line) for line in runs.read_text(encoding="utf-8").splitlines())
+    assert made["values"].keys() == {"MAP", "dev MAP"}
+
+
+@pytest.mark.usefixtures("_tiny")
 @pytest.mark.parametrize(
     ("options", "problem"),
     [(["--tables", "tine"], "did you mean 'tiny'"), (["--tables", "tiny", "--models", "x"], "row")],

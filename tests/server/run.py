@@ -52,11 +52,13 @@ def try_document(folder: Path) -> None:
     with Index(folder / "index", create=True) as index:
         list(add_files(index, [ROOT / "examples/docs"], pieces))
     with serving(folder, str(folder / "index"), "--scorer", "bm25") as running:
+        # In a folder that goes away: it leaves a cache where it is started.
         run(
             python,
             *("-m", "schemathesis.cli", "run", f"{running.address}/openapi.json"),
             *("--checks", ",".join(CHECKS), "--max-examples", "320", "--phases", "fuzzing"),
             *("--generation-database", "none", "--no-color", "--seed", "1"),
+            place=folder,
         )
         made = count_requests(running.address)
     assert made >= MIN_REQUESTS, f"only {made} requests were made"
@@ -79,8 +81,9 @@ def count_requests(address: str) -> int:
     return sum(int(line.split()[-1]) for line in lines if "requests_total{" in line)
 
 
-def run(python: Path, *arguments: str) -> None:
-    done = subprocess.run([str(python), *arguments], check=False, env={**os.environ, **QUIET})
+def run(python: Path, *arguments: str, place: Path | None = None) -> None:
+    environment = {**os.environ, **QUIET}
+    done = subprocess.run([str(python), *arguments], check=False, env=environment, cwd=place)
     if done.returncode:
         raise SystemExit(f"failed: {' '.join(arguments)}")
 

@@ -102,7 +102,12 @@ def run_rows(
         beside: keep the checkpoint of the training under way beside this file.
     """
     name = _name_runs(table, recipe, precision)
-    have = {(run.row, run.seed): run for run in done if run.table == name}
+    measures = {*table.measures, ON_DEV}
+    have = {
+        (run.row, run.seed): run
+        for run in done
+        if run.table == name and measures <= run.values.keys()
+    }
     wanted = [(row, seed) for seed in range(seeds) for row in rows]
     yield from (have[row.name, seed] for row, seed in wanted if (row.name, seed) in have)
     left = [(row, seed) for row, seed in wanted if (row.name, seed) not in have]
