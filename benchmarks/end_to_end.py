@@ -1,7 +1,7 @@
 """Measures answers out of documents: the articles of a data set as files, its questions asked.
 
 Usage: python -m benchmarks.end_to_end [--dataset squad-v2] [--split dev] [--data DATA]
-           [--scorer SCORER ...] [--questions N] [--bi-encoder] > end_to_end.json
+           [--scorer SCORER ...] [--hash BUNDLE] [--questions N] [--bi-encoder] > end_to_end.json
        python -m benchmarks.end_to_end --only-retrieval [--weights AROUND/TITLE ...] ...
        python -m benchmarks.end_to_end --keywords ...
 
@@ -10,6 +10,8 @@ For each scorer (`as-found` is the order of retrieval): the share of answerable 
 first answer is the right sentence, with the recall of retrieval at 100 beside it, milliseconds
 per question, and over all questions, the unanswerable too, the precision for each answer rate
 when the least sure are not answered (by confidence, else by score).
+
+`--hash` stores the answers of a HAS bundle first, and says what that took; scorers then read them.
 
 `--only-retrieval` ranks nothing: it gives the recall of retrieval at 1, 10 and 100, for each pair
 of weights for the words around a sentence and in its title.  To choose weights, on a set that
@@ -37,13 +39,16 @@ from typing import Any
 
 import numpy as np
 
+from rejoinder.bundle.folder import open_bundle
 from rejoinder.cascade.loading import load
 from rejoinder.data.catalogue import open_dataset
 from rejoinder.engine.engine import Engine
+from rejoinder.index.answers import AnswerMaker
 from rejoinder.index.index import Index
 from rejoinder.index.search import BOOSTS
 from rejoinder.index.update import add_files
 from rejoinder.records import Example
+from rejoinder.runtime.has import AnswerEncoder
 from rejoinder.runtime.static_vectors import load_vectors
 from rejoinder.text.words import cut_words
 
@@ -72,6 +77,7 @@ def main() -> None:
     parser.add_argument("--split", default="dev")
     parser.add_argument("--data", type=Path)
     parser.add_argument("--scorer", action="append", default=[])
+    parser.add_argument("--hash", type=Path, metavar="BUNDLE")
     parser.add_argument("--questions", type=int, help="ask so many, evenly spread")
     parser.add_argument("--bi-encoder", action="store_true")
     parser.add_argument("--keywords", action="store_true")
@@ -94,6 +100,8 @@ def main() -> None:
             "recall": measure_recalls(index, asked, given.weights),
             "machine": {"python": platform.python_version(), "cores": os.cpu_count()},
         }
+        if given.hash:
+            result["stored"] = store_answers(index, given.hash)
         if not given.only_retrieval:
             result["scorers"] = measure_scorers(index, asked, given.scorer, given.bi_encoder)
     print(json.dumps(result))
@@ -132,6 +140,18 @@ def make_index(examples: Iterable[Example], folder: Path) -> Index:
     for event in add_files(index, [path], pieces):
         assert event.what == "added", event
     return index
+
+
+def store_answers(index: Index, bundle: Path) -> dict[str, float]:
+    """Store what a HAS bundle makes of all sentences; return what it took."""
+    maker = AnswerMaker(AnswerEncoder(open_bundle(bundle)))
+    start = time.perf_counter()
+    index.store_rows(maker)
+    seconds = time.perf_counter() - start
+    stored = index.open_rows(maker)
+    assert stored is not None
+    size = sum(path.stat().st_size for path in stored.folder.iterdir())
+    return {"seconds": round(seconds, 1), "megabytes": round(size / 1e6, 2)}
 
 
 def measure_recalls(

@@ -147,11 +147,24 @@ def test_a_sentence_that_is_too_long_is_named(
 
     index.store_rows(AnswerMaker(scorer.encoder))
 
-    assert "long.txt: sentence 2 is longer than 32 tokens" in caplog.text
+    assert "long.txt: what is beyond 32 tokens is not stored of sentence 2\n" in caplog.text
     answers = open_answers(index, scorer)
     assert answers is not None
     (candidate,) = [item.candidate for item in index.search("water end", 1)]
     assert answers.find([candidate]).lengths.tolist() == [30]
+
+
+def test_many_that_are_too_long_are_named_in_one_line(
+    index: Index, scorer: HasScorer, docs: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (docs / "long.txt").write_text(("Hot " + "water " * 60 + "end. ") * 7, encoding="utf-8")
+    list(add_files(index, [docs], PIECES))
+
+    index.store_rows(AnswerMaker(scorer.encoder))
+
+    assert [record.message.split("of ")[-1] for record in caplog.records] == [
+        "sentence 1, 2, 3, 4, 5 and 2 more"
+    ]
 
 
 def test_an_index_without_answers_encodes_on_the_fly(index: Index, scorer: HasScorer) -> None:

@@ -16,6 +16,8 @@ from rejoinder.runtime.stored_rows import Bytes, StoredRows
 
 AT_ONCE = 256
 """Sentences that are encoded together."""
+MOST_NAMED = 5
+"""Of a document's sentences that are too long; a table's rows may all be."""
 
 log = logging.getLogger(__name__)
 
@@ -33,19 +35,26 @@ class AnswerMaker:
         none = np.empty((0, self.encoder.row_bytes), dtype=np.uint8)
         rows: list[Bytes] = [none] * document.sentences
         waiting = [sentence for sentence in sentences if not sentence.is_heading]
-        for sentence in waiting:
-            if self.encoder.texts.tokens.is_too_long(sentence.text):
-                log.warning(
-                    "%s: sentence %d is longer than %d tokens; its end is not stored",
-                    document.name,
-                    sentence.position + 1,
-                    self.encoder.texts.max_tokens,
-                )
+        self._name_too_long(document, waiting)
         for group in _cut(waiting):
             encoded = self.encoder.encode([sentence.text for sentence in group])
             for sentence, found in zip(group, encoded, strict=True):
                 rows[sentence.position] = found
         return rows
+
+    def _name_too_long(self, document: StoredDocument, given: Sequence[StoredSentence]) -> None:
+        """Say in one line which sentences are not stored whole."""
+        is_too_long = self.encoder.texts.tokens.is_too_long
+        long = [str(sentence.position + 1) for sentence in given if is_too_long(sentence.text)]
+        if long:
+            unnamed = len(long) - MOST_NAMED
+            log.warning(
+                "%s: what is beyond %d tokens is not stored of sentence %s%s",
+                document.name,
+                self.encoder.texts.max_tokens,
+                ", ".join(long[:MOST_NAMED]),
+                f" and {unnamed} more" if unnamed > 0 else "",
+            )
 
 
 class IndexAnswers:
