@@ -340,6 +340,24 @@ def test_what_a_stage_leaves_goes_on_unscored() -> None:
     ]
 
 
+def test_what_is_left_gets_no_more_time_than_there_is(clock: Clock) -> None:
+    def leave(text: str) -> float:
+        return float("nan") if "dog" in text else len(text)
+
+    first = Slow("first", leave, clock)
+    last = Slow("last", count_a, clock, candidate_ms=10, is_pointwise=False)
+    cascade = Cascade("two", [Stage(first, 2), Stage(last, None, Cost(candidate_ms=10))])
+    given = ["cat", "mouse", *["dog"] * 20]
+
+    in_time = rank("q", given, scorer=cascade, deadline=Deadline.after(55, clock=clock))
+    too_late = rank("q", given, scorer=cascade, deadline=Deadline.after(5, clock=clock))
+
+    assert [len(call) for call in last.calls] == [5]
+    assert [(stage.kept, stage.is_cut) for stage in in_time.trace] == [(5, True), (5, False)]
+    assert [(stage.kept, stage.is_cut) for stage in too_late.trace] == [(0, True)]
+    assert texts(too_late)[:3] == ["mouse", "cat", "dog"]
+
+
 def test_what_the_last_stage_leaves_stands_below() -> None:
     def leave_dogs(text: str) -> float:
         return float("nan") if "dog" in text else len(text)

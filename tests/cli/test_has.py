@@ -79,6 +79,30 @@ def test_later_additions_are_stored_unasked(dataset: Path, encoder: Path, tmp_pa
     assert "1 documents are missing" in run("index", "check", "--index", index).stderr
 
 
+def test_another_bundle_in_the_place_of_the_first_takes_nothing_over_unasked(
+    dataset: Path, encoder: Path, tmp_path: Path
+) -> None:
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    (docs / "ice.txt").write_text("The ice is here.", encoding="utf-8")
+    bundle, index = tmp_path / "has", tmp_path / "index"
+    options: list[str | Path] = ["--encoder", encoder, "--epochs", "1"]
+    run("train", "has", dataset, "--to", bundle, *options)
+    run("index", "add", docs, "--index", index, "--hash", bundle)
+    (stored,) = index.glob("answers-*")
+    bundle.rename(tmp_path / "first")
+    run("train", "has", dataset, "--to", bundle, *options, "--seed", "1")
+
+    unasked = run("index", "compact", "--index", index)
+    assert unasked.exit_code == 0, unasked.output
+    assert "is another bundle now" in unasked.stderr
+    assert [*index.glob("answers-*")] == [stored]
+
+    asked = run("index", "add", docs, "--index", index, "--hash", bundle)
+    assert asked.exit_code == 0, asked.output
+    assert [*index.glob("answers-*")] != [stored]
+
+
 def test_a_bundle_of_another_kind_is_refused_before_anything_is_added(tmp_path: Path) -> None:
     result = run("index", "add", tmp_path, "--index", tmp_path / "i", "--hash", tmp_path)
 

@@ -45,7 +45,7 @@ def test_answers_are_those_of_an_index_without_it(docs: Path, tmp_path: Path) ->
     added = run("index", "add", docs, "--index", tmp_path / "index", "--context", bundle)
 
     assert added.exit_code == 0, added.output
-    assert len(list((tmp_path / "index").glob("context-*/rows"))) == 1
+    assert len(list((tmp_path / "index").glob("context-*/rows-1"))) == 1
     ((sentence, score),) = ask(tmp_path / "plain", bundle)
     ((stored_sentence, stored_score),) = ask(tmp_path / "index", bundle)
     assert stored_sentence == sentence

@@ -21,6 +21,7 @@ from rejoinder.index.update import add_files
 from rejoinder.records import Candidate
 from rejoinder.runtime.has import HasScorer
 from rejoinder.runtime.lexical import WordOverlap
+from rejoinder.runtime.ranking import rank
 from tests.index.conftest import PIECES
 from tests.train.hashers import make_has, write_tiny_has
 
@@ -58,6 +59,11 @@ def stored(index: Index, scorer: HasScorer) -> Index:
 def get_store(index: Index) -> RowStore:
     (folder,) = index.rows[ANSWERS].list_folders()
     return RowStore(folder)
+
+
+def get_rows(index: Index) -> Path:
+    store = get_store(index)
+    return store.folder / store.state.rows
 
 
 def open_answers(index: Index, scorer: HasScorer) -> IndexAnswers | None:
@@ -105,6 +111,28 @@ def test_what_is_not_in_the_store_is_encoded_or_left(stored: Index, scorer: HasS
     assert encoding[:2].tolist() == leaving[:2].tolist()
 
 
+def test_what_is_left_by_a_scorer_alone_counts_as_not_scored(
+    stored: Index, scorer: HasScorer
+) -> None:
+    candidates = [Candidate("x", "A cat."), *get_candidates(stored)[:2]]
+
+    found = rank(
+        QUESTION, candidates, scorer=scorer.bind(open_answers(stored, scorer)).leave_missing()
+    )
+
+    assert [item.stage for item in found.items] == [0, 0, -1]
+    assert found.items[-1].score == -np.inf
+    assert [(stage.scored, stage.is_cut) for stage in found.trace] == [(2, False)]
+
+
+def test_without_a_store_nothing_is_left(scorer: HasScorer) -> None:
+    texts = ["Tea is hot.", "A cat."]
+
+    found = scorer.leave_missing().score(QUESTION, texts)
+
+    assert found.tolist() == scorer.score(QUESTION, texts).tolist()
+
+
 def test_answers_of_another_bundle_are_named_and_left_out(
     stored: Index, other: HasScorer, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -125,17 +153,28 @@ def test_answers_of_another_bundle_are_named_and_left_out(
     assert "other is left out" in caplog.text
 
 
+def test_what_follows_a_stage_that_is_left_out_gets_no_more_than_with_it(
+    stored: Index, other: HasScorer
+) -> None:
+    stages = [Stage(WordOverlap(), 500), Stage(other, 20), Stage(WordOverlap())]
+
+    bound = bind_scorer(Cascade("c", stages), stored)
+
+    assert isinstance(bound, Cascade)
+    assert [stage.keep for stage in bound.stages] == [20, None]
+
+
 def test_a_scorer_alone_whose_answers_are_torn_leaves_the_order_of_retrieval(
     stored: Index, scorer: HasScorer, caplog: pytest.LogCaptureFixture
 ) -> None:
-    rows = get_store(stored).folder / "rows"
+    rows = get_rows(stored)
     rows.write_bytes(rows.read_bytes()[:-20])
 
     assert bind_scorer(scorer, stored) is None
     found = Engine(stored, scorer).answer("is tea hot?")
 
     assert found.scorer == "found"
-    assert "rows is cut short; make it anew with 'rejoinder index add … --hash" in caplog.text
+    assert "rows-1 is cut short; make it anew with 'rejoinder index add … --hash" in caplog.text
     assert any("cut short" in problem for problem in stored.check())
 
 
@@ -176,7 +215,7 @@ def test_a_damaged_answer_is_encoded_on_the_fly(
     stored: Index, scorer: HasScorer, caplog: pytest.LogCaptureFixture
 ) -> None:
     candidates = get_candidates(stored)
-    rows = get_store(stored).folder / "rows"
+    rows = get_rows(stored)
     torn = bytearray(rows.read_bytes())
     torn[-10] ^= 1
     rows.write_bytes(torn)

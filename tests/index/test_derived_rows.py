@@ -33,6 +33,11 @@ def get_store(index: Index) -> RowStore:
     return RowStore(folder)
 
 
+def get_rows(index: Index) -> Path:
+    store = get_store(index)
+    return store.folder / store.state.rows
+
+
 def fail(_: object) -> None:
     raise OSError(28, os.strerror(28))
 
@@ -138,11 +143,97 @@ def test_rows_of_another_bundle_are_named_and_give_way(stored: Index) -> None:
     assert stored.check() == []
 
 
+def test_rows_in_the_folder_of_another_bundle_are_not_taken_for_its_own(
+    stored: Index, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = get_store(stored).folder
+    folder.rename(folder.with_name("context-other"))
+    other = Digests("other")
+
+    with pytest.raises(StoreError, match="made by another bundle"):
+        stored.open_rows(other)
+    stored.store_rows(other)
+
+    assert "made by another bundle" in caplog.text
+    assert len(other.made) == 2
+    assert stored.check() == []
+
+
+def test_a_torn_store_of_another_bundle_is_named_too(stored: Index) -> None:
+    (get_store(stored).folder / "state.json").write_text("{")
+
+    with pytest.raises(StoreError, match=r"torn.*--context other"):
+        stored.open_rows(Digests("other"))
+
+
+def test_an_earlier_copy_of_the_index_gets_none_of_the_later_rows(
+    tmp_path: Path, docs: Path, maker: Digests
+) -> None:
+    folder, copy = tmp_path / "restored", tmp_path / "copy.sqlite"
+    with Index(folder, create=True) as index:
+        list(add_files(index, [docs], PIECES))
+        index.store_rows(maker)
+    copy.write_bytes((folder / "index.sqlite").read_bytes())
+    with Index(folder) as index:
+        add_snow(index, docs)
+        index.store_rows(maker)
+    (folder / "index.sqlite").write_bytes(copy.read_bytes())
+    maker.made.clear()
+
+    with Index(folder) as index:
+        (docs / "snow.txt").write_text("Rain is wet. It rained.", encoding="utf-8")
+        list(add_files(index, [docs], PIECES))
+        found = index.open_rows(maker)
+
+        assert found is not None
+        assert [Path(name).name for name in maker.made] == ["snow.txt"]
+        for document in index.store.get_documents():
+            made = maker.make(document, index.store.get_sentences(document.id))
+            kept = found.find_document(document.id)
+            assert kept is not None
+            assert kept.tolist() == [rows[0].tolist() for rows in made]
+
+
+def test_what_another_committed_before_the_lock_was_had_is_kept(
+    stored: Index, maker: Digests, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_snow(stored, docs)
+    opened = stored.rows[CONTEXT].open
+
+    def open_late(given: Digests) -> RowStore | None:
+        found = opened(given)
+        stored.store_rows(maker)
+        return found
+
+    monkeypatch.setattr(stored.rows[CONTEXT], "open", open_late)
+    found = stored.open_rows(maker)
+
+    assert found is not None
+    assert len(maker.made) == 1
+    assert stored.check() == []
+
+
+@pytest.mark.parametrize("kept", [8, 16])
+def test_lost_places_are_made_again_where_that_is_asked_for(
+    stored: Index, maker: Digests, kept: int
+) -> None:
+    store = get_store(stored)
+    places = store.folder / store.state.places
+    whole = places.read_bytes()
+    places.write_bytes(whole[:kept] + b"\0" * (len(whole) - kept))
+    assert any("missing" in problem for problem in stored.check())
+
+    stored.store_rows(maker)
+
+    assert len(maker.made) == (2 if kept == 8 else 1)
+    assert stored.check() == []
+
+
 def test_a_torn_store_is_named_and_made_anew(
     stored: Index, maker: Digests, caplog: pytest.LogCaptureFixture
 ) -> None:
     (get_store(stored).folder / "state.json").write_text("{")
-    with pytest.raises(StoreError, match=r"torn.*make it anew with .*--context BUNDLE"):
+    with pytest.raises(StoreError, match=r"torn.*make it anew with .*--context digests"):
         stored.open_rows(maker)
 
     stored.store_rows(maker)
@@ -152,7 +243,7 @@ def test_a_torn_store_is_named_and_made_anew(
 
 
 def test_a_flipped_bit_is_mended_by_compacting(stored: Index, maker: Digests) -> None:
-    rows = get_store(stored).folder / "rows"
+    rows = get_rows(stored)
     torn = bytearray(rows.read_bytes())
     torn[-10] ^= 1
     rows.write_bytes(torn)
@@ -167,13 +258,42 @@ def test_a_flipped_bit_is_mended_by_compacting(stored: Index, maker: Digests) ->
 
 
 def test_compacting_takes_removed_rows_off_the_disk(stored: Index, docs: Path) -> None:
-    before = (get_store(stored).folder / "rows").stat().st_size
+    before = (get_rows(stored)).stat().st_size
     list(remove_files(stored, [docs / "bees.txt"]))
 
     stored.compact()
 
-    assert (get_store(stored).folder / "rows").stat().st_size < before
+    assert (get_rows(stored)).stat().st_size < before
     assert stored.check() == []
+
+
+def test_compacting_that_fails_leaves_what_was_stored(
+    stored: Index, docs: Path, maker: Digests, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    list(remove_files(stored, [docs / "bees.txt"]))
+    with monkeypatch.context() as full:
+        full.setattr(row_store, "sync", fail)
+        with pytest.raises(StoreError, match="No space left on device"):
+            stored.compact()
+
+    store = get_store(stored)
+    assert len(store.list_documents()) == 1
+    assert len(list(store.folder.iterdir())) == 3
+    stored.open_rows(maker)
+    assert maker.made == []
+
+
+def test_a_question_that_has_to_wait_is_told_why(
+    stored: Index, maker: Digests, docs: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    add_snow(stored, docs)
+
+    stored.open_rows(maker)
+    stored.open_rows(maker)
+
+    assert [record.message.split(": ")[1] for record in caplog.records] == [
+        "1 documents that it lacks are stored first"
+    ]
 
 
 def test_a_reader_goes_on_while_another_writes(

@@ -100,6 +100,11 @@ def get_store(index: Index) -> RowStore:
     return RowStore(folder)
 
 
+def get_rows(index: Index) -> Path:
+    store = get_store(index)
+    return store.folder / store.state.rows
+
+
 def get_candidates(index: Index) -> list[Candidate]:
     return [item.candidate for item in index.search("tea is hot bees colony milk", 10)]
 
@@ -122,7 +127,7 @@ def get_all(work: Work) -> list[DocumentReport]:
 
 
 def spoil(index: Index, at: int) -> None:
-    rows = get_store(index).folder / "rows"
+    rows = get_rows(index)
     torn = bytearray(rows.read_bytes())
     torn[at] ^= 1
     rows.write_bytes(torn)
@@ -249,7 +254,7 @@ def test_each_bit_that_flips_does_no_harm(
     documents = get_documents(stored)
     pages = open_pages(stored, scorer)
     expected = [np.array(pages.find(document)) for document in documents]
-    size = (get_store(stored).folder / "rows").stat().st_size
+    size = (get_rows(stored)).stat().st_size
     for at in [*range(16, 120), *range(120, size, 97)]:
         spoil(stored, at)
         torn = IndexPages(get_store(stored))
@@ -264,13 +269,13 @@ def test_a_torn_store_is_named_and_the_index_still_answers(
     stored: Index, scorer: SelectorScorer, caplog: pytest.LogCaptureFixture
 ) -> None:
     expected = Engine(stored, scorer).answer(QUESTION, top=5)
-    rows = get_store(stored).folder / "rows"
+    rows = get_rows(stored)
     rows.write_bytes(rows.read_bytes()[:-20])
 
     found = Engine(stored, scorer).answer(QUESTION, top=5)
 
     assert found.answers == expected.answers
-    assert "rows is cut short; make it anew with 'rejoinder index add … --context" in caplog.text
+    assert "rows-1 is cut short; make it anew with 'rejoinder index add … --context" in caplog.text
     assert any("cut short" in problem for problem in stored.check())
     stored.store_rows(make_maker(scorer))
     assert stored.check() == []

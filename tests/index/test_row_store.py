@@ -110,11 +110,68 @@ def test_a_reader_keeps_what_it_has_when_the_folder_goes(folder: Path) -> None:
     np.testing.assert_array_equal(read(store, 7, 0), make_rows([4], seed=7)[0])
 
 
+def test_a_writer_adds_to_what_was_committed_since_it_opened(folder: Path) -> None:
+    late = RowStore(folder)
+    with RowStore(folder).changing() as writer:
+        writer.add(8, make_rows([2], seed=8))
+        writer.commit(6)
+
+    with late.changing() as writer:
+        writer.add(9, make_rows([1], seed=9))
+        writer.commit()
+
+    assert RowStore(folder).list_documents() == [1, 7, 8, 9]
+    assert RowStore(folder).find_damage() == []
+    assert late.state.generation == 6
+
+
+def test_a_store_that_is_written_anew_counts_when_it_is_committed(folder: Path) -> None:
+    reader, store = RowStore(folder), RowStore(folder)
+    with store.rewriting() as writer:
+        writer.add(7, store.read_block(7))
+        assert reader.list_documents() == [1, 7]
+        writer.commit(6)
+
+    assert find(reader, (1, 0), (7, 0)).lengths.tolist() == [0, 4]
+    assert RowStore(folder).list_documents() == [7]
+    assert sorted(path.name for path in folder.iterdir()) == ["places-2", "rows-2", "state.json"]
+
+
+def test_a_store_that_could_not_be_written_anew_is_as_it_was(folder: Path) -> None:
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    store = RowStore(folder)
+
+    def fill_the_disk() -> None:
+        with store.rewriting() as writer:
+            writer.add(7, store.read_block(7))
+            raise OSError(28, os.strerror(28))
+
+    with pytest.raises(StoreError, match="No space left"):
+        fill_the_disk()
+
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+def test_a_store_that_could_not_be_made_is_not_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object) -> None:
+        raise OSError(28, os.strerror(28))
+
+    with monkeypatch.context() as full:
+        full.setattr(row_store, "write_state", fail)
+        with pytest.raises(StoreError, match="No space left"):
+            create(tmp_path / "s")
+
+    assert not (tmp_path / "s").exists()
+    assert create(tmp_path / "s").list_documents() == []
+
+
 def test_what_was_not_committed_does_not_count(folder: Path) -> None:
-    before = (folder / "rows").read_bytes()
+    before = (folder / "rows-1").read_bytes()
     with RowStore(folder).changing() as writer:
         writer.add(8, make_rows([2]))
-    assert len((folder / "rows").read_bytes()) > len(before)
+    assert len((folder / "rows-1").read_bytes()) > len(before)
 
     store = RowStore(folder)
     assert 8 not in store
@@ -151,13 +208,38 @@ def test_opening_reads_no_rows(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert RowStore(folder).state.generation == 5
 
 
+def test_each_bit_of_the_state_that_flips_is_noticed(folder: Path) -> None:
+    whole = (folder / "state.json").read_bytes()
+    for place in range(len(whole)):
+        torn = bytearray(whole)
+        torn[place] ^= 1
+        (folder / "state.json").write_bytes(torn)
+        with pytest.raises(StoreError, match="torn"):
+            RowStore(folder)
+
+
+@pytest.mark.parametrize("place", range(16, 16 + 16 + 3 * 8))
+def test_each_bit_of_a_head_that_flips_is_found(folder: Path, place: int) -> None:
+    rows = bytearray((folder / "rows-1").read_bytes())
+    rows[place] ^= 1
+    (folder / "rows-1").write_bytes(rows)
+    store = RowStore(folder)
+
+    # The number says whose block it is: with another one, the document is not there.
+    is_there = 1 in store
+    assert is_there == (place >= 20)
+    assert len(store.find_damage()) == is_there
+    assert find(store, (1, 0), (7, 0)).lengths.tolist() == [0, 4]
+    assert store.find_document(1) is None
+
+
 def test_each_bit_that_flips_is_noticed(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
-    whole = (folder / "rows").read_bytes()
+    whole = (folder / "rows-1").read_bytes()
     expected = [read(RowStore(folder), 1, position).tobytes() for position in (0, 2)]
     for place in range(len(mapped_rows.MAGIC), len(whole)):
         torn = bytearray(whole)
         torn[place] ^= 4
-        (folder / "rows").write_bytes(torn)
+        (folder / "rows-1").write_bytes(torn)
         store = RowStore(folder)
         with caplog.at_level(logging.ERROR):
             for position, answer in zip((0, 2), expected, strict=True):
@@ -168,9 +250,9 @@ def test_each_bit_that_flips_is_noticed(folder: Path, caplog: pytest.LogCaptureF
 def test_a_flipped_bit_is_named_and_the_rest_still_found(
     folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    rows = bytearray((folder / "rows").read_bytes())
+    rows = bytearray((folder / "rows-1").read_bytes())
     rows[-5] ^= 1  # in the last document
-    (folder / "rows").write_bytes(rows)
+    (folder / "rows-1").write_bytes(rows)
     store = RowStore(folder)
 
     found = find(store, (1, 0), (7, 0), (7, 0))
@@ -185,11 +267,12 @@ def test_a_flipped_bit_is_named_and_the_rest_still_found(
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
-        ("rows", b"rejoindr", "rows is cut short"),
-        ("rows", b"x" * 500, "not rows"),
-        ("places", b"", "places is cut short"),
+        ("rows-1", b"rejoindr", "rows-1 is cut short"),
+        ("rows-1", b"x" * 500, "not rows"),
+        ("places-1", b"\0" * 56, "places-1 is cut short"),
         ("state.json", b"{", "state.json cannot be read"),
-        ("state.json", b"[]", "state.json cannot be read"),
+        ("state.json", b"[" * 100_000, "state.json cannot be read"),
+        ("state.json", b"[]", "format None"),
     ],
 )
 def test_a_torn_store_is_refused(folder: Path, name: str, content: bytes, problem: str) -> None:
@@ -201,10 +284,16 @@ def test_a_torn_store_is_refused(folder: Path, name: str, content: bytes, proble
 
 @pytest.mark.parametrize(
     ("change", "problem"),
-    [({"format": 9}, "format 9"), ({"row_bytes": 0}, "does not fit"), ({"size": 17}, "does not")],
+    [
+        ({"format": 9}, "format 9"),
+        ({"row_bytes": 0}, "not as it was written"),
+        ({"size": 10**25}, "not as it was written"),
+        ({"bundle": None}, "not as it was written"),
+        ({"sum": 0}, "not as it was written"),
+    ],
 )
 def test_a_state_that_cannot_be_is_refused(
-    folder: Path, change: dict[str, int], problem: str
+    folder: Path, change: dict[str, object], problem: str
 ) -> None:
     state = json.loads((folder / "state.json").read_text())
     (folder / "state.json").write_text(json.dumps(state | change))
@@ -214,9 +303,9 @@ def test_a_state_that_cannot_be_is_refused(
 
 
 def test_a_missing_file_is_refused(folder: Path) -> None:
-    (folder / "rows").unlink()
+    (folder / "rows-1").unlink()
 
-    with pytest.raises(StoreError, match="rows cannot be read"):
+    with pytest.raises(StoreError, match="rows-1 cannot be read"):
         RowStore(folder)
 
 

@@ -195,6 +195,14 @@ def test_a_text_without_words_is_one_unknown_word() -> None:
     assert not tokens.is_too_long("cat " * 6)
 
 
+def test_a_letter_that_is_taken_apart_counts_as_its_parts() -> None:
+    jamo = [f"##{letter}" for letter in "한국"]
+    tokens = TextTokens(Pieces([*VOCABULARY, "ᄒ", *jamo]), max_tokens=5)
+
+    assert len(Pieces([*VOCABULARY, "ᄒ", *jamo]).cut_text("한국")[0]) == 6
+    assert tokens.is_too_long("한국")  # two letters, six pieces
+
+
 def test_int8_says_how_many_bits_it_flips(tmp_path: Path) -> None:
     write(tmp_path / "m", make_has(), "int8")
 

@@ -101,7 +101,8 @@ class _Run:
     def do(self, number: int, stage: Stage, coming: Sequence[Stage]) -> None:
         """Score what the stage is given, and choose what goes on.
 
-        What it leaves to the next stage, a score that is not a number, goes on besides.
+        What it leaves to the next stage, a score that is not a number, goes on besides, after
+        the best, as far as there is time.
         """
         start = time.perf_counter()
         given = self.places
@@ -118,9 +119,9 @@ class _Run:
         found = found + self._carried[scored]
         self.scores[scored], self.stages[scored] = found, number
         order = self._order(stage, scored, found)
-        wanted = len(scored) if stage.keep is None else min(stage.keep, len(scored))
-        kept = order[: self._choose_keep(order[:wanted], coming)]
-        self.places = np.concatenate([kept, left]) if coming else kept
+        best = order[: stage.keep]
+        wanted = np.concatenate([best, left]) if coming else best
+        self.places = wanted[: self._choose_keep(wanted, coming)]
         self.trace.append(
             StageTrace(
                 stage.scorer.name,
@@ -128,7 +129,7 @@ class _Run:
                 scored=len(scored),
                 kept=len(self.places),
                 milliseconds=1000 * (time.perf_counter() - start),
-                is_cut=len(seen) < len(given) or len(kept) < wanted,
+                is_cut=len(seen) < len(given) or len(self.places) < len(wanted),
             )
         )
 

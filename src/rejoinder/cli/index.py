@@ -124,6 +124,7 @@ def load(source: Path, folder: Path) -> None:
         for added in add_parts(opened, batches, pieces):
             documents += added
             progress(documents, total, "")
+        _store_rows(opened, [])
     say(f"{count(documents, 'document')} loaded")
 
 
@@ -214,11 +215,19 @@ def _store_rows(opened: "Index", given: list["RowMaker"]) -> None:
     makers = {maker.kind: maker for maker in given}
     for kind, kept in opened.rows.items():
         if kind not in makers:
-            for stored, bundle in kept.get_bundles().items():
+            for stored, state in kept.get_states().items():
                 try:
-                    makers[kind] = _open_maker(kind, bundle)
+                    maker = _open_maker(kind, Path(state.bundle))
                 except BundleError as error:
                     say(f"{stored}: new documents are not stored: {error}")
+                    continue
+                if maker.encoder.hash == state.hash:
+                    makers[kind] = maker
+                else:
+                    say(
+                        f"{stored}: new documents are not stored: {state.bundle} is another"
+                        f" bundle now; {kind.option} {state.bundle} stores all with it"
+                    )
     for kind, maker in makers.items():
         with show_progress(f"storing {kind.name}") as progress:
             opened.store_rows(maker, lambda done, total: progress(done, total, ""))

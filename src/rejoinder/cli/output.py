@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,8 +16,16 @@ if TYPE_CHECKING:
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON value on one line."""
-    click.echo(json.dumps(value, ensure_ascii=False))
+    """Print one JSON value on one line; JSON has no infinity, which becomes null."""
+    click.echo(json.dumps(_take_finite(value), ensure_ascii=False, allow_nan=False))
+
+
+def _take_finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _take_finite(part) for key, part in value.items()}
+    if isinstance(value, list | tuple):
+        return [_take_finite(part) for part in value]
+    return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:

@@ -64,13 +64,11 @@ def rank(
 
 def _to_dict(ranking: "Ranking", top: int | None, explain: bool) -> dict[str, Any]:
     from dataclasses import asdict
-    from math import isfinite
 
     rows = [
         {
             "rank": item.rank,
-            # JSON has no infinity, the score of what the clock left out.
-            "score": item.score if isfinite(item.score) else None,
+            "score": item.score,
             **({"stage": item.stage} if explain else {}),
             "id": item.candidate.id,
             "text": item.candidate.text,

@@ -3,7 +3,7 @@
 import logging
 from dataclasses import replace
 
-from rejoinder.cascade.cascade import Cascade
+from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.errors import StoreError
 from rejoinder.index.answers import AnswerMaker, IndexAnswers
 from rejoinder.index.index import Index
@@ -51,7 +51,13 @@ def _bind_stages(cascade: Cascade, index: Index) -> Scorer | None:
     bound = [(stage, bind_scorer(stage.scorer, index)) for stage in cascade.stages]
     if all(scorer is stage.scorer for stage, scorer in bound):
         return cascade
-    stages = [replace(stage, scorer=scorer) for stage, scorer in bound if scorer]
+    stages: list[Stage] = []
+    for stage, found in bound:
+        if found:
+            stages.append(replace(stage, scorer=found))
+        elif stages and stage.keep:
+            # What comes next gets no more than it would have.
+            stages[-1] = replace(stages[-1], keep=stage.keep)
     if not stages:
         return None
     has_last = bound[-1][1] is not None  # confidence is fitted to the last stage

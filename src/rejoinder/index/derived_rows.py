@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Protocol
 
 from rejoinder.errors import StoreError
+from rejoinder.index.row_state import State
 from rejoinder.index.row_store import RowStore
 from rejoinder.index.store import Store
 from rejoinder.index.stored_documents import StoredDocument, StoredSentence
@@ -22,6 +23,8 @@ from rejoinder.runtime.stored_rows import Bytes
 
 MAX_UNCOMMITTED = 2_000
 """Sentences of which rows are made, a few seconds' work, before they count."""
+LOOK_AT_ALL = 0
+"""The generation before all documents: who follows from it makes whatever is missing."""
 
 log = logging.getLogger(__name__)
 
@@ -92,12 +95,12 @@ class DerivedRows:
         """Return the folders: one, but while another takes its place."""
         return sorted(self._folder.glob(f"{self._kind.name}-*"))
 
-    def get_bundles(self) -> dict[Path, Path]:
-        """Return of each folder that is whole the bundle that made it."""
+    def get_states(self) -> dict[Path, State]:
+        """Return what each folder that is whole says about itself."""
         found = {}
         for folder in self.list_folders():
             with suppress(StoreError):
-                found[folder] = Path(RowStore(folder).state.bundle)
+                found[folder] = RowStore(folder).state
         return found
 
     def open(self, maker: RowMaker) -> RowStore | None:
@@ -107,13 +110,11 @@ class DerivedRows:
             StoreError: it is torn, or all there is was made by another bundle.
         """
         place = self._get_place(maker)
-        if place.exists():
-            return self._open(place)
-        for folder, bundle in self.get_bundles().items():
-            raise StoreError(
-                f"{folder}: made by another bundle, {bundle}, not by {maker.encoder.folder};"
-                f" {self._say_how(maker.encoder.folder)}"
-            )
+        for folder in [place] if place.exists() else self.list_folders():
+            try:
+                return _open_own(folder, maker)
+            except StoreError as error:
+                raise StoreError(f"{error}; {self._say_how(maker.encoder.folder)}") from error
         return None
 
     def open_or_create(self, maker: RowMaker) -> RowStore:
@@ -121,7 +122,7 @@ class DerivedRows:
         place = self._get_place(maker)
         try:
             if place.exists():
-                return RowStore(place)
+                return _open_own(place, maker)
         except StoreError as error:
             log.warning("%s; made anew", error)
             shutil.rmtree(place)
@@ -132,36 +133,62 @@ class DerivedRows:
         )
 
     def follow(
-        self, store: RowStore, maker: RowMaker, on_progress: Progress = lambda *_: None
+        self,
+        store: RowStore,
+        maker: RowMaker,
+        on_progress: Progress = lambda *_: None,
+        *,
+        since: int | None = None,
     ) -> None:
         """Bring a folder up to the truth, then drop those of other bundles.
 
         The lock is held.  What was made before an interruption is not made again.
 
+        Args:
+            since: look at all documents that were added after this generation, where the store
+                may lack some that it has followed.
+
         Raises:
-            StoreError: it cannot be written; what counted before still counts.
+            StoreError: it is torn or cannot be written; what counted before still counts.
         """
         generation = self._store.generation
-        removed = self._store.get_removed(after=store.state.generation)
-        documents = self._store.get_documents(after=store.state.generation)
-        missing = [document for document in documents if document.id not in store]
-        if store.state.generation != generation:
-            with store.changing() as writer:
-                for number in removed:
-                    writer.remove(number)
-                waiting = 0
-                for done, document in enumerate(missing, start=1):
-                    sentences = self._store.get_sentences(document.id)
-                    writer.add(document.id, maker.make(document, sentences))
-                    waiting += document.sentences
-                    if waiting > MAX_UNCOMMITTED:
-                        writer.commit()
-                        waiting = 0
-                    on_progress(done, len(missing))
-                writer.commit(generation)
+        with store.changing() as writer:
+            followed = store.state.generation
+            for number in self._store.get_removed(after=followed):
+                writer.remove(number)
+            documents = self._store.get_documents(after=followed if since is None else since)
+            missing = [document for document in documents if document.id not in store]
+            waiting = 0
+            for done, document in enumerate(missing, start=1):
+                sentences = self._store.get_sentences(document.id)
+                writer.add(document.id, maker.make(document, sentences))
+                waiting += document.sentences
+                if waiting > MAX_UNCOMMITTED:
+                    writer.commit()
+                    waiting = 0
+                on_progress(done, len(missing))
+            writer.commit(generation)
         for other in self.list_folders():
             if other != store.folder:
                 shutil.rmtree(other, ignore_errors=True)
+
+    def fall_back(self) -> None:
+        """Forget what is not in the truth where that is an earlier copy of itself, put back.
+
+        The lock is held.  Numbers that were given since then will be given to other documents.
+
+        Raises:
+            StoreError: it cannot be written.
+        """
+        for folder, state in self.get_states().items():
+            if state.generation > self._store.generation:
+                known = {document.id for document in self._store.get_documents()}
+                store = RowStore(folder)
+                with store.changing() as writer:
+                    for number in store.list_documents():
+                        if number not in known:
+                            writer.remove(number)
+                    writer.commit(LOOK_AT_ALL)
 
     def drop_removed(self) -> None:
         """Forget removed documents, which needs no bundle; the lock is held."""
@@ -191,19 +218,18 @@ class DerivedRows:
     def compact(self) -> None:
         """Write folders anew without what was removed or is damaged; the lock is held.
 
-        A damaged or torn one is left behind the truth: who has the bundle brings it up.
+        A damaged one is left behind the truth: who has the bundle brings it up.
+
+        Raises:
+            StoreError: it cannot be written; what counted before still counts.
         """
         for folder in self.list_folders():
-            part = folder.with_name(f".{folder.name}")
-            shutil.rmtree(part, ignore_errors=True)
             try:
-                old = self._open(folder)
+                store = self._open(folder)
             except StoreError as error:
                 log.warning("%s", error)
                 continue
-            self._copy(old, part)
-            shutil.rmtree(folder)
-            part.rename(folder)
+            self._rewrite(store)
 
     def find_damage(self) -> list[str]:
         """Return what is wrong with the folders."""
@@ -233,22 +259,27 @@ class DerivedRows:
     def _say_how(self, bundle: Path | str) -> str:
         return f"make it anew with 'rejoinder index add … {self._kind.option} {bundle}'"
 
-    def _copy(self, old: RowStore, folder: Path) -> None:
-        state = old.state
-        new = RowStore.create(
-            folder, bundle=state.bundle, hash_=state.hash, row_bytes=state.row_bytes
-        )
+    def _rewrite(self, store: RowStore) -> None:
         known = {document.id for document in self._store.get_documents()}
-        kept = known.intersection(old.list_documents())
-        is_whole = True
-        with new.changing() as writer:
+        kept = known.intersection(store.list_documents())
+        is_whole = kept == known
+        with store.rewriting() as writer:
             for number in sorted(kept):
                 try:
-                    writer.add(number, old.read_block(number))
+                    writer.add(number, store.read_block(number))
                 except StoreError:
                     is_whole = False
-            # From generation 0 on, following looks at every document, and makes what is not here.
-            writer.commit(state.generation if is_whole and kept == known else 0)
+            writer.commit(None if is_whole else LOOK_AT_ALL)
 
     def _get_place(self, maker: RowMaker) -> Path:
         return self._folder / f"{self._kind.name}-{maker.encoder.hash}"
+
+
+def _open_own(folder: Path, maker: RowMaker) -> RowStore:
+    store = RowStore(folder)
+    state, encoder = store.state, maker.encoder
+    if (state.hash, state.row_bytes) != (encoder.hash, encoder.row_bytes):
+        raise StoreError(
+            f"{folder}: made by another bundle, {state.bundle}, not by {encoder.folder}"
+        )
+    return store

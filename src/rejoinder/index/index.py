@@ -17,7 +17,7 @@ from pathlib import Path
 from types import TracebackType
 
 from rejoinder.errors import StoreError
-from rejoinder.index.derived_rows import KINDS, DerivedRows, Progress, RowMaker
+from rejoinder.index.derived_rows import KINDS, LOOK_AT_ALL, DerivedRows, Progress, RowMaker
 from rejoinder.index.derived_search import DerivedSearch
 from rejoinder.index.feedback import forget_sleeping
 from rejoinder.index.lock import writing
@@ -129,8 +129,8 @@ class Index:
             return None
         if found.state.generation != self.store.generation:
             try:
-                with writing(self.folder):
-                    kept.follow(found, maker)
+                with self._writing():
+                    kept.follow(found, maker, _announce(found.folder))
                     self._forget_removed()
             except StoreError as error:
                 log.info("%s: read as it is: %s", found.folder, error)
@@ -139,19 +139,20 @@ class Index:
     def store_rows(self, maker: RowMaker, on_progress: Progress = lambda *_: None) -> None:
         """Store what a bundle makes of all sentences, beside what is stored already.
 
-        What another bundle has made, or what is torn, is made anew.
+        What another bundle has made, or what is torn, is made anew, and what is missing is made.
 
         Raises:
             StoreError: it cannot be written, or someone else is writing.
         """
         kept = self.rows[maker.kind]
-        with writing(self.folder):
-            kept.follow(kept.open_or_create(maker), maker, on_progress)
+        with self._writing():
+            store = kept.open_or_create(maker)
+            kept.follow(store, maker, on_progress, since=LOOK_AT_ALL)
             self._forget_removed()
 
     def compact(self) -> None:
         """Write everything anew, so that what was removed is gone from the disk."""
-        with writing(self.folder):
+        with self._writing():
             forget_sleeping(self.store)
             self.store.compact()
             for kept in self.rows.values():
@@ -183,12 +184,20 @@ class Index:
     @contextmanager
     def changing(self) -> Iterator["Writer"]:
         """Give what changes the index; one at a time, others may read meanwhile."""
-        with writing(self.folder):
+        with self._writing():
             self._mend()
             try:
                 yield Writer(self.store, self._search.current, self._forget_removed)
             finally:
                 self._search.close()
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Hold the lock, over rows that are not ahead of the truth."""
+        with writing(self.folder):
+            for kept in self.rows.values():
+                kept.fall_back()
+            yield
 
     def _check_document(self, document: StoredDocument) -> Iterator[str]:
         text = self.store.get_text(document.id)
@@ -209,7 +218,7 @@ class Index:
 
     def _try_to_mend(self) -> None:
         try:
-            with writing(self.folder):
+            with self._writing():
                 self._mend()
         except StoreError as error:
             log.info("%s: read as it is: %s", self.folder, error)
@@ -227,6 +236,16 @@ class Index:
             kept.drop_removed()
             generation = min(generation, kept.get_generation())
         self.store.forget_removed(until=generation)
+
+
+def _announce(folder: Path) -> Progress:
+    """Return what says once that a question has to wait."""
+
+    def tell(done: int, total: int) -> None:
+        if done == 1:
+            log.warning("%s: %d documents that it lacks are stored first", folder, total)
+
+    return tell
 
 
 def _to_candidate(document: Document, row: StoredSentence) -> Candidate:

@@ -6,6 +6,7 @@ there, and what was written after it does not count.
 
 import json
 import os
+import zlib
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import IO
@@ -13,7 +14,7 @@ from typing import IO
 from rejoinder.data.whole_files import writing_whole
 from rejoinder.errors import StoreError
 
-FORMAT = 1
+FORMAT = 2
 NAME = "state.json"
 
 
@@ -31,7 +32,21 @@ class State:
     """Bytes of rows that count."""
     sentences: int = 0
     """In these bytes, with those that were removed."""
+    numbers: int = 1
+    """Documents' numbers that have a place, those of none among them."""
+    edition: int = 1
+    """Which files count; a store that is written anew has the next."""
     format: int = FORMAT
+
+    @property
+    def rows(self) -> str:
+        """The name of the file with the rows."""
+        return f"rows-{self.edition}"
+
+    @property
+    def places(self) -> str:
+        """The name of the file with the places."""
+        return f"places-{self.edition}"
 
 
 def read_state(folder: Path) -> State:
@@ -41,24 +56,27 @@ def read_state(folder: Path) -> State:
         StoreError: it is torn, or of another format.
     """
     try:
-        fields = json.loads((folder / NAME).read_bytes())
-        state = State(**fields)
-        numbers = (state.row_bytes, state.generation, state.size, state.sentences, state.format)
-        is_whole = all(isinstance(number, int) for number in numbers)
-    except (OSError, ValueError, TypeError) as error:
+        fields = dict(json.loads((folder / NAME).read_bytes()))
+        format_, written = fields.get("format"), fields.pop("sum", None)
+        state = State(**fields) if format_ == FORMAT else None
+    except (OSError, ValueError, TypeError, RecursionError) as error:
         raise torn(folder, "state.json cannot be read") from error
-    if state.format != FORMAT:
-        raise torn(folder, f"it has format {state.format}, not {FORMAT}")
-    if not is_whole or state.row_bytes < 1 or state.size % 8 or state.sentences < 0:
-        raise torn(folder, "state.json does not fit")
+    if state is None:
+        raise torn(folder, f"it has format {format_}, not {FORMAT}")
+    if written != _sum(state):
+        raise torn(folder, "state.json is not as it was written")
     return state
 
 
 def write_state(folder: Path, state: State) -> None:
     """Replace the state of a folder; the disk has it when this returns."""
     with writing_whole(folder / NAME) as file:
-        file.write(json.dumps(asdict(state)).encode())
+        file.write(json.dumps({**asdict(state), "sum": _sum(state)}).encode())
         sync(file)
+
+
+def _sum(state: State) -> int:
+    return zlib.crc32(json.dumps(asdict(state)).encode())
 
 
 def stamp(folder: Path) -> tuple[int, int] | None:

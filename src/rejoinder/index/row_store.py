@@ -1,20 +1,23 @@
 """What was made of sentences, in a folder: rows of bytes, found by document and position.
 
-    state.json   who made it, the generation it has followed, and how many bytes of rows count
-    rows         a block per document, one after another; mapped into memory, never rewritten
-    places       where each document's block begins, 8 bytes per document number; 0 for none
+    state.json   who made it, the generation it has followed, and how much of which files counts
+    rows-1       a block per document, one after another; mapped into memory, only appended to
+    places-1     where each document's block begins, 8 bytes per document number; 0 for none
 
-A block is the document's number (8 bytes), how many sentences it has (4), how many stand before
-it in the store (4); of each sentence where its rows end, counted in rows, and the CRC-32 of
-them (4 each); then the rows.  Low bytes come first, blocks begin at multiples of 8.  A
-sentence of which nothing is needed has no rows.
+A block is its head and the rows.  The head: the document's number, how many sentences it has, how
+many stand before it in the store, and the CRC-32 of all the rest of the head; then of each sentence
+where its rows end, counted in rows; then of each the CRC-32 of its rows.  All of these take 4
+bytes, low bytes first, and blocks begin at multiples of 8.  A sentence of which nothing is
+needed has no rows.
 
 What counts is what `state.json` says, which is replaced in one step after all else is on
-disk: a crash leaves rows that do not count, and the next writer writes over them.  Opening
-maps two files and reads no rows; the sum of each sentence is checked when it is first read.
+disk: a crash leaves rows that do not count, and the next writer writes over them.  A store that is
+written anew gets files of the next edition, which count from that step on.  Opening maps two
+files and reads no rows; the sum of each head and sentence is checked when it is first read.
 """
 
 import logging
+import shutil
 import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -25,7 +28,7 @@ from typing import IO
 import numpy as np
 
 from rejoinder.errors import StoreError
-from rejoinder.index.mapped_rows import MAGIC, MappedRows, sum_rows
+from rejoinder.index.mapped_rows import MAGIC, MappedRows, sum_head, sum_rows
 from rejoinder.index.row_state import State, stamp, sync, write_state
 from rejoinder.runtime.stored_rows import Bytes, Places, StoredRows
 
@@ -43,7 +46,7 @@ class RowStore:
         """
         self.folder = folder
         self._has_warned = False
-        self._mapped = MappedRows(folder)
+        self._mapped = _map(folder)
 
     @classmethod
     def create(cls, folder: Path, *, bundle: str, hash_: str, row_bytes: int) -> "RowStore":
@@ -52,11 +55,14 @@ class RowStore:
         Raises:
             StoreError: it cannot be written.
         """
+        part = folder.with_name(f".{folder.name}")
         with _writing(folder):
-            folder.mkdir(parents=True)
-            (folder / "rows").write_bytes(MAGIC)
-            (folder / "places").write_bytes(b"\0" * 8)
-            write_state(folder, State(bundle, hash_, row_bytes, size=len(MAGIC)))
+            shutil.rmtree(part, ignore_errors=True)
+            part.mkdir(parents=True)
+            state = State(bundle, hash_, row_bytes, size=len(MAGIC))
+            _begin(part, state)
+            write_state(part, state)
+            part.rename(folder)
         return cls(folder)
 
     @property
@@ -69,7 +75,7 @@ class RowStore:
 
     def list_documents(self) -> list[int]:
         """Return the numbers of all documents that are stored."""
-        return [number for number in np.flatnonzero(self._mapped.places).tolist() if number in self]
+        return self._mapped.list_documents()
 
     def find(self, documents: Places, positions: Places) -> StoredRows:
         """Return where the rows of sentences stand; damaged ones count as not stored."""
@@ -89,8 +95,7 @@ class RowStore:
 
         None where it is not stored, or a sentence has no rows or damaged ones.
         """
-        mapped = self._follow()
-        positions = np.arange(mapped.count(number))
+        positions = np.arange(self._follow().count(number))
         found = self.find(np.full(len(positions), number), positions)
         if not len(positions) or not found.lengths.all():
             return None
@@ -104,9 +109,11 @@ class RowStore:
             StoreError: they are not as they were written.
         """
         mapped = self._mapped
-        positions = np.arange(mapped.count(number))
+        sentences = mapped.count(number)
+        positions = np.arange(sentences)
         found = mapped.locate(np.full(len(positions), number), positions)
-        if not all(mapped.is_whole(found, place) for place in positions.tolist()):
+        are_whole = (mapped.is_whole(found, place) for place in positions.tolist())
+        if sentences < 0 or not all(are_whole):
             raise StoreError(f"{self.folder}: document {number} is damaged")
         return [mapped.read(found, place) for place in positions.tolist()]
 
@@ -124,20 +131,59 @@ class RowStore:
     def changing(self) -> Iterator["RowWriter"]:
         """Give what adds and removes; call its `commit`, else nothing counts.
 
+        The lock of the index is held.
+
         Raises:
-            StoreError: it cannot be written; what was committed still counts.
+            StoreError: it is torn, or cannot be written; what was committed still counts.
         """
-        with (
-            _writing(self.folder),
-            (self.folder / "rows").open("r+b") as rows,
-            (self.folder / "places").open("r+b") as places,
-        ):
-            rows.truncate(self.state.size)
-            yield RowWriter(self, rows, places)
+        with _writing(self.folder):
+            self.reload()  # another may have committed before the lock was had
+            with self._open_files(self.state) as writer:
+                yield writer
+
+    @contextmanager
+    def rewriting(self) -> Iterator["RowWriter"]:
+        """Give what writes the store anew; what it has counts until `commit` is called.
+
+        The lock of the index is held.
+
+        Raises:
+            StoreError: it is torn, or cannot be written; what it has still counts.
+        """
+        with _writing(self.folder):
+            self.reload()
+            edition = self.state.edition + 1
+            empty = replace(self.state, edition=edition, size=len(MAGIC), sentences=0, numbers=1)
+            try:
+                _begin(self.folder, empty)
+                with self._open_files(empty) as writer:
+                    yield writer
+            finally:
+                self._drop_other_editions()
 
     def reload(self) -> None:
-        """See what was committed since."""
-        self._mapped = MappedRows(self.folder)
+        """See what was committed since.
+
+        Raises:
+            StoreError: it is torn.
+        """
+        self._mapped = _map(self.folder)
+
+    @contextmanager
+    def _open_files(self, state: State) -> Iterator["RowWriter"]:
+        with (
+            (self.folder / state.rows).open("r+b") as rows,
+            (self.folder / state.places).open("r+b") as places,
+        ):
+            rows.truncate(state.size)
+            places.truncate(8 * state.numbers)
+            yield RowWriter(self, state, rows, places)
+
+    def _drop_other_editions(self) -> None:
+        counting = (self.state.rows, self.state.places)
+        for path in self.folder.iterdir():
+            if path.name.startswith(("rows-", "places-")) and path.name not in counting:
+                path.unlink()
 
     def _follow(self) -> MappedRows:
         """Return what counts now: another process may have committed."""
@@ -160,19 +206,21 @@ class RowStore:
 class RowWriter:
     """Appends to a store; nothing counts before it is committed."""
 
-    def __init__(self, store: RowStore, rows: IO[bytes], places: IO[bytes]) -> None:
+    def __init__(self, store: RowStore, state: State, rows: IO[bytes], places: IO[bytes]) -> None:
         self._store = store
+        self._state = state
         self._rows, self._places = rows, places
-        self._size, self._sentences = store.state.size, store.state.sentences
+        self._size, self._sentences = state.size, state.sentences
         self._changed: dict[int, int] = {}
 
     def add(self, number: int, sentences: Sequence[Bytes]) -> None:
         """Add a document: the rows of each of its sentences."""
-        ends = np.cumsum([len(rows) for rows in sentences], dtype="<u4")
-        sums = np.array([sum_rows(np.ascontiguousarray(rows)) for rows in sentences], dtype="<u4")
-        head = struct.pack("<QII", number, len(sentences), self._sentences)
-        rows = np.concatenate([np.empty(0, np.uint8), *(item.ravel() for item in sentences)])
-        block = b"".join([head, ends.tobytes(), sums.tobytes(), rows.tobytes()])
+        ends = np.cumsum([len(rows) for rows in sentences], dtype="<u4").tobytes()
+        sums = [sum_rows(np.ascontiguousarray(rows)) for rows in sentences]
+        told = ends + np.array(sums, dtype="<u4").tobytes()
+        numbers = struct.pack("<III", number, len(sentences), self._sentences)
+        head = numbers + struct.pack("<I", sum_head(numbers, told)) + told
+        block = b"".join([head, *(rows.tobytes() for rows in sentences)])
         self._rows.seek(self._size)
         self._rows.write(block + b"\0" * (-len(block) % 8))
         self._changed[number] = self._size
@@ -191,12 +239,33 @@ class RowWriter:
             self._places.seek(8 * number)
             self._places.write(place.to_bytes(8, "little"))
         sync(self._places)
-        state = self._store.state
-        followed = state.generation if generation is None else generation
-        written = replace(state, generation=followed, size=self._size, sentences=self._sentences)
-        write_state(self._store.folder, written)
+        self._state = replace(
+            self._state,
+            generation=self._state.generation if generation is None else generation,
+            size=self._size,
+            sentences=self._sentences,
+            numbers=max(self._state.numbers, *(number + 1 for number in [0, *self._changed])),
+        )
+        write_state(self._store.folder, self._state)
         self._changed.clear()
         self._store.reload()
+
+
+def _map(folder: Path) -> MappedRows:
+    """Return what counts now, also where the files are just being replaced by others."""
+    while True:
+        seen = stamp(folder)
+        try:
+            return MappedRows(folder)
+        except StoreError:
+            if stamp(folder) == seen:
+                raise
+
+
+def _begin(folder: Path, state: State) -> None:
+    """Make the files of an empty store."""
+    (folder / state.rows).write_bytes(MAGIC)
+    (folder / state.places).write_bytes(b"\0" * 8 * state.numbers)
 
 
 @contextmanager
@@ -205,6 +274,6 @@ def _writing(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise StoreError(
-            f"{folder}: cannot be written ({error.strerror or error}); the documents are kept,"
-            " add them again to go on"
+            f"{folder}: cannot be written ({error.strerror or error}); the documents, and what"
+            " was stored of them, are kept"
         ) from error

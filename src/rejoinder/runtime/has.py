@@ -2,7 +2,8 @@
 
 Xu & Li 2020, "Hashing based Answer Selection".  Bound to a store of answers (`bind`), the encoder
 runs once per question.  A candidate that the store does not have is encoded on the fly,
-or left to the next stage of the cascade: its score is then not a number.
+or left to the next stage of the cascade: its score is then not a number.  Without a store
+all are encoded.
 """
 
 import copy
@@ -94,7 +95,7 @@ class HasScorer:
         if len(known):
             scores[known] = self.encoder.composition.score(vector, stored.take(known))
         unknown = np.flatnonzero(stored.lengths == 0)
-        if len(unknown) and self._missing == "encode":
+        if len(unknown) and (self._missing == "encode" or self._answers is None):
             rows = self.encoder.encode([items[place].text for place in unknown.tolist()])
             made = join_rows(rows, self.encoder.row_bytes)
             scores[unknown] = self.encoder.composition.score(vector, made)

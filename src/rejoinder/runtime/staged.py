@@ -29,7 +29,8 @@ BATCH_MS = 20.0
 class Staged:
     """Of each candidate the last stage that scored it, and that stage's score.
 
-    A candidate that no stage had time for has stage -1 and minus infinity.
+    A candidate that no stage scored, for want of time or of what it reads, has stage -1 and
+    minus infinity.
     """
 
     scores: Scores
@@ -86,14 +87,14 @@ def score_alone(
 ) -> Staged:
     """Return what one scorer gives, as the only stage."""
     start = time.perf_counter()
-    scores = np.full(len(candidates), -np.inf)
     found = score_until(scorer, question, candidates, np.arange(len(candidates)), deadline)
-    scores[: len(found)] = found
-    stages = np.zeros(len(candidates), dtype=np.int64)
-    stages[len(found) :] = -1
+    scored = np.flatnonzero(~np.isnan(found))
+    scores = np.full(len(candidates), -np.inf)
+    stages = np.full(len(candidates), -1, dtype=np.int64)
+    scores[scored], stages[scored] = found[scored], 0
     elapsed = 1000 * (time.perf_counter() - start)
     is_cut = len(found) < len(candidates)
-    trace = StageTrace(scorer.name, len(candidates), len(found), len(found), elapsed, is_cut)
+    trace = StageTrace(scorer.name, len(candidates), len(scored), len(scored), elapsed, is_cut)
     return Staged(scores, stages, (trace,))
 
 

@@ -39,8 +39,10 @@ class TextTokens:
 
     def is_too_long(self, text: str) -> bool:
         """Return whether the end of a text would be cut off."""
-        # A piece has a letter at least: most texts need not be cut to be told short.
-        return len(text) > self._room and len(self._cut_all(text)) > self._room
+        # Most texts need not be cut to be told short: a piece has a letter at least.  That of
+        # another script may be taken apart first, as Korean syllables are.
+        is_surely_short = text.isascii() and len(text) <= self._room
+        return not is_surely_short and len(self._cut_all(text)) > self._room
 
     def _cut_all(self, text: str) -> list[int]:
         found = [piece for word in self._pieces.cut_text(text) for piece in word]
