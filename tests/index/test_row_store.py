@@ -233,13 +233,17 @@ def test_each_bit_of_a_head_that_flips_is_found(folder: Path, place: int) -> Non
     assert store.find_document(1) is None
 
 
-def test_each_bit_that_flips_is_noticed(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
-    whole = (folder / "rows-1").read_bytes()
+@pytest.mark.parametrize(("name", "first"), [("rows-1", len(mapped_rows.MAGIC)), ("places-1", 0)])
+@pytest.mark.parametrize("bit", [0, 2, 7])
+def test_each_bit_that_flips_is_noticed(
+    folder: Path, name: str, first: int, bit: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    whole = (folder / name).read_bytes()
     expected = [read(RowStore(folder), 1, position).tobytes() for position in (0, 2)]
-    for place in range(len(mapped_rows.MAGIC), len(whole)):
+    for place in range(first, len(whole)):
         torn = bytearray(whole)
-        torn[place] ^= 4
-        (folder / "rows-1").write_bytes(torn)
+        torn[place] ^= 1 << bit
+        (folder / name).write_bytes(torn)
         store = RowStore(folder)
         with caplog.at_level(logging.ERROR):
             for position, answer in zip((0, 2), expected, strict=True):
