@@ -33,6 +33,13 @@ def test_an_empty_question_is_one_line() -> None:
     assert result.stderr == "Error: the question is empty\n"
 
 
+def test_an_unknown_way_to_cut_words_is_named() -> None:
+    result = run("cat", "--words", "foo", given="a dog\n")
+
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: unknown way to cut words 'foo'; known: ")
+
+
 def test_reads_stdin_without_a_file() -> None:
     found = json.loads(
         run("red cat", "--scorer", "bm25", "--json", given="a dog\na red cat\n").stdout
