@@ -119,6 +119,8 @@ def test_arguments_of_another_kind_are_errors(index: Index) -> None:
     with pytest.raises(InputError, match="mark takes one of the answers, or its sentence"):
         engine.mark("green tea", engine.answer("tea"))  # type: ignore[arg-type]
     assert engine.get_marks() == []
+    with pytest.raises(InputError, match=r"load it first: scorer=rejoinder.load\('bm25'\)"):
+        Engine(index, "bm25")  # type: ignore[arg-type]
 
 
 def test_a_scorer_gets_documents_in_their_order(index: Index) -> None:

@@ -15,7 +15,12 @@ from rejoinder.index.feedback import add_marks, get_marks, remove_mark, say_unkn
 from rejoinder.index.index import Index
 from rejoinder.index.search import Where
 from rejoinder.records import Answer, Answers, Candidate, Mark, Ranking, ScoredCandidate, Source
-from rejoinder.runtime.arguments import check_question, check_top, check_where
+from rejoinder.runtime.arguments import (
+    check_question,
+    check_scorer,
+    check_top,
+    check_where,
+)
 from rejoinder.runtime.deadline import Deadline
 from rejoinder.runtime.found import Found
 from rejoinder.runtime.ranking import order
@@ -39,6 +44,8 @@ class Engine:
         retriever: Retriever | None = None,
         retrieved: int = RETRIEVED,
     ) -> None:
+        if scorer is not None:
+            check_scorer(scorer)
         self.index = index
         self._scorer = None if scorer is None else bind_scorer(scorer, index)
         self._retriever = retriever or index
