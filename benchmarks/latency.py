@@ -44,6 +44,7 @@ from rejoinder.bundle.folder import open_bundle
 from rejoinder.data.catalogue import open_dataset
 from rejoinder.errors import RejoinderError
 from rejoinder.records import Candidate, Example
+from rejoinder.runtime.onnx_session import import_onnxruntime
 from rejoinder.runtime.ranker import RankerScorer
 from rejoinder.runtime.static_vectors import load_vectors
 from rejoinder.text.pieces import split_words
@@ -204,8 +205,7 @@ def export_session(model: nn.Module, inputs: tuple[Tensor, ...], threads: int) -
 
 
 def open_session(path: Path, threads: int) -> Any:
-    import onnxruntime
-
+    onnxruntime = import_onnxruntime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = 3
@@ -214,6 +214,7 @@ def open_session(path: Path, threads: int) -> Any:
 
 def export_cross_encoder(texts: Sequence[str], folder: Path) -> CrossEncoder:
     """Write the encoder in fp32 and in dynamic int8; no files without the encoder."""
+    import_onnxruntime()
     from onnxruntime.quantization import QuantType, quantize_dynamic
     from transformers import AutoModel, AutoTokenizer
 

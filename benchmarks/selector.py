@@ -34,6 +34,7 @@ from rejoinder.bundle.folder import Bundle, open_bundle
 from rejoinder.data.catalogue import open_dataset
 from rejoinder.evaluation.evaluate import evaluate
 from rejoinder.records import Example
+from rejoinder.runtime.onnx_session import import_onnxruntime
 from rejoinder.runtime.pair_reader import Feed, to_feed
 from rejoinder.runtime.pair_reader import pad as pad_feeds
 from rejoinder.runtime.selector import SelectorScorer
@@ -176,8 +177,7 @@ def spread(session: Any, feeds: Sequence[Feed], threads: int) -> list[Any]:
 
 
 def open_session(bundle: Bundle, threads: int) -> Any:
-    import onnxruntime
-
+    onnxruntime = import_onnxruntime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = threads
     options.log_severity_level = 3

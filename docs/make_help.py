@@ -24,7 +24,7 @@ def make_page() -> str:
     """Return the help of every command, in the order of the command list."""
     sections = [
         f"## {context.command_path}\n\n```text\n{context.get_help()}\n```\n"
-        for context in walk(main, click.Context(main, info_name="rejoinder"))
+        for context in walk(main, make_context(main, None, "rejoinder"))
     ]
     return "\n".join([INTRODUCTION, *sections])
 
@@ -37,7 +37,12 @@ def walk(command: click.Command, context: click.Context) -> Iterator[click.Conte
         for name in command.list_commands(context):
             below = command.get_command(context, name)
             assert below is not None
-            yield from walk(below, click.Context(below, parent=context, info_name=name))
+            yield from walk(below, make_context(below, context, name))
+
+
+def make_context(command: click.Command, parent: click.Context | None, name: str) -> click.Context:
+    """Return what a command knows when it is called, its own settings included."""
+    return click.Context(command, parent=parent, info_name=name, **command.context_settings)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,8 @@ EXAMPLES: dict[str, Any] = {
     },
     "post_v1_feedback": {
         "question": "how hot is green tea brewed?",
-        "sentence": "Green tea is brewed at 75 °C.",
+        "sentence": "Green tea should be brewed at about 75 °C,"
+        " because boiling water makes it bitter.",
         "is_right": True,
     },
     "post_v2_rerank": {

@@ -6,6 +6,9 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
+# Tests import onnxruntime themselves too; rejoinder is not there yet to turn its telemetry off.
+os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+
 # No deadline for properties: machines are shared and noisy.
 settings.register_profile("rejoinder", deadline=None, max_examples=100)
 settings.load_profile("rejoinder")

@@ -45,6 +45,16 @@ def imported_packages(path: Path) -> set[str]:
     return packages & LEVEL.keys()
 
 
+def imported_libraries(path: Path) -> set[str]:
+    names: list[str] = []
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.ImportFrom):
+            names.append(node.module or "")
+        elif isinstance(node, ast.Import):
+            names.extend(alias.name for alias in node.names)
+    return {name.split(".")[0] for name in names}
+
+
 def layer_of(module: Path) -> str:
     return module.parts[0].removesuffix(".py")
 
@@ -69,19 +79,15 @@ def test_imports_point_down(module: Path) -> None:
 def test_only_training_knows_torch(module: Path) -> None:
     if layer_of(module) == "train":
         return
-    tree = ast.parse((ROOT / module).read_text(encoding="utf-8"))
-    names = [
-        name
-        for node in ast.walk(tree)
-        for name in (
-            [node.module or ""]
-            if isinstance(node, ast.ImportFrom)
-            else [alias.name for alias in node.names]
-            if isinstance(node, ast.Import)
-            else []
-        )
-    ]
-    assert not any(name.split(".")[0] in {"torch", "transformers"} for name in names)
+
+    assert not imported_libraries(ROOT / module) & {"torch", "transformers"}
+
+
+@pytest.mark.parametrize("module", MODULES, ids=str)
+def test_one_module_imports_onnxruntime(module: Path) -> None:
+    # Elsewhere it would be loaded with its telemetry on.
+    if module != Path("runtime/onnx_session.py"):
+        assert "onnxruntime" not in imported_libraries(ROOT / module)
 
 
 @pytest.mark.parametrize(

@@ -75,3 +75,12 @@ def test_every_command_is_on_the_help_page() -> None:
     result = run("docs/make_help.py", "--check")
 
     assert result.returncode == 0, result.stderr
+
+
+def test_the_sentence_that_the_servers_page_marks_is_in_its_documents() -> None:
+    text = (ROOT / "docs/http-api.md").read_text(encoding="utf-8")
+    documents = [path.read_text(encoding="utf-8") for path in ROOT.glob("examples/docs/*.*")]
+
+    (sentence,) = re.findall(r'"sentence": "([^"]+)"', text)
+
+    assert any(sentence in " ".join(document.split()) for document in documents)

@@ -1,3 +1,6 @@
+import subprocess
+import sys
+
 import pytest
 
 import rejoinder
@@ -24,3 +27,9 @@ def test_the_public_names_are_these() -> None:
 def test_other_names_are_missing_as_in_any_module() -> None:
     with pytest.raises(AttributeError, match="module 'rejoinder' has no attribute 'rnak'"):
         rejoinder.rnak  # noqa: B018
+
+
+def test_the_public_names_are_offered_before_they_are_used() -> None:
+    code = f"import rejoinder; assert set(dir(rejoinder)) >= set({PUBLIC})"
+
+    subprocess.run([sys.executable, "-c", code], check=True)

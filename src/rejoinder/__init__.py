@@ -41,6 +41,10 @@ _HOMES = {
 }
 
 
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> Any:
     # On first use, so that `rejoinder --help` does not pay for numpy.
     if name not in __all__:

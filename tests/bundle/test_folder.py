@@ -131,7 +131,7 @@ def test_a_torn_manifest_is_named(bundle: Path, text: str) -> None:
 def test_a_folder_without_a_manifest_is_no_bundle(tmp_path: Path) -> None:
     with pytest.raises(BundleError, match="not a bundle"):
         open_bundle(tmp_path)
-    with pytest.raises(BundleError, match="not a bundle"):
+    with pytest.raises(BundleError, match="nowhere: no such folder"):
         open_bundle(tmp_path / "nowhere")
 
 

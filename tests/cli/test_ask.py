@@ -24,7 +24,7 @@ def test_prints_the_sentence_and_where_it_stands(docs: Path) -> None:
 
     assert result.exit_code == 0
     assert result.stdout == f"Green tea is brewed at 75 °C.\n    {docs}/tea.md:3 (Tea)\n"
-    assert result.stderr == "1 sentence in 1 document\n"
+    assert result.stderr == "2 sentences in 1 document\n", "as `index check` counts, with headings"
 
 
 def test_what_was_read_is_kept_and_followed(docs: Path) -> None:
@@ -88,7 +88,9 @@ def test_asks_an_index_with_a_scorer_and_a_filter(docs: Path, tmp_path: Path) ->
     result = run("green tea", "--index", folder, "--scorer", "jaccard", "--where", "suffix=.md")
 
     assert result.stdout.startswith("Green tea is brewed")
-    assert "shares a word" in run("tea", "--index", folder, "--where", "suffix=.pdf").stdout
+    assert run("tea", "--index", folder, "--where", "suffix=.pdf").stdout == (
+        "No sentence that --where leaves shares a word with the question.\n"
+    )
     assert (
         "'nonsense' is not KEY=VALUE" in run("a", "--index", folder, "--where", "nonsense").stderr
     )
@@ -106,6 +108,28 @@ def test_without_a_question_reads_them_line_by_line(
         "Green tea is brewed at 75 °C.\n    tea.md:3 (Tea)\n"
         "No sentence here shares a word with the question.\n"
     )
+
+
+def test_a_dash_reads_questions_about_paths(docs: Path) -> None:
+    result = run("-", docs, "--scorer", "found", typed="green tea\n")
+
+    assert result.stdout.startswith("Green tea is brewed")
+
+
+def test_a_path_is_not_taken_for_a_question(docs: Path) -> None:
+    result = run(docs)
+
+    assert result.exit_code == 1
+    assert result.stderr == (
+        f"Error: {docs} is a path; give the question before it, or paths after it\n"
+    )
+    assert run(docs, docs).exit_code == 0
+
+
+def test_a_question_may_be_too_long_for_a_path(docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(docs)
+
+    assert run("tea " * 2000).exit_code == 0
 
 
 def test_an_unreadable_file_of_a_folder_is_skipped_and_said(docs: Path) -> None:

@@ -65,6 +65,29 @@ def test_measures_can_be_chosen(dataset: Path) -> None:
     assert "MAP" not in found
 
 
+def test_a_measure_that_is_named_twice_counts_once(dataset: Path) -> None:
+    header, _ = run("evaluate", "bm25", dataset, "--measures", "MAP,P@1,MAP").stdout.splitlines()
+
+    assert header.split()[-2:] == ["MAP", "P@1"]
+
+
+@pytest.mark.parametrize("command", [["evaluate", "bm25"], ["compare", "bm25", "jaccard"]])
+@pytest.mark.parametrize("names", ["", " , "])
+def test_no_measure_is_one_line(command: list[str], names: str, dataset: Path) -> None:
+    result = run(*command, dataset, "--measures", names)
+
+    assert result.exit_code == 1
+    assert result.stderr == ("Error: no measure is named; known: P@k, MAP, MRR, nDCG@k, recall@k\n")
+
+
+def test_a_split_may_stand_with_the_name(tmp_path: Path) -> None:
+    result = run("evaluate", "bm25", "wikiqa:dev", "--data", tmp_path)
+    both = run("compare", "bm25", "jaccard", "wikiqa:dev", "--split", "test")
+
+    assert "Error: wikiqa: no files of split 'dev'" in result.stderr
+    assert both.stderr == "Error: wikiqa:dev is not --split test; give one of them\n"
+
+
 def test_per_question_output_is_whole(dataset: Path, tmp_path: Path) -> None:
     target = tmp_path / "questions.jsonl"
 

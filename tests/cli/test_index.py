@@ -1,8 +1,11 @@
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from tests.unprivileged import without_privilege
 
 from rejoinder.cli import main
 from rejoinder.index.index import Index
@@ -87,3 +90,36 @@ def test_no_index_is_one_line(tmp_path: Path) -> None:
 
     assert result.exit_code == 1
     assert "no index there; make one with 'rejoinder index add'" in result.stderr
+
+
+def test_a_folder_that_cannot_be_read_is_named_and_keeps_its_documents(tmp_path: Path) -> None:
+    docs, index = tmp_path / "docs", tmp_path / "index"
+    (docs / "closed" / "deep").mkdir(parents=True)
+    (docs / "open.txt").write_text("Bees dance.", encoding="utf-8")
+    (docs / "closed" / "deep" / "tea.txt").write_text("Tea is hot.", encoding="utf-8")
+    run("add", docs, "--index", index)
+    (docs / "closed").chmod(0)
+    add = [sys.executable, "-m", "rejoinder", "index", "add", str(docs), "--index", str(index)]
+    try:
+        result = subprocess.run(
+            [*without_privilege(), *add], check=True, capture_output=True, text=True
+        )
+    finally:
+        (docs / "closed").chmod(0o755)
+
+    assert result.stderr == f"skipped {docs}/closed: Permission denied\n"
+    assert result.stdout == "1 skipped, 1 unchanged; 0 sentences read\n"
+    assert run("check", "--index", index).stdout == "2 documents, 2 sentences: all whole\n"
+    (docs / "closed" / "deep" / "tea.txt").unlink()
+    assert run("add", docs, "--index", index).stdout.startswith("1 unchanged, 1 removed")
+
+
+@pytest.mark.parametrize("wrong", [["nowhere"], ["empty"], ["docs", "--meta", "suffix=x"]])
+def test_what_cannot_be_added_makes_no_index(wrong: list[str], docs: Path, tmp_path: Path) -> None:
+    (tmp_path / "empty").mkdir()
+
+    result = run("add", docs.parent / wrong[0], *wrong[1:], "--index", tmp_path / "new")
+
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: ")
+    assert not (tmp_path / "new").exists()

@@ -26,6 +26,20 @@ def test_ranks_the_lines_of_a_file(tmp_path: Path) -> None:
     assert [(line[0], line[2]) for line in lines[1:]] == [("1", "a red cat"), ("2", "a dog")]
 
 
+def test_an_empty_question_is_one_line() -> None:
+    result = run(" ", "--scorer", "bm25", given="a dog\n")
+
+    assert result.exit_code == 1
+    assert result.stderr == "Error: the question is empty\n"
+
+
+def test_an_unknown_way_to_cut_words_is_named() -> None:
+    result = run("cat", "--words", "foo", given="a dog\n")
+
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: unknown way to cut words 'foo'; known: ")
+
+
 def test_reads_stdin_without_a_file() -> None:
     found = json.loads(
         run("red cat", "--scorer", "bm25", "--json", given="a dog\na red cat\n").stdout

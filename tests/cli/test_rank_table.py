@@ -44,6 +44,16 @@ def test_bad_input_is_one_line(tmp_path: Path) -> None:
     assert result.stderr == f"Error: {tmp_path / 'in.parquet'}: no parquet file there\n"
 
 
+def test_an_unknown_scorer_leaves_no_output(tmp_path: Path) -> None:
+    source = write_questions(tmp_path / "in.parquet", 2)
+
+    result = run(source, tmp_path / "out", "--scorer", "nope")
+
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: unknown scorer 'nope'; known: ")
+    assert not (tmp_path / "out").exists()
+
+
 def test_two_engines_are_one_too_many(tmp_path: Path) -> None:
     source = write_questions(tmp_path / "in.parquet", 2)
 

@@ -1,9 +1,13 @@
+from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from click.testing import CliRunner
 
 from rejoinder.cli import main
+from rejoinder.index.index import Index
 from rejoinder.server.keys import read_keys
+from rejoinder.server.settings import Settings
 
 
 def test_a_key_is_printed_once(tmp_path: Path) -> None:
@@ -28,6 +32,24 @@ def test_a_bad_scorer_is_one_line(tmp_path: Path) -> None:
 
     assert result.exit_code == 1
     assert "unknown scorer 'nonsense'" in result.output
+
+
+def test_an_index_that_is_not_there_is_told_of(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def start(settings: Settings, *, tell: Callable[[str], None]) -> None:
+        assert settings.index
+        Index(settings.index, create=True).close()
+        tell("http://here")
+
+    monkeypatch.setattr("rejoinder.server.serve.serve", start)
+    place = tmp_path / "typo"
+
+    first, second = (CliRunner().invoke(main, ["serve", str(place)]) for _ in range(2))
+
+    told = f"there was no index in {place}; a new one was made, and is empty\n"
+    assert first.output == f"{told}serving {place} at http://here\n"
+    assert second.output == f"serving {place} at http://here\n"
 
 
 def test_a_port_in_use_is_named() -> None:

@@ -102,6 +102,27 @@ def test_bad_questions_are_errors(index: Index) -> None:
         Engine(index).answer("tea", budget_ms=-1)
 
 
+def test_arguments_of_another_kind_are_errors(index: Index) -> None:
+    engine = Engine(index)
+    (answer,) = engine.answer("green tea").answers
+
+    for top in (0, -1, "3"):
+        with pytest.raises(InputError, match=r"top must be 1 or more, found"):
+            engine.answer("tea", top=top)  # type: ignore[arg-type]
+    for where in ({"a": 3}, {"a": ["b", 3]}, "suffix=.md"):
+        with pytest.raises(InputError, match=r"where must be such as \{'suffix': '.md'\}"):
+            engine.answer("tea", where=where)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="the question must be text, found None"):
+        engine.answer(None)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="right must be True, False or None, found 'no'"):
+        engine.mark("green tea", answer, right="no")  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="mark takes one of the answers, or its sentence"):
+        engine.mark("green tea", engine.answer("tea"))  # type: ignore[arg-type]
+    assert engine.get_marks() == []
+    with pytest.raises(InputError, match=r"load it first: scorer=rejoinder.load\('bm25'\)"):
+        Engine(index, "bm25")  # type: ignore[arg-type]
+
+
 def test_a_scorer_gets_documents_in_their_order(index: Index) -> None:
     scorer = Shortest()
 

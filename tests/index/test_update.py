@@ -18,7 +18,7 @@ from tests.index.conftest import PIECES
 
 
 def follow(index: Index, *paths: Path, **metadata: str) -> dict[str, str]:
-    events = add_files(index, paths, PIECES, metadata=metadata)
+    events = add_files(index, paths, PIECES, metadata=metadata or None)
     return {Path(event.path).name: event.what for event in events}
 
 
@@ -85,6 +85,26 @@ def test_metadata_can_be_given_and_changed(index: Index, docs: Path) -> None:
     assert follow(index, docs, team="red") == {"bees.txt": "unchanged", "tea.md": "unchanged"}
     assert index.search("hot", 1, where={"team": "red"})
     assert not index.search("hot", 1, where={"team": "blue"})
+
+
+def test_metadata_stays_until_other_is_given(index: Index, docs: Path) -> None:
+    (docs / "rows.jsonl").write_text('{"text": "Cats purr.", "team": "own"}', encoding="utf-8")
+    follow(index, docs, team="red")
+
+    assert set(follow(index, docs).values()) == {"unchanged"}
+    (docs / "tea.md").write_text("Tea is hot.", encoding="utf-8")
+    assert follow(index, docs)["tea.md"] == "changed"
+    assert len(index.search("hot purr", 9, where={"team": "red"})) == 2
+    assert follow(index, docs, house="b")["rows.jsonl"] == "changed"
+    assert not index.search("hot purr", 9, where={"team": "red"})
+    assert index.search("purr", 9, where={"team": "own", "house": "b"})
+
+
+def test_metadata_may_not_say_how_a_file_ends(index: Index, docs: Path) -> None:
+    with pytest.raises(InputError, match="'suffix' is always how the file's name ends"):
+        follow(index, docs, suffix="x")
+    with pytest.raises(InputError, match="'suffix' is always"):
+        add_upload(index, "a.md", docs / "tea.md", PIECES, metadata={"suffix": "x"})
 
 
 def test_files_are_acknowledged_in_batches_with_progress(

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rejoinder.errors import UnknownNameError
+from rejoinder.errors import InputError, UnknownNameError
 from rejoinder.metrics.measures import measure
 
 RANKINGS = st.lists(st.lists(st.booleans(), min_size=1, max_size=12), min_size=1, max_size=6)
@@ -45,3 +45,10 @@ def test_values_agree_with_the_definition(rankings: list[list[bool]]) -> None:
 def test_an_unknown_measure_lists_the_known(name: str) -> None:
     with pytest.raises(UnknownNameError, match=r"unknown measure .* known: P@k, MAP, MRR"):
         measure([[True]], [name])
+
+
+def test_the_largest_place_is_named() -> None:
+    assert measure([[True]], ["recall@1000000"]) == {"recall@1000000": [1.0]}
+    for k in ("1000001", "9" * 20, "9" * 5000):
+        with pytest.raises(InputError, match="P@k takes a k of 1,000,000 at most"):
+            measure([[True]], [f"P@{k}"])

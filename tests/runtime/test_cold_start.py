@@ -7,10 +7,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 import rejoinder
 from tests.runtime.conftest import make_cosinet
+from tests.unprivileged import without_privilege
 
 ROOT = Path(__file__).parent.parent.parent
 PACKAGE = Path(rejoinder.__file__).parent
@@ -52,11 +51,7 @@ def test_a_new_process_is_quick_and_small() -> None:
 
 
 def test_scores_from_a_read_only_install(tmp_path: Path) -> None:
-    command: list[str] = []
-    if os.geteuid() == 0:  # modes do not bind this user, unless it gives that right up
-        if shutil.which("setpriv") is None:
-            pytest.skip("needs setpriv, or another user than root")
-        command = ["setpriv", "--bounding-set=-dac_override", "--inh-caps=-dac_override"]
+    command = without_privilege()
     copy = tmp_path / "site"
     ignored = shutil.ignore_patterns("__pycache__")
     shutil.copytree(PACKAGE, copy / "rejoinder", ignore=ignored)

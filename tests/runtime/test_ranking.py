@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rejoinder.errors import UnknownNameError
+from rejoinder.errors import InputError, UnknownNameError
 from rejoinder.records import Candidate, to_candidates
 from rejoinder.runtime.catalogue import load
 from rejoinder.runtime.ranking import rank
@@ -37,6 +37,17 @@ def test_equal_scores_keep_input_order() -> None:
 
 def test_ranking_nothing_is_empty() -> None:
     assert rank("q", [], scorer=Length()).items == ()
+
+
+def test_what_cannot_be_ranked_is_said() -> None:
+    with pytest.raises(InputError, match="the question is empty"):
+        rank(" ", ["a"], scorer=Length())
+    with pytest.raises(InputError, match="the question must be text, found None"):
+        rank(None, ["a"], scorer=Length())  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="the candidates are one text; give a list"):
+        rank("q", "a text", scorer=Length())
+    with pytest.raises(InputError, match=r"load it first: scorer=rejoinder.load\('bm25'\)"):
+        rank("q", ["a"], scorer="bm25")  # type: ignore[arg-type]
 
 
 def test_strings_get_their_place_as_id_and_no_order() -> None:

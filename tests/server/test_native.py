@@ -32,6 +32,12 @@ def test_an_answer_says_where_it_stands(client: TestClient) -> None:
     assert "type" not in body
 
 
+def test_nothing_found_is_an_abstention(client: TestClient) -> None:
+    body = client.post("/v1/answer", json={"question": "xylophones?"}).json()
+
+    assert (body["answers"], body["closest"], body["abstains"]) == ([], None, True)
+
+
 def test_explaining_names_the_words_that_match(client: TestClient) -> None:
     body = client.post(
         "/v1/answer", json={"question": "is tea brewed?", "explain": True, "top": 2}

@@ -113,6 +113,8 @@ def open_bundle(folder: Path, *, kind: str | None = None) -> Bundle:
     """
     if not folder.exists() and _beside(folder, "old").exists():
         folder = _beside(folder, "old")
+    if not folder.exists():
+        raise BundleError(f"{folder}: no such folder")
     if not (folder / NAME).is_file():
         raise BundleError(f"{folder}: not a bundle, it has no {NAME}")
     try:

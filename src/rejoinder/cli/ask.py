@@ -61,8 +61,8 @@ def ask(
     """Answer QUESTION with a sentence of the documents in PATHS, or of an index.
 
     PATHS are files and folders; without any, the current folder is read.  What was read is
-    kept in the user's cache, so that asking again is fast.  Without a QUESTION, questions are
-    read line by line.
+    kept in the user's cache, so that asking again is fast.  Without a QUESTION, or where it is
+    "-", questions are read line by line.
     """
     from rejoinder.cascade.loading import DEFAULT, load
     from rejoinder.engine.engine import Engine
@@ -70,17 +70,26 @@ def ask(
 
     if folder and paths:
         raise InputError("give paths or --index, not both; 'rejoinder index add' adds paths")
+    if not folder and not paths and _is_path(question):
+        raise InputError(f"{question} is a path; give the question before it, or paths after it")
     where = options.parse_pairs(pairs)
     with _opening(folder, paths or (Path(),)) as index:
         engine = Engine(index, load(scorer or DEFAULT))
-        for asked in [question] if question is not None else _read_questions():
+        for asked in _read_questions() if question in (None, "-") else [question]:
             found = engine.answer(asked, top=top, budget_ms=budget_ms, where=where)
             if as_json:
                 print_json(_to_json(found, explain))
             else:
-                _print(found, explain)
-        documents, _, answers = index.store.count()
-    say(f"{count(answers, 'sentence')} in {count(documents, 'document')}")
+                _print(found, explain, is_filtered=bool(where))
+        documents, sentences, _ = index.store.count()
+    say(f"{count(sentences, 'sentence')} in {count(documents, 'document')}")
+
+
+def _is_path(question: str | None) -> bool:
+    try:
+        return bool(question) and Path(question or "").exists()
+    except (OSError, ValueError):  # too long for a path, as questions may be
+        return False
 
 
 @contextmanager
@@ -135,11 +144,12 @@ def _read_questions() -> Iterator[str]:
             yield line.strip()
 
 
-def _print(found: Answers, explain: bool) -> None:
+def _print(found: Answers, explain: bool, *, is_filtered: bool) -> None:
     if found.closest:
         click.echo("No sentence here answers that. The closest:")
     elif not found.answers:
-        click.echo("No sentence here shares a word with the question.")
+        where = "that --where leaves" if is_filtered else "here"
+        click.echo(f"No sentence {where} shares a word with the question.")
     for answer in found.answers or filter(None, [found.closest]):
         sure = "" if answer.confidence is None else f"  {100 * answer.confidence:.0f} %"
         click.secho(answer.sentence, bold=True)

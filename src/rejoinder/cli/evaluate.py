@@ -36,8 +36,8 @@ def evaluate(
 ) -> None:
     """Measure SCORER on DATASET.
 
-    SCORER is a name of `rejoinder models list`; DATASET a name of `rejoinder data list`
-    or a JSON-lines file.
+    SCORER is a name of `rejoinder models list`; DATASET a name of `rejoinder data list`, with
+    or without its :SPLIT, or a JSON-lines file.
     """
     from rejoinder.data.catalogue import choose_split
     from rejoinder.evaluation.seeds import evaluate_named

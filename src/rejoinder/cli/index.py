@@ -36,7 +36,11 @@ def index() -> None:
 @paths_argument
 @folder_option
 @click.option(
-    "--meta", "pairs", multiple=True, metavar="KEY=VALUE", help="Say this of every document."
+    "--meta",
+    "pairs",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Say this of every document, and no more what was said before.",
 )
 @click.option(
     "--hash",
@@ -71,16 +75,20 @@ def add(
     which a cascade with this bundle then reads; later additions do so unasked.  With --context
     every document is kept as vectors in the same way, for a selector that reads context.
     """
+    from rejoinder.documents.files import find_files
     from rejoinder.index.derived_rows import ANSWERS, CONTEXT
     from rejoinder.index.index import Index
-    from rejoinder.index.update import add_files
+    from rejoinder.index.update import add_files, check_metadata
     from rejoinder.runtime.static_vectors import load_vectors
 
     pieces = load_vectors().pieces
     assert pieces is not None
-    metadata = options.parse_pairs(pairs)
+    metadata = options.parse_pairs(pairs) or None
+    check_metadata(metadata or {})
     asked = {ANSWERS: has, CONTEXT: selector}
     makers = [_open_maker(kind, bundle) for kind, bundle in asked.items() if bundle]
+    if not folder.exists():
+        find_files(paths)  # so that nothing to read leaves no empty index
     with Index(folder, create=True) as opened:
         _report(add_files(opened, paths, pieces, metadata=metadata), as_json)
         _store_rows(opened, makers)

@@ -118,11 +118,11 @@ def _load(name: str | None, words: str, corpus: Path | None) -> "Scorer":
     from rejoinder.runtime.bm25 import Bm25, CorpusStatistics
     from rejoinder.text.words import get_cut
 
+    cut = get_cut(words)
     if corpus is None:
         return load(name or DEFAULT, words=words)
     if name not in (None, "bm25"):
         raise InputError(f"scorer {name!r} counts no word frequencies; leave out --corpus")
-    cut = get_cut(words)
     return Bm25(
         cut, corpus=CorpusStatistics.from_texts((text for _, text in read_lines(corpus)), cut)
     )

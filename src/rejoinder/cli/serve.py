@@ -86,7 +86,8 @@ def serve(
 ) -> None:
     """Answer over HTTP, out of INDEX, and rank what clients of other services send.
 
-    Without an INDEX there is only ranking.  Each option can also be set as an environment
+    Without an INDEX there is only ranking; one that is not there is made, empty, for documents
+    that are sent.  Each option can also be set as an environment
     variable: REJOINDER_SERVE_PORT, REJOINDER_SERVE_KEYS and so on.
     """
     try:
@@ -111,4 +112,11 @@ def serve(
         timeout_seconds=timeout,
     )
     what = "ranking" if index is None else str(index)
-    run(settings, tell=lambda address: say(f"serving {what} at {address}"))
+    is_new = index is not None and not (index / "index.sqlite").exists()
+
+    def tell(address: str) -> None:
+        if is_new:
+            say(f"there was no index in {what}; a new one was made, and is empty")
+        say(f"serving {what} at {address}")
+
+    run(settings, tell=tell)

@@ -1,7 +1,7 @@
 """What `evaluate` and `compare` share: the data set, the protocol and the measures."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import reduce, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -36,8 +36,8 @@ class Setting:
 
     @property
     def measure_names(self) -> list[str]:
-        """What to measure."""
-        return options.split_names(self.measures)
+        """What to measure, each once."""
+        return list(dict.fromkeys(options.split_names(self.measures)))
 
     def read_examples(self) -> "list[Example]":
         """Read the whole split."""
@@ -52,9 +52,22 @@ def takes_setting(command: Callable[..., None]) -> Callable[..., None]:
     @wraps(command)
     def run(**given: Any) -> None:
         setting = Setting(**{field.name: given.pop(field.name) for field in fields(Setting)})
-        command(setting=setting, **given)
+        command(setting=_split_name(setting), **given)
 
     return reduce(lambda function, add: add(function), reversed(_PARAMETERS), run)
+
+
+def _split_name(setting: Setting) -> Setting:
+    """Return the setting of NAME:SPLIT with the split in its own place."""
+    from rejoinder.data.catalogue import split_choice
+    from rejoinder.errors import InputError
+
+    name, split = split_choice(setting.dataset)
+    if split is None:
+        return setting
+    if setting.split not in (None, split):
+        raise InputError(f"{setting.dataset} is not --split {setting.split}; give one of them")
+    return replace(setting, dataset=name, split=split)
 
 
 _PARAMETERS = [

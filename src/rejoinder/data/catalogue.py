@@ -52,11 +52,17 @@ def open_for_choosing(choice: str, folder: Path | None = None) -> Iterator[Examp
 
     For what chooses something, a model or a threshold: never a test split unasked.
     """
-    name, _, split = choice.partition(":")
+    name, split = split_choice(choice)
     if name not in DATASETS:
         return open_dataset(choice, folder=folder)
     usual = next((part for part in ("dev", "train") if part in DATASETS[name].splits), None)
     return open_dataset(name, split=split or usual, folder=folder)
+
+
+def split_choice(choice: str) -> tuple[str, str | None]:
+    """Return the name and the split of NAME[:SPLIT]; a file's name is not split."""
+    name, _, split = choice.partition(":")
+    return (name, split or None) if name in DATASETS else (choice, None)
 
 
 def get_dataset(name: str) -> Dataset:

@@ -3,6 +3,7 @@
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 from rejoinder.documents.child import READERS
 from rejoinder.errors import InputError
@@ -10,6 +11,13 @@ from rejoinder.errors import InputError
 PLAIN = frozenset({".txt", ".text", ".md", ".markdown", ".rst"})
 TABLES = frozenset({".jsonl", ".csv", ".tsv"})
 SUFFIXES = PLAIN | TABLES | READERS.keys()
+
+
+class Listed(NamedTuple):
+    """The files below paths, and the folders that could not be looked into, with the reason."""
+
+    files: list[Path]
+    closed: dict[Path, str]
 
 
 def find_files(paths: Iterable[Path]) -> list[Path]:
@@ -22,28 +30,32 @@ def find_files(paths: Iterable[Path]) -> list[Path]:
         InputError: a path does not exist, or there is nothing to read.
     """
     named = list(paths)
-    files = list_files(named)
+    files, closed = list_files(named)
     if not files:
-        raise InputError(say_empty(named))
+        reasons = [f"{show_path(folder)}: {reason}" for folder, reason in closed.items()]
+        raise InputError(reasons[0] if reasons else say_empty(named))
     return files
 
 
-def list_files(paths: Iterable[Path]) -> list[Path]:
-    """Return the same files, where none is no error.
+def list_files(paths: Iterable[Path]) -> Listed:
+    """Return the same files, where none is no error, and the folders that are closed to us.
 
     Raises:
-        InputError: a path does not exist.
+        InputError: a path does not exist, or cannot be reached.
     """
-    named = list(paths)
     files: list[Path] = []
-    for path in named:
-        if path.is_dir():
-            files.extend(_walk(path))
-        elif path.exists():
-            files.append(path)
-        else:
-            raise InputError(f"{show_path(path)}: no such file or folder")
-    return list(dict.fromkeys(files))
+    closed: dict[Path, str] = {}
+    for path in paths:
+        try:
+            if path.is_dir():
+                files.extend(_walk(path, closed))
+            elif path.exists():
+                files.append(path)
+            else:
+                raise InputError(f"{show_path(path)}: no such file or folder")
+        except OSError as error:
+            raise InputError(f"{show_path(path)}: {error.strerror}") from error
+    return Listed(list(dict.fromkeys(files)), closed)
 
 
 def say_empty(paths: Iterable[Path]) -> str:
@@ -61,8 +73,11 @@ def show_path(path: Path) -> str:
     )
 
 
-def _walk(folder: Path) -> Iterator[Path]:
-    for place, folders, files in os.walk(folder):
+def _walk(folder: Path, closed: dict[Path, str]) -> Iterator[Path]:
+    def note(error: OSError) -> None:
+        closed[Path(error.filename)] = error.strerror or "cannot be read"
+
+    for place, folders, files in os.walk(folder, onerror=note):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
             path = Path(place, name)

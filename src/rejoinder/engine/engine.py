@@ -15,9 +15,15 @@ from rejoinder.index.feedback import add_marks, get_marks, remove_mark, say_unkn
 from rejoinder.index.index import Index
 from rejoinder.index.search import Where
 from rejoinder.records import Answer, Answers, Candidate, Mark, Ranking, ScoredCandidate, Source
+from rejoinder.runtime.arguments import (
+    check_question,
+    check_scorer,
+    check_top,
+    check_where,
+)
 from rejoinder.runtime.deadline import Deadline
 from rejoinder.runtime.found import Found
-from rejoinder.runtime.ranking import rank
+from rejoinder.runtime.ranking import order
 from rejoinder.runtime.scorer import Scorer
 
 RETRIEVED = 100
@@ -38,6 +44,8 @@ class Engine:
         retriever: Retriever | None = None,
         retrieved: int = RETRIEVED,
     ) -> None:
+        if scorer is not None:
+            check_scorer(scorer)
         self.index = index
         self._scorer = None if scorer is None else bind_scorer(scorer, index)
         self._retriever = retriever or index
@@ -59,16 +67,18 @@ class Engine:
             where: what a document's metadata must say, a value or one of several.
 
         Raises:
-            InputError: the question is empty, or the budget is negative.
+            InputError: the question is empty, `top` is below 1, the budget is negative, or
+                `where` says nothing about metadata.
         """
-        if not question.strip():
-            raise InputError("the question is empty")
+        check_question(question)
+        check_top(top)
+        check_where(where)
         deadline = None if budget_ms is None else Deadline.after(budget_ms)
         found = self._retriever.search(question, self._retrieved, where=where)
         is_late = deadline is not None and deadline.left_ms <= 0
         scorer = self._scorer if self._scorer and not is_late else Found()
         candidates = self._prepare(found, scorer)
-        ranking = rank(question, candidates, scorer=scorer, deadline=deadline)
+        ranking = order(question, candidates, scorer=scorer, deadline=deadline)
         return self._to_answers(ranking, top, len(found))
 
     async def aanswer(
@@ -92,10 +102,14 @@ class Engine:
             right: whether it answers the question; None takes back what was said.
 
         Raises:
-            InputError: the question is empty, the index does not hold the sentence, or
-                there is nothing to take back.
+            InputError: the question is empty, the index does not hold the sentence, there is
+                nothing to take back, or `answer` or `right` is something else.
             StoreError: the index cannot be written.
         """
+        if not isinstance(answer, Answer | str):
+            raise InputError("mark takes one of the answers, or its sentence")
+        if right not in (True, False, None):
+            raise InputError(f"right must be True, False or None, found {right!r:.60}")
         sentence = answer if isinstance(answer, str) else answer.sentence
         if right is None:
             remove_mark(self.index.store, question, sentence)

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from rejoinder.cascade.calibration import to_probability
-from rejoinder.errors import InputError
 from rejoinder.records import Candidate, Document, Ranking, StageTrace
+from rejoinder.runtime.arguments import check_candidates, check_top
 from rejoinder.runtime.deadline import Deadline
-from rejoinder.runtime.ranking import rank
+from rejoinder.runtime.ranking import order
 from rejoinder.runtime.scorer import Scorer
 from rejoinder.runtime.staged import merge_stages
 from rejoinder.text.sentences import Sentence, split_sentences
@@ -97,10 +97,11 @@ def rank_documents(
             is returned.
 
     Raises:
-        InputError: `top` is below 1, or the budget is negative.
+        InputError: the texts are no list, `top` is below 1, or the budget is negative.
     """
-    if top is not None and top < 1:
-        raise InputError(f"top must be 1 or more, found {top}")
+    check_candidates(texts)
+    if top is not None:
+        check_top(top)
     deadline = None if budget_ms is None else Deadline.after(budget_ms)
     named = titles if titles is not None else [""] * len(texts)
     split = [split_sentences(text) for text in texts]
@@ -109,7 +110,7 @@ def rank_documents(
         for place, (text, title, found) in enumerate(zip(texts, named, split, strict=True))
         for candidate in _to_candidates(str(place), text, title, found)
     ]
-    ranking = rank(question, candidates, scorer=scorer, deadline=deadline)
+    ranking = order(question, candidates, scorer=scorer, deadline=deadline)
     items = tuple(_group(ranking, split))
     return DocumentRanking(
         question, scorer.name, items[:top], ranking.trace, ranking.confidence, ranking.abstains

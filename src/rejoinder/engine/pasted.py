@@ -4,8 +4,8 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from rejoinder.engine.passages import Span, rank_documents
-from rejoinder.errors import InputError
 from rejoinder.records import Answer, Answers, Source
+from rejoinder.runtime.arguments import check_question, check_top
 from rejoinder.runtime.scorer import Scorer
 
 
@@ -20,10 +20,10 @@ def answer_text(
     """Return the best sentences of a text, best first, or the abstention with the closest.
 
     Raises:
-        InputError: the question is empty, or the budget is negative.
+        InputError: the question is empty, `top` is below 1, or the budget is negative.
     """
-    if not question.strip():
-        raise InputError("the question is empty")
+    check_question(question)
+    check_top(top)
     ranking = rank_documents(question, [text], scorer=scorer, budget_ms=budget_ms)
     spans = ranking.items[0].spans
     wanted = spans[: 1 if ranking.abstains else top]

@@ -7,7 +7,7 @@ from typing import Any
 
 from rejoinder.errors import InputError
 from rejoinder.evaluation.protocol import Protocol
-from rejoinder.metrics.measures import DEFAULT_MEASURES, Values, measure
+from rejoinder.metrics.measures import DEFAULT_MEASURES, Values, measure, parse_measures
 from rejoinder.records import Example
 from rejoinder.runtime.scorer import Scorer
 
@@ -79,8 +79,10 @@ def evaluate(
     `protocol.words` is only reported: the scorer was made with its words.
 
     Raises:
-        InputError: no question counts under the protocol.
+        InputError: no question counts under the protocol, or no measure is named.
+        UnknownNameError: no measure has this name.
     """
+    parse_measures(measures)  # before the work, not after it
     protocol = protocol or Protocol()
     judged = tuple(
         _judge(scorer, example, protocol) for example in examples if protocol.counts(example)

@@ -26,6 +26,9 @@ MAX_BATCH_SECONDS = 0.5
 UPLOADED = b"uploaded:"
 """Begins the key of what came without a file; no path of a file begins so."""
 
+SUFFIX = "suffix"
+"""What a document's metadata calls the ending of its file."""
+
 What = Literal["added", "changed", "unchanged", "removed", "skipped"]
 
 
@@ -52,30 +55,47 @@ def add_files(
     """Bring an index up to date with files and folders, and give what became of each file.
 
     Files that were read before and are unchanged are not read again; of a folder, files that
-    are gone are removed.
+    are gone are removed.  A folder that cannot be looked into keeps what was read from it.
+
+    Args:
+        metadata: what to say of every document; None leaves what was said before.
 
     Raises:
-        InputError: a path does not exist, or there is nothing to read.
+        InputError: a path does not exist, there is nothing to read, or the metadata cannot
+            be said (`check_metadata`).
         StoreError: the index cannot be written.
     """
     named = [path.resolve() for path in paths]
-    files = list_files(named)
-    places = set(named)
+    files, closed = list_files(named)
+    given = _to_json(metadata)
     with index.changing() as writer, Child() as child:
         take_tokenizer(writer.store, pieces)
         known = writer.store.get_files()
         present = {os.fsencode(path) for path in files}
-        gone = [path for path in known if path not in present and _is_below(path, places)]
-        if not files and not gone:
+        meant = _below(known.keys() - present, set(named))
+        gone = sorted(meant - _below(meant, closed.keys()))
+        if not files and not gone and not closed:
             raise InputError(say_empty(named))
-        batch = _Batch(writer, pieces, len(files) + len(gone))
-        given = {key: str(value) for key, value in (metadata or {}).items()}
+        batch = _Batch(writer, pieces, len(files) + len(gone) + len(closed))
+        for folder, reason in closed.items():
+            skipped = Event("skipped", show_path(folder), reason=reason)
+            yield from batch.take(_Read(os.fsencode(folder), skipped))
         for path in files:
             yield from batch.take(_read(path, known.get(os.fsencode(path)), given, child))
         for raw in gone:
             yield from batch.take(_Read(raw, Event("removed", show_path(Path(os.fsdecode(raw))))))
         yield from batch.commit()
         writer.finish()
+
+
+def check_metadata(metadata: Mapping[str, str]) -> None:
+    """Refuse what cannot be said of documents.
+
+    Raises:
+        InputError: it is what their files say already.
+    """
+    if SUFFIX in metadata:
+        raise InputError(f"{SUFFIX!r} is always how the file's name ends; take another key")
 
 
 def remove_files(index: Index, paths: Iterable[Path]) -> Iterator[Event]:
@@ -87,8 +107,7 @@ def remove_files(index: Index, paths: Iterable[Path]) -> Iterator[Event]:
     named = [path.resolve() for path in paths]
     with index.changing() as writer:
         known = writer.store.get_files()
-        places = set(named)
-        meant = [path for path in known if _is_below(path, places)]
+        meant = sorted(_below(known, set(named)))
         if not meant:
             raise InputError(f"nothing in the index is from {', '.join(map(show_path, named))}")
         for done, raw in enumerate(meant, start=1):
@@ -116,18 +135,20 @@ def add_upload(
 
     Args:
         path: where the bytes are for now; its suffix says what they are.
+        metadata: as in `add_files`.
 
     Raises:
+        InputError: the metadata cannot be said.
         StoreError: the index cannot be written.
     """
     if path.suffix.lower() not in SUFFIXES:
         reason = f"cannot be read; files end in {', '.join(sorted(SUFFIXES))}"
         return Event("skipped", name, reason=reason, done=1, total=1)
     raw = UPLOADED + name.encode()
+    given = _to_json(metadata)
     with index.changing() as writer, Child() as child:
         take_tokenizer(writer.store, pieces)
         known = writer.store.get_files().get(raw)
-        given = {key: str(value) for key, value in (metadata or {}).items()}
         read = _read(path, known, given, child, name=name)
         batch = _Batch(writer, pieces, total=1)
         (event,) = [*batch.take(replace(read, raw=raw)), *batch.commit()]
@@ -165,7 +186,7 @@ class _Read:
 def _read(
     path: Path,
     known: FileState | None,
-    given: Mapping[str, str],
+    given: str | None,
     child: Child,
     *,
     name: str | None = None,
@@ -174,17 +195,16 @@ def _read(
     raw, shown = os.fsencode(path), name or show_path(path)
     try:
         found = check_file(path)
-        metadata = json.dumps(given, sort_keys=True)
+        metadata = given or (known.metadata if known else "{}")
         if known and (found.st_size, found.st_mtime_ns, metadata) == (*known[:2], known.metadata):
             return _Read(raw, Event("unchanged", shown))
         digest = _digest(path)
         state = FileState(found.st_size, found.st_mtime_ns, digest, metadata)
         if known and (known.digest, known.metadata) == (digest, metadata):
             return _Read(raw, Event("unchanged", shown), state)
+        suffix, said = {SUFFIX: path.suffix.lower()}, json.loads(metadata)
         documents = tuple(
-            replace(
-                document, metadata={"suffix": path.suffix.lower(), **document.metadata, **given}
-            )
+            replace(document, metadata={**suffix, **document.metadata, **said})
             for document in read_file(path, child=child, name=shown)
         )
     except (InputError, OSError) as error:
@@ -248,12 +268,23 @@ def take_tokenizer(store: Store, pieces: Pieces) -> None:
             store.set("tokenizer", pieces.hash)
 
 
+def _to_json(metadata: Mapping[str, str] | None) -> str | None:
+    if metadata is None:
+        return None
+    check_metadata(metadata)
+    return json.dumps({key: str(value) for key, value in metadata.items()}, sort_keys=True)
+
+
 def _digest(path: Path) -> bytes:
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").digest()
 
 
-def _is_below(raw: bytes, places: Set[Path]) -> bool:
-    """Whether a file is one of the places, or in a folder that is; thousands may be named."""
-    path = Path(os.fsdecode(raw))
-    return path in places or not places.isdisjoint(path.parents)
+def _below(files: Iterable[bytes], places: Set[Path]) -> set[bytes]:
+    """Return the files that are one of the places or in one; there may be thousands of both."""
+    found = set()
+    for raw in files:
+        path = Path(os.fsdecode(raw))
+        if path in places or not places.isdisjoint(path.parents):
+            found.add(raw)
+    return found

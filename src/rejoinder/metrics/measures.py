@@ -8,10 +8,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rejoinder.errors import MissingExtraError, UnknownNameError
+from rejoinder.errors import InputError, MissingExtraError, UnknownNameError
 
 DEFAULT_MEASURES = ("P@1", "MAP", "MRR")
 KNOWN_MEASURES = ("P@k", "MAP", "MRR", "nDCG@k", "recall@k")
+MAX_PLACE = 1_000_000
+"""The largest k; no list is as long, and trec_eval takes no number of any size."""
 
 Values = dict[str, list[float]]
 """Of each measure, one value per question."""
@@ -28,9 +30,10 @@ def measure(rankings: Sequence[Sequence[bool]], measures: Sequence[str]) -> Valu
 
     Raises:
         MissingExtraError: ir-measures is not installed.
+        InputError: no measure is named, or one with too large a k.
         UnknownNameError: no measure has this name.
     """
-    parsed = {name: _parse(name) for name in measures}
+    parsed = parse_measures(measures)
     judgements = {str(q): _judge(labels) for q, labels in enumerate(rankings)}
     run = {str(q): _order(labels) for q, labels in enumerate(rankings)}
     values: Values = {name: [0.0] * len(rankings) for name in measures}
@@ -39,6 +42,13 @@ def measure(rankings: Sequence[Sequence[bool]], measures: Sequence[str]) -> Valu
             if parsed_measure == result.measure:
                 values[name][int(result.query_id)] = float(result.value)
     return values
+
+
+def parse_measures(names: Sequence[str]) -> dict[str, Any]:
+    """Return ir-measures' measures by our names; as `measure`, it refuses what it cannot."""
+    if not names:
+        raise InputError(f"no measure is named; known: {', '.join(KNOWN_MEASURES)}")
+    return {name: _parse(name) for name in names}
 
 
 def _judge(labels: Sequence[bool]) -> Mapping[str, int]:
@@ -58,6 +68,8 @@ def _parse(name: str) -> Any:
     match = re.fullmatch(r"(P|nDCG|recall)@([1-9]\d*)", name)
     if match is None:
         raise UnknownNameError("measure", name, KNOWN_MEASURES)
+    if len(match[2]) > len(str(MAX_PLACE)) or int(match[2]) > MAX_PLACE:
+        raise InputError(f"{match[1]}@k takes a k of {MAX_PLACE:,} at most")
     family = {"P": names.P, "nDCG": names.nDCG, "recall": names.R}[match[1]]
     return family @ int(match[2])
 

@@ -51,6 +51,7 @@ SHIPPED = {
     "cosinet": "a small network over word vectors that reads a document's order",
     "selector": "a transformer that reads question and candidate together; the best and slowest",
 }
+CASCADES = {"default": "the shipped cascade, which ranks where no scorer is named"}
 MODELS = Path(__file__).parents[1] / "models"
 """Where the bundles are that come with the package."""
 
@@ -77,7 +78,9 @@ def load(
         return open_scorer(shipped[str(name)], threads=threads)
     if Path(name).exists():
         return open_scorer(Path(name), threads=threads)
-    raise UnknownNameError("scorer", str(name), [*SCORERS, *shipped])
+    # Who loads cascades too comes here with no cascade's name; who does not is not told of them.
+    cascades = [] if str(name) in CASCADES else list_cascades()
+    raise UnknownNameError("scorer", str(name), [*SCORERS, *shipped, *cascades])
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,11 +93,21 @@ class Described:
 
 
 def describe_all() -> list[Described]:
-    """Return every scorer that has a name."""
+    """Return every scorer that has a name and may be a stage."""
     lexical = [Described(name, entry.what, entry.reads_order) for name, entry in SCORERS.items()]
     return lexical + [
         Described(name, SHIPPED[name], reads_order=name == "cosinet") for name in list_shipped()
     ]
+
+
+def describe_cascades() -> list[Described]:
+    """Return the cascades that have a name."""
+    return [Described(name, CASCADES[name], reads_order=True) for name in list_cascades()]
+
+
+def list_cascades() -> list[str]:
+    """Return the names of the cascades that come with the package."""
+    return [name for name in CASCADES if (MODELS / f"{name}.toml").exists()]
 
 
 def list_shipped() -> dict[str, Path]:

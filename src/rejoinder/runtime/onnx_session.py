@@ -19,14 +19,25 @@ PRODUCT = b64decode(
 """A network that is one product: MatMulInteger of `a`, uint8 (1, 64), and `b`, int8 (64, 16)."""
 
 
+def import_onnxruntime() -> Any:
+    """Return onnxruntime, kept from telling its maker about its use: the only place to import it.
+
+    It looks at the variable as it is loaded, and asks the network and writes into the user's
+    cache otherwise; `disable_telemetry_events` comes too late.  A value of the user's own stays.
+    """
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    import onnxruntime
+
+    return onnxruntime
+
+
 def open_session(network: bytes, folder: Path, *, name: str = "model.onnx") -> Any:
     """Return a session that works on one thread: callers spread their calls.
 
     Raises:
         BundleError: it is no network.
     """
-    import onnxruntime
-
+    onnxruntime = import_onnxruntime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     if overflows():
@@ -44,8 +55,7 @@ def overflows() -> bool:
 
     onnxruntime does not tell, so it is tried once with the largest bytes there are.
     """
-    import onnxruntime
-
+    onnxruntime = import_onnxruntime()
     session = onnxruntime.InferenceSession(PRODUCT, providers=["CPUExecutionProvider"])
     given = {"a": np.full((1, 64), 255, np.uint8), "b": np.full((64, 16), 127, np.int8)}
     (found,) = session.run(None, given)
@@ -54,8 +64,7 @@ def overflows() -> bool:
 
 def network_errors() -> tuple[type[Exception], ...]:
     """Return what onnxruntime raises about a network; its errors have no class in common."""
-    from onnxruntime.capi import onnxruntime_pybind11_state as errors
-
+    errors = import_onnxruntime().capi.onnxruntime_pybind11_state
     return (
         errors.Fail,
         errors.InvalidArgument,

@@ -1,6 +1,9 @@
 """Orders candidates by score: the one place where ties are broken."""
 
-from rejoinder.records import Ranking, ScoredCandidate, to_candidates
+from collections.abc import Sequence
+
+from rejoinder.records import Candidate, Ranking, ScoredCandidate, to_candidates
+from rejoinder.runtime.arguments import check_candidates, check_question, check_scorer
 from rejoinder.runtime.deadline import Deadline
 from rejoinder.runtime.scorer import Given, Scorer
 from rejoinder.runtime.staged import StagedScorer, score_alone
@@ -22,13 +25,27 @@ def rank(
         deadline: the same as a moment, where the time began to count earlier.
 
     Raises:
-        InputError: the budget is negative.
+        InputError: the question is empty, the candidates are no list, the scorer is a name
+            only, or the budget is negative.
     """
+    check_question(question)
+    check_candidates(candidates)
+    check_scorer(scorer)
     if budget_ms is not None:
         if deadline is not None:
             raise ValueError("give a budget or a deadline, not both")
         deadline = Deadline.after(budget_ms)
-    given = to_candidates(candidates)
+    return order(question, to_candidates(candidates), scorer=scorer, deadline=deadline)
+
+
+def order(
+    question: str,
+    given: Sequence[Candidate],
+    *,
+    scorer: Scorer,
+    deadline: Deadline | None = None,
+) -> Ranking:
+    """Do the same for callers that have looked at what they give; a question may be empty."""
     if not given:
         return Ranking(question, scorer.name, ())
     if isinstance(scorer, StagedScorer):

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from rejoinder.cascade.file import find_scorer, read_cascade_file, to_toml
 from rejoinder.cascade.loading import load
-from rejoinder.errors import InputError
+from rejoinder.errors import InputError, UnknownNameError
+from rejoinder.runtime.catalogue import describe_all, describe_cascades
 from rejoinder.runtime.scorer import Scorer
 
 _CASCADE = "cascade.toml"
@@ -41,6 +42,9 @@ def pack_scorer(scorer: str, *, send: bool) -> Packed:
     """
     path = Path(scorer)
     if not path.exists():
+        known = [item.name for item in (*describe_all(), *describe_cascades())]
+        if scorer not in known:
+            raise UnknownNameError("scorer", scorer, known)
         return Packed(scorer)  # a name, which the package knows on every machine
     is_cascade = path.suffix == ".toml"
     files = _pack_cascade(path) if is_cascade else _pack_folder(path, _BUNDLE)

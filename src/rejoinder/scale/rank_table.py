@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from rejoinder.errors import InputError
 from rejoinder.records import Candidate, Document, Ranking, ScoredCandidate
-from rejoinder.runtime.ranking import rank
+from rejoinder.runtime.ranking import order
 from rejoinder.runtime.scorer import Scorer
 from rejoinder.scale.schemas import QUESTIONS, RANKED, check_columns
 
@@ -31,7 +31,7 @@ def rank_table(
     rows = []
     for place, row in enumerate(batch.to_pylist()):
         try:
-            ranking = rank(_get_question(row), _read_candidates(row), scorer=scorer)
+            ranking = order(_get_question(row), _read_candidates(row), scorer=scorer)
         except InputError as error:
             raise InputError(f"row {first_row + place}: {error}") from error
         rows.append(_to_row(row.get("id"), ranking, top))

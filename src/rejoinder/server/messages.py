@@ -147,7 +147,9 @@ class Answered(Struct, frozen=True):
     question: str
     answers: list[AnswerReport]
     closest: AnswerReport | None
+    """What comes nearest where something was found, but nothing that is good enough."""
     abstains: bool
+    """Whether there is no answer: nothing was found, or nothing that is good enough."""
     confidence: float | None
     scorer: str
     retrieved: int
