@@ -87,14 +87,15 @@ def serve(
     """Answer over HTTP, out of INDEX, and rank what clients of other services send.
 
     Without an INDEX there is only ranking; one that is not there is made, empty, for documents
-    that are sent.  Each option can also be set as an environment
-    variable: REJOINDER_SERVE_PORT, REJOINDER_SERVE_KEYS and so on.
+    that are sent.  Each option can also be set as an environment variable:
+    REJOINDER_SERVE_PORT, REJOINDER_SERVE_KEYS and so on.
     """
     try:
         from rejoinder.server.serve import serve as run
     except ModuleNotFoundError as error:
         raise MissingExtraError("the server", extra="serve") from error
     from rejoinder.cascade.loading import DEFAULT
+    from rejoinder.index.index import TRUTH
     from rejoinder.server.settings import Settings, choose_workers
 
     settings = Settings(
@@ -112,7 +113,7 @@ def serve(
         timeout_seconds=timeout,
     )
     what = "ranking" if index is None else str(index)
-    is_new = index is not None and not (index / "index.sqlite").exists()
+    is_new = index is not None and not (index / TRUTH).exists()
 
     def tell(address: str) -> None:
         if is_new:

@@ -30,6 +30,8 @@ from rejoinder.index.stored_documents import StoredDocument, StoredSentence
 from rejoinder.index.writer import Writer
 from rejoinder.records import Candidate, Document, ScoredCandidate, Source
 
+TRUTH = "index.sqlite"
+
 log = logging.getLogger(__name__)
 
 
@@ -40,7 +42,7 @@ class Index:
         self.folder = folder
         if create:
             _make_folder(folder)
-        self.store = Store(folder / "index.sqlite", create=create)
+        self.store = Store(folder / TRUTH, create=create)
         self.rows = {kind: DerivedRows(folder, self.store, kind) for kind in KINDS}
         self._search = DerivedSearch(folder, self.store)
         if self._search.is_behind:
