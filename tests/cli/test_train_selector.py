@@ -89,7 +89,7 @@ def test_fewer_layers_in_full_precision(dataset: Path, encoder: Path, tmp_path: 
 @pytest.mark.parametrize(
     ("arguments", "problem"),
     [
-        (["--from", "nowhere"], "nowhere: not a bundle"),
+        (["--from", "nowhere"], "nowhere: no such folder"),
         (["--encoder", "."], "config.json"),
         (["--encoder", "ENCODER", "--loss", "listwize"], "did you mean 'listwise'?"),
         (["--encoder", "ENCODER", "--precision", "int7"], "int7"),
