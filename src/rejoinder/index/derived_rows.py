@@ -110,12 +110,13 @@ class DerivedRows:
             StoreError: it is torn, or all there is was made by another bundle.
         """
         place = self._get_place(maker)
-        for folder in [place] if place.exists() else self.list_folders():
-            try:
-                return _open_own(folder, maker)
-            except StoreError as error:
-                raise StoreError(f"{error}; {self._say_how(maker.encoder.folder)}") from error
-        return None
+        folders = [place] if place.exists() else self.list_folders()
+        if not folders:
+            return None
+        try:
+            return _open_own(folders[0], maker)
+        except StoreError as error:
+            raise StoreError(f"{error}; {self._say_how(maker.encoder.folder)}") from error
 
     def open_or_create(self, maker: RowMaker) -> RowStore:
         """Return what a maker has stored, begun anew where it is torn; the lock is held."""
@@ -209,11 +210,8 @@ class DerivedRows:
 
     def get_generation(self) -> int:
         """Return the generation that all folders have followed."""
-        generation = self._store.generation
-        for folder in self.list_folders():
-            with suppress(StoreError):
-                generation = min(generation, RowStore(folder).state.generation)
-        return generation
+        followed = (state.generation for state in self.get_states().values())
+        return min([self._store.generation, *followed])
 
     def compact(self) -> None:
         """Write folders anew without what was removed or is damaged; the lock is held.
