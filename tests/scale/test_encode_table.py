@@ -87,3 +87,26 @@ def test_a_table_becomes_an_index_on_the_command_line(tmp_path: Path) -> None:
     assert "9 documents loaded" in result.output
     with Index(Path(index)) as opened:
         assert opened.search("number 7", 1)[0].candidate.text == "Ice number 7 melts."
+
+
+def test_what_is_loaded_is_stored_as_what_is_added(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    pytest.importorskip("onnxruntime")
+    from tests.train.hashers import write_tiny_has
+
+    write_tiny_has(tmp_path / "has")
+    (tmp_path / "tea.md").write_text(TEXT, encoding="utf-8")
+    pq.write_table(
+        pa.Table.from_pylist([{"id": "a", "text": "Ice melts."}]), tmp_path / "in.parquet"
+    )
+    encoded, index = str(tmp_path / "encoded.parquet"), str(tmp_path / "index")
+
+    for call in (
+        ["index", "add", str(tmp_path / "tea.md"), "--index", index, "--hash", f"{tmp_path}/has"],
+        ["encode-table", str(tmp_path / "in.parquet"), encoded],
+        ["index", "load", encoded, "--index", index],
+        ["index", "check", "--index", index],
+    ):
+        result = CliRunner().invoke(main, call)
+        assert result.exit_code == 0, result.output
+    assert "2 documents" in result.output

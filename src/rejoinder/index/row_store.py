@@ -244,7 +244,7 @@ class RowWriter:
             generation=self._state.generation if generation is None else generation,
             size=self._size,
             sentences=self._sentences,
-            numbers=max(self._state.numbers, *(number + 1 for number in [0, *self._changed])),
+            numbers=max(self._state.numbers, 1 + max(self._changed, default=0)),
         )
         write_state(self._store.folder, self._state)
         self._changed.clear()
