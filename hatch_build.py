@@ -12,8 +12,8 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SOURCE = Path("src/rejoinder/runtime/kernel.c")
-TARGET = Path("src/rejoinder/runtime/_kernel.so")
+SOURCE = Path("src/rejoinder/models/kernel.c")
+TARGET = Path("src/rejoinder/models/_kernel.so")
 FLAGS = ["-O3", "-std=gnu11", "-fPIC", "-shared", "-fno-math-errno", "-fno-trapping-math"]
 
 

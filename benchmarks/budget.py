@@ -22,11 +22,11 @@ from typing import Any
 import numpy as np
 
 from rejoinder import load, rank
-from rejoinder.data.catalogue import open_dataset
-from rejoinder.evaluation.sequential import build_lists
-from rejoinder.records import Example
-from rejoinder.runtime.scorer import Scorer
-from rejoinder.runtime.static_vectors import load_vectors
+from rejoinder.datasets.catalogue import open_dataset
+from rejoinder.models.scorer import Scorer
+from rejoinder.models.static_vectors.vectors import load_vectors
+from rejoinder.papers.sequential import build_lists
+from rejoinder.types import Example
 
 GRACE_MS = 30.0
 

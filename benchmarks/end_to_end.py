@@ -41,16 +41,16 @@ import numpy as np
 
 from rejoinder.bundle.folder import open_bundle
 from rejoinder.cascade.loading import load
-from rejoinder.data.catalogue import open_dataset
+from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.engine.engine import Engine
-from rejoinder.index.answers import AnswerMaker
+from rejoinder.index.fulltext.search import BOOSTS
 from rejoinder.index.index import Index
-from rejoinder.index.search import BOOSTS
+from rejoinder.index.sidecar.answers import AnswerMaker
 from rejoinder.index.update import add_files
-from rejoinder.records import Example
-from rejoinder.runtime.has import AnswerEncoder
-from rejoinder.runtime.static_vectors import load_vectors
+from rejoinder.models.has.scorer import AnswerEncoder
+from rejoinder.models.static_vectors.vectors import load_vectors
 from rejoinder.text.words import cut_words
+from rejoinder.types import Example
 
 RECALL_AT = (1, 10, 100)
 NO_TOPIC = """
@@ -231,7 +231,7 @@ def make_bi_encoder(index: Index) -> Callable[[str], tuple[str, float]]:
     import torch
     from transformers import AutoModel, AutoTokenizer
 
-    from rejoinder.train.encoders import find_encoder
+    from rejoinder.models.encoders.loading import find_encoder
 
     place = find_encoder()
     tokenizer: Any = AutoTokenizer.from_pretrained(place)

@@ -22,13 +22,13 @@ from typing import Any
 
 from rejoinder.bundle.folder import open_bundle
 from rejoinder.cascade.loading import load
-from rejoinder.documents.files import find_files
+from rejoinder.documents.discovery import find_files
 from rejoinder.engine.engine import Engine
 from rejoinder.index.index import Index
-from rejoinder.index.pages import PageMaker
+from rejoinder.index.sidecar.pages import PageMaker
 from rejoinder.index.update import add_files
-from rejoinder.runtime.page_encoder import open_page_encoder
-from rejoinder.runtime.static_vectors import load_vectors
+from rejoinder.models.selector.page_encoder import open_page_encoder
+from rejoinder.models.static_vectors.vectors import load_vectors
 
 WORDS = 7
 

@@ -41,19 +41,19 @@ from torch import Tensor, nn
 from benchmarks.made_up import draw_texts
 from benchmarks.train_speed import CHUNKS, PlainRanker
 from rejoinder.bundle.folder import open_bundle
-from rejoinder.data.catalogue import open_dataset
+from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.errors import RejoinderError
-from rejoinder.records import Candidate, Example
-from rejoinder.runtime.onnx_session import import_onnxruntime
-from rejoinder.runtime.ranker import RankerScorer
-from rejoinder.runtime.static_vectors import load_vectors
-from rejoinder.text.pieces import split_words
-from rejoinder.train.encoders import find_encoder
-from rejoinder.train.export import write_ranker
-from rejoinder.train.fit import Fitted, Plan
-from rejoinder.train.loop import Recipe
-from rejoinder.train.models.ranker import Ranker, RankerConfig, initialise
-from rejoinder.train.pairs import Pairs
+from rejoinder.models.encoders.loading import find_encoder
+from rejoinder.models.onnx_session import import_onnxruntime
+from rejoinder.models.ranker.export import write_ranker
+from rejoinder.models.ranker.module.pairs import Pairs
+from rejoinder.models.ranker.module.ranker import Ranker, RankerConfig, initialise
+from rejoinder.models.ranker.scorer import RankerScorer
+from rejoinder.models.static_vectors.vectors import load_vectors
+from rejoinder.text.wordpiece import split_words
+from rejoinder.training.fit import Plan
+from rejoinder.training.loop import Recipe
+from rejoinder.types import Candidate, Example
 
 QUESTION = "How are glacier caves formed in the mountains?"
 WORDS = 25
@@ -144,9 +144,7 @@ def make_scorers(folder: Path, threads: int) -> tuple[Ranker, RankerScorer, Rank
     vectors = load_vectors()
     plan = Plan(RankerConfig("cosinet", vectors.width, "birnn"), Recipe())
     ranker = initialise(plan.config, 0).eval()
-    write_ranker(
-        folder / "m", plan, Fitted(ranker, 0.0, 0), vectors, data=["none"], scores={}, sample=[]
-    )
+    write_ranker(folder / "m", ranker, vectors, training={}, scores={}, sample=[])
     bundle = open_bundle(folder / "m")
     return (
         ranker,

@@ -8,7 +8,7 @@ from safetensors.numpy import save
 
 from rejoinder.bundle.folder import write_bundle
 from rejoinder.bundle.manifest import Manifest
-from rejoinder.runtime.static_vectors import load_vectors, to_files
+from rejoinder.models.static_vectors.vectors import load_vectors, to_files
 
 CHANNELS, HIDDEN, KERNEL = 300, 150, 5
 

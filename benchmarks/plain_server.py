@@ -17,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse
 from starlette.routing import Route
 
-from rejoinder.train.encoders import find_encoder
+from rejoinder.models.encoders.loading import find_encoder
 
 
 def create_app() -> Starlette:

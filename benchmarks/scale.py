@@ -26,15 +26,15 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from tests.scale.clusters import HOST, dask_cluster, spark_cluster
-from tests.scale.tables import read_ranked
+from tests.batch.clusters import HOST, dask_cluster, spark_cluster
+from tests.batch.tables import read_ranked
 
 from benchmarks.made_up import draw_texts
+from rejoinder.batch.encode_table import add_parts, encode_table
+from rejoinder.batch.rank_table import rank_table
 from rejoinder.cascade.loading import load
 from rejoinder.index.index import Index
-from rejoinder.runtime.static_vectors import load_vectors
-from rejoinder.scale.encode_table import add_parts, encode_table
-from rejoinder.scale.rank_table import rank_table
+from rejoinder.models.static_vectors.vectors import load_vectors
 
 CASCADE = '[[stage]]\nscorer = "bm25"\nkeep = 20\n[[stage]]\nscorer = "cosinet"\n'
 TEXTS = 5000

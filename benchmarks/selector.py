@@ -31,17 +31,17 @@ import numpy as np
 import torch
 
 from rejoinder.bundle.folder import Bundle, open_bundle
-from rejoinder.data.catalogue import open_dataset
+from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.evaluation.evaluate import evaluate
-from rejoinder.records import Example
-from rejoinder.runtime.onnx_session import import_onnxruntime
-from rejoinder.runtime.pair_reader import Feed, to_feed
-from rejoinder.runtime.pair_reader import pad as pad_feeds
-from rejoinder.runtime.selector import SelectorScorer
-from rejoinder.text.pair_tokens import PairTokens
-from rejoinder.text.pieces import Pieces
-from rejoinder.train.export_selector import write_selector
-from rejoinder.train.models.selector import SelectorConfig, load_selector
+from rejoinder.models.onnx_session import import_onnxruntime
+from rejoinder.models.selector.export import write_selector
+from rejoinder.models.selector.module.selector import SelectorConfig, load_selector
+from rejoinder.models.selector.pair_reader import Feed, to_feed
+from rejoinder.models.selector.pair_reader import pad as pad_feeds
+from rejoinder.models.selector.scorer import SelectorScorer
+from rejoinder.models.selector.tokens import PairTokens
+from rejoinder.text.wordpiece import Pieces
+from rejoinder.types import Example
 
 BATCH = 32
 ROUNDS = 3

@@ -21,12 +21,12 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from rejoinder.data.catalogue import open_dataset
-from rejoinder.train.convolution import IN_BFLOAT16
-from rejoinder.train.lists import Lists, TokenBatch
-from rejoinder.train.models.selector import Selector, SelectorConfig, load_selector
-from rejoinder.train.similarities import make_reader
-from rejoinder.train.threads import use_threads
+from rejoinder.datasets.catalogue import open_dataset
+from rejoinder.models.ranker.module.convolution import IN_BFLOAT16
+from rejoinder.models.selector.module.selector import Selector, SelectorConfig, load_selector
+from rejoinder.models.selector.module.similarities import make_reader
+from rejoinder.training.lists import Lists, TokenBatch
+from rejoinder.training.threads import use_threads
 
 QUESTIONS = 16
 """Of a step, as in training."""

@@ -21,10 +21,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.made_up import draw_texts, write_cosinet
-from rejoinder.records import Candidate
-from rejoinder.runtime.catalogue import load
-from rejoinder.runtime.many import Asked
-from rejoinder.runtime.scorer import Scorer
+from rejoinder.models.many import Asked
+from rejoinder.models.registry import load
+from rejoinder.models.scorer import Scorer
+from rejoinder.types import Candidate
 
 
 def main() -> None:

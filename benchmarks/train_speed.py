@@ -28,16 +28,16 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
-from rejoinder.data.catalogue import open_dataset
+from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.evaluation.evaluate import evaluate
-from rejoinder.records import Example
-from rejoinder.runtime.static_vectors import load_vectors
-from rejoinder.train.fit import Plan, fit
-from rejoinder.train.loop import Recipe, make_optimizer, train
-from rejoinder.train.mixing import Part, order_epoch
-from rejoinder.train.models.ranker import Ranker, RankerConfig, initialise
-from rejoinder.train.pairs import Batch, Pairs, Side
-from rejoinder.train.torch_scorer import TorchScorer
+from rejoinder.models.ranker.module.pairs import Batch, Pairs, Side
+from rejoinder.models.ranker.module.ranker import Ranker, RankerConfig, initialise
+from rejoinder.models.ranker.module.torch_scorer import TorchScorer
+from rejoinder.models.static_vectors.vectors import load_vectors
+from rejoinder.training.fit import Plan, fit
+from rejoinder.training.loop import Recipe, make_optimizer, train
+from rejoinder.training.mixing import Part, order_epoch
+from rejoinder.types import Example
 
 CHUNKS = {"padded": 1_000_000, "by_length": 20, "by_length_bfloat16": 20}
 """Pairs that are padded together; of 10, 20 and 40 of similar length, 20 was fastest."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from rejoinder import __version__
 from rejoinder.server.openapi import make_openapi
-from rejoinder.server.operations import OPERATIONS
+from rejoinder.server.routes import OPERATIONS
 
 PAGE = Path(__file__).with_name("http-api.md")
 INTRODUCTION = PAGE.with_name("http-api.head.md")

@@ -19,7 +19,7 @@ from tests.server.running import serving
 
 from rejoinder.index.index import Index
 from rejoinder.index.update import add_files
-from rejoinder.runtime.static_vectors import load_vectors
+from rejoinder.models.static_vectors.vectors import load_vectors
 
 DOCS = Path(__file__).parent
 QUESTION = "How do sailors tell lighthouses apart?"

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from rejoinder.cascade.loading import load
     from rejoinder.engine.engine import open
     from rejoinder.errors import RejoinderError
-    from rejoinder.records import Answer, Answers, Candidate, Document, Example, Ranking
-    from rejoinder.runtime.ranking import rank
+    from rejoinder.models.ranking import rank
+    from rejoinder.types import Answer, Answers, Candidate, Document, Example, Ranking
 
 __version__ = "0.1.0"
 
@@ -37,7 +37,7 @@ _HOMES = {
     "RejoinderError": "errors",
     "load": "cascade.loading",
     "open": "engine.engine",
-    "rank": "runtime.ranking",
+    "rank": "models.ranking",
 }
 
 
@@ -49,4 +49,4 @@ def __getattr__(name: str) -> Any:
     # On first use, so that `rejoinder --help` does not pay for numpy.
     if name not in __all__:
         raise AttributeError(f"module 'rejoinder' has no attribute {name!r}")
-    return getattr(import_module(f"rejoinder.{_HOMES.get(name, 'records')}"), name)
+    return getattr(import_module(f"rejoinder.{_HOMES.get(name, 'types')}"), name)

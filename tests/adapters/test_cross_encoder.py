@@ -5,10 +5,10 @@ import pytest
 
 from rejoinder.adapters.cross_encoder import CrossEncoder
 from rejoinder.errors import InputError
-from rejoinder.records import Candidate
-from rejoinder.runtime.bm25 import Bm25
-from rejoinder.runtime.lexical import WordOverlap
-from rejoinder.runtime.scorer import Given, Scores
+from rejoinder.models.lexical.bm25 import Bm25
+from rejoinder.models.lexical.overlap import WordOverlap
+from rejoinder.models.scorer import Given, Scores
+from rejoinder.types import Candidate
 from tests.adapters.texts import BEES, QUESTION, RAIN, TEA
 
 

@@ -2,8 +2,9 @@ from dataclasses import fields
 from pathlib import Path
 
 from rejoinder.bundle.manifest import Manifest
-from rejoinder.runtime import has, selector
-from rejoinder.runtime.ranker import NETWORKS
+from rejoinder.models.has import scorer as has
+from rejoinder.models.ranker.scorer import NETWORKS
+from rejoinder.models.selector import scorer as selector
 
 PAGE = (Path(__file__).parents[2] / "docs" / "bundles.md").read_text(encoding="utf-8")
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from rejoinder.records import to_candidates
-from rejoinder.runtime.scorer import Given, Scores
+from rejoinder.models.scorer import Given, Scores
+from rejoinder.types import to_candidates
 
 
 @dataclass

@@ -7,10 +7,10 @@ from rejoinder.cascade.calibration import Calibration
 from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.cascade.cost import Cost
 from rejoinder.errors import InputError
-from rejoinder.records import Candidate, Document, Ranking
-from rejoinder.runtime.deadline import Deadline
-from rejoinder.runtime.lexical import WordOverlap
-from rejoinder.runtime.ranking import rank
+from rejoinder.models.deadline import Deadline
+from rejoinder.models.lexical.overlap import WordOverlap
+from rejoinder.models.ranking import rank
+from rejoinder.types import Candidate, Document, Ranking
 from tests.cascade.conftest import Clock, Slow, count_a
 
 

@@ -3,7 +3,7 @@ import pytest
 
 from rejoinder.cascade.cost import Cost, Timed, count_words, fit_cost
 from rejoinder.cascade.plan import Coming, plan
-from rejoinder.records import to_candidates
+from rejoinder.types import to_candidates
 
 
 def test_words_are_counted_by_spaces() -> None:

@@ -16,7 +16,7 @@ from rejoinder.cascade.file import (
     write_cascade_file,
 )
 from rejoinder.errors import DataError, InputError, UnknownNameError
-from tests.runtime.conftest import make_cosinet
+from tests.models.conftest import make_cosinet
 
 TWO_STAGES = """\
 name = "two"

@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from rejoinder.cli import main
-from rejoinder.cli.main import COMMANDS
+from rejoinder.cli.main import MODULES
 
 
 def walk(command: click.Command, path: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
@@ -34,7 +34,7 @@ def test_every_help_page_shows_a_call(path: tuple[str, ...]) -> None:
 
 def test_the_list_of_commands_says_what_their_modules_say() -> None:
     context = click.Context(main)
-    for name in COMMANDS:
+    for name in MODULES:
         command = main.get_command(context, name)
         assert command is not None
         assert command.name == name

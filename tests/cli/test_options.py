@@ -2,7 +2,7 @@ import pytest
 
 from rejoinder.cli.options import choose_rows
 from rejoinder.errors import UnknownNameError
-from rejoinder.train.context_rows import Row
+from rejoinder.papers.context_rows import Row
 
 ROWS = [Row(name, "none") for name in ("has", "has-128", "cosinet/rnn", "cosinet/birnn")]
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from rejoinder.documents.child import Child
+from rejoinder.documents.sandbox import Child
 
 
 @pytest.fixture(scope="session")

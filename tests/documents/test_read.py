@@ -3,9 +3,9 @@ from pathlib import Path
 
 import pytest
 
-from rejoinder.documents.child import Child
-from rejoinder.documents.files import show_path
+from rejoinder.documents.discovery import show_path
 from rejoinder.documents.read import read_file
+from rejoinder.documents.sandbox import Child
 from rejoinder.errors import InputError
 
 
@@ -157,7 +157,7 @@ def test_a_bad_table_is_named(
 def test_a_field_that_is_too_long_is_named(
     tmp_path: Path, child: Child, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rejoinder.documents.rows.MAX_FIELD", 10)
+    monkeypatch.setattr("rejoinder.documents.tables.MAX_FIELD", 10)
     path = tmp_path / "a.csv"
     path.write_text("text\nIt is much too long.\n", encoding="utf-8")
 

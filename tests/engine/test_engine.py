@@ -11,10 +11,10 @@ from rejoinder.engine.explain import match_words
 from rejoinder.errors import InputError, StoreError
 from rejoinder.index.index import Index
 from rejoinder.index.update import add_files
-from rejoinder.records import Candidate, Mark, ScoredCandidate
-from rejoinder.runtime.scorer import Given, Scores
-from rejoinder.runtime.static_vectors import load_vectors
-from rejoinder.text.pieces import Pieces
+from rejoinder.models.scorer import Given, Scores
+from rejoinder.models.static_vectors.vectors import load_vectors
+from rejoinder.text.wordpiece import Pieces
+from rejoinder.types import Candidate, Mark, ScoredCandidate
 
 PIECES = Pieces(["[UNK]", "tea"])
 

@@ -8,8 +8,8 @@ from rejoinder.errors import InputError
 from rejoinder.index.feedback import add_marks
 from rejoinder.index.index import Index
 from rejoinder.index.update import add_files
-from rejoinder.records import Example, Mark
-from rejoinder.text.pieces import Pieces
+from rejoinder.text.wordpiece import Pieces
+from rejoinder.types import Example, Mark
 
 QUESTION = "how hot is tea?"
 HOT = "Green tea is brewed at 75 °C."

@@ -9,9 +9,9 @@ from rejoinder.cascade.calibration import Calibration
 from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.engine.passages import RankedDocument, rank_documents
 from rejoinder.errors import InputError
-from rejoinder.records import Candidate
-from rejoinder.runtime.lexical import OriginalOrder, WordOverlap
-from rejoinder.runtime.scorer import Given, Scores
+from rejoinder.models.lexical.overlap import OriginalOrder, WordOverlap
+from rejoinder.models.scorer import Given, Scores
+from rejoinder.types import Candidate
 
 TEA = "# Tea\n\nTea is a leaf. Green tea is brewed\nat 75 °C. Milk spoils it."
 BEES = "Bees dance. A colony has one queen."

@@ -6,10 +6,10 @@ import pytest
 from rejoinder.cascade.loading import load
 from rejoinder.engine.pasted import answer_text
 from rejoinder.errors import InputError
-from rejoinder.records import Candidate
-from rejoinder.runtime.deadline import Deadline
-from rejoinder.runtime.scorer import Given, Scores
-from rejoinder.runtime.staged import Staged
+from rejoinder.models.deadline import Deadline
+from rejoinder.models.scorer import Given, Scores
+from rejoinder.models.staged import Staged
+from rejoinder.types import Candidate
 
 TEXT = "# Tea\n\nTea is hot. It rains.\nMilk is cold."
 

@@ -6,8 +6,8 @@ from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.errors import InputError
 from rejoinder.evaluation.calibrate import METHODS, Observed, calibrate, check, observe
 from rejoinder.evaluation.logistic import fit_logistic, fit_rising, sigmoid
-from rejoinder.records import Candidate, Example
-from rejoinder.runtime.lexical import Jaccard, WordOverlap
+from rejoinder.models.lexical.overlap import Jaccard, WordOverlap
+from rejoinder.types import Candidate, Example
 
 
 def draw(count: int, seed: int = 0) -> Observed:

@@ -2,8 +2,8 @@ import pytest
 
 from rejoinder.evaluation.compare import compare
 from rejoinder.evaluation.evaluate import evaluate
-from rejoinder.records import Candidate, Example
-from rejoinder.runtime.catalogue import load
+from rejoinder.models.registry import load
+from rejoinder.types import Candidate, Example
 
 EXAMPLES = [
     Example(

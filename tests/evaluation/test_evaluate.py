@@ -4,8 +4,8 @@ from rejoinder.errors import InputError
 from rejoinder.evaluation.evaluate import evaluate
 from rejoinder.evaluation.protocol import Protocol
 from rejoinder.evaluation.seeds import evaluate_named
-from rejoinder.records import Candidate, Example
-from rejoinder.runtime.catalogue import load
+from rejoinder.models.registry import load
+from rejoinder.types import Candidate, Example
 
 
 def example(id_: str, question: str, *judged: tuple[str, bool]) -> Example:

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from rejoinder.errors import UnknownNameError
 from rejoinder.evaluation.protocol import Protocol
-from rejoinder.records import Candidate, Example
+from rejoinder.types import Candidate, Example
 
 
 def labelled(*labels: bool) -> Example:

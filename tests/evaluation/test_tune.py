@@ -18,11 +18,11 @@ from rejoinder.evaluation.tune import (
     replay,
     time_contender,
 )
-from rejoinder.records import Candidate, Document, Example
-from rejoinder.runtime.bm25 import Bm25
-from rejoinder.runtime.lexical import Jaccard, WordOverlap
-from rejoinder.runtime.ranking import rank
-from rejoinder.runtime.scorer import Scorer
+from rejoinder.models.lexical.bm25 import Bm25
+from rejoinder.models.lexical.overlap import Jaccard, WordOverlap
+from rejoinder.models.ranking import rank
+from rejoinder.models.scorer import Scorer
+from rejoinder.types import Candidate, Document, Example
 
 WORDS = ["red", "cat", "dog", "the", "a", "is", "here", "sees", "old", "blue"]
 

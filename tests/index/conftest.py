@@ -7,7 +7,7 @@ import pytest
 
 from rejoinder.index.index import Index
 from rejoinder.index.update import add_files
-from rejoinder.text.pieces import Pieces
+from rejoinder.text.wordpiece import Pieces
 
 PIECES = Pieces(["[UNK]", "tea", "is", "hot", "bee", "##s"])
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from rejoinder.index.derived_rows import CONTEXT
-from rejoinder.index.stored_documents import StoredDocument, StoredSentence
-from rejoinder.runtime.stored_rows import Bytes
+from rejoinder.index.sidecar.sidecar import CONTEXT
+from rejoinder.index.sqlite.records import StoredDocument, StoredSentence
+from rejoinder.models.stored_rows import Bytes
 
 
 class Digests:

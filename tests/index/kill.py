@@ -16,7 +16,7 @@ from pathlib import Path
 
 from rejoinder.index.index import Index
 from rejoinder.index.update import add_files, remove_files
-from rejoinder.text.pieces import Pieces
+from rejoinder.text.wordpiece import Pieces
 from tests.index.digests import Digests
 
 PIECES = Pieces(["[UNK]"])

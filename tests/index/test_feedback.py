@@ -8,9 +8,9 @@ from rejoinder.errors import InputError, StoreError
 from rejoinder.index import feedback
 from rejoinder.index.feedback import add_marks, remove_mark
 from rejoinder.index.index import Index
-from rejoinder.index.lock import writing
 from rejoinder.index.update import add_files, remove_files
-from rejoinder.records import Mark
+from rejoinder.storage.lock import writing
+from rejoinder.types import Mark
 from tests.index.conftest import PIECES
 
 HOT = Mark("is tea hot?", "Tea is hot.", True)
@@ -140,7 +140,7 @@ def test_what_was_acknowledged_outlives_a_kill(index: Index) -> None:
     code = (
         "import os, signal, sys; from pathlib import Path\n"
         "from rejoinder.index.feedback import add_marks; from rejoinder.index.index import Index\n"
-        "from rejoinder.records import Mark\n"
+        "from rejoinder.types import Mark\n"
         "index = Index(Path(sys.argv[1]))\n"
         "add_marks(index.store, [Mark('is tea hot?', 'Tea is hot.', True)])\n"
         "os.kill(os.getpid(), signal.SIGKILL)"

@@ -10,14 +10,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rejoinder.errors import StoreError
+from rejoinder.index.fulltext.search import Search, _is_whole
 from rejoinder.index.index import Index
-from rejoinder.index.lock import writing
-from rejoinder.index.schema import FORMAT
-from rejoinder.index.search import Search, _is_whole
-from rejoinder.index.stored import StoredSentences
+from rejoinder.index.sqlite.lazy_sentences import StoredSentences
+from rejoinder.index.sqlite.schema import FORMAT
 from rejoinder.index.update import add_files, remove_files
-from rejoinder.records import Candidate
-from rejoinder.text.pieces import Pieces
+from rejoinder.storage.lock import writing
+from rejoinder.text.wordpiece import Pieces
+from rejoinder.types import Candidate
 from tests.index.conftest import PIECES
 
 
@@ -190,7 +190,7 @@ def test_what_finds_sentences_is_mended_on_open(
             index._search.current.commit(99)
             index._search.close()
         case "old format":
-            monkeypatch.setattr("rejoinder.index.derived_search.FORMAT", 2)
+            monkeypatch.setattr("rejoinder.index.fulltext.follower.FORMAT", 2)
 
     with Index(folder) as mended:
         assert mended.check() == []

@@ -5,7 +5,6 @@ import pytest
 
 from rejoinder.errors import InputError
 from rejoinder.index import update
-from rejoinder.index.cache import get_cached_index
 from rejoinder.index.index import Index
 from rejoinder.index.update import (
     Event,
@@ -14,6 +13,7 @@ from rejoinder.index.update import (
     remove_document,
     remove_files,
 )
+from rejoinder.storage.cache import get_cached_index
 from tests.index.conftest import PIECES
 
 

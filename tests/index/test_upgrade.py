@@ -10,10 +10,10 @@ import pytest
 from rejoinder.errors import StoreError
 from rejoinder.index.feedback import add_marks, get_marks
 from rejoinder.index.index import Index
-from rejoinder.index.schema import FORMAT
-from rejoinder.index.store import Store
+from rejoinder.index.sqlite.documents import Store
+from rejoinder.index.sqlite.schema import FORMAT
 from rejoinder.index.update import add_files
-from rejoinder.records import Mark
+from rejoinder.types import Mark
 from tests.index.conftest import PIECES
 
 FORMAT_1 = """
@@ -75,7 +75,7 @@ def test_an_upgraded_index_can_be_added_to(old: Path, docs: Path) -> None:
 def test_an_upgrade_that_fails_changes_nothing(old: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     broken = ("CREATE TABLE feedback(id);", "CREATE TABLE feedback(id);")
     with monkeypatch.context() as patch:
-        patch.setattr("rejoinder.index.database.UPGRADES", {1: broken})
+        patch.setattr("rejoinder.index.sqlite.database.UPGRADES", {1: broken})
         with pytest.raises(StoreError, match=r"feedback already exists; it is of format 1"):
             Index(old)
 

@@ -5,12 +5,12 @@ from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
-from rejoinder.scale.job import Carrier
-from rejoinder.scale.on_dask import OnDask
-from rejoinder.scale.on_spark import OnSpark
+from rejoinder.batch.job import Carrier
+from rejoinder.batch.on_dask import OnDask
+from rejoinder.batch.on_spark import OnSpark
+from tests.batch.clusters import Cluster, dask_cluster, find_why_no_spark, spark_cluster
+from tests.batch.killing import PARTITIONS, ROWS_EACH, kill_in_the_middle
 from tests.reliability.case import CannotRunError, Case, Found
-from tests.scale.clusters import Cluster, dask_cluster, find_why_no_spark, spark_cluster
-from tests.scale.killing import PARTITIONS, ROWS_EACH, kill_in_the_middle
 
 
 def kill_workers(

@@ -7,7 +7,7 @@ from safetensors.numpy import save
 
 from rejoinder.bundle.folder import write_bundle
 from rejoinder.bundle.manifest import Manifest
-from rejoinder.runtime.static_vectors import StaticVectors, to_files
+from rejoinder.models.static_vectors.vectors import StaticVectors, to_files
 
 
 def make_weights(width: int = 4, channels: int = 3, seed: int = 0) -> bytes:

@@ -17,7 +17,7 @@ from pathlib import Path
 from rejoinder.errors import RejoinderError, StoreError
 from rejoinder.index.index import Index
 from rejoinder.index.update import add_files
-from rejoinder.text.pieces import Pieces
+from rejoinder.text.wordpiece import Pieces
 
 PIECES = Pieces(["[UNK]"])
 DISK_BYTES = 8_000_000

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from rejoinder.data.kept_lines import append_kept, read_kept
+from rejoinder.storage.journal import append_kept, read_kept
 from tests.reliability.case import Case, Found
 from tests.reliability.report import Line
 

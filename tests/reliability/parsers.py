@@ -15,23 +15,23 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from rejoinder.batch.partitions import open_table, read_partition
+from rejoinder.batch.rank_table import rank_table
+from rejoinder.batch.schemas import QUESTIONS
 from rejoinder.bundle.folder import Bundle
 from rejoinder.bundle.manifest import parse_manifest
 from rejoinder.cascade.file import read_cascade_file
 from rejoinder.cascade.loading import load
-from rejoinder.data.candidates import read_candidates
-from rejoinder.data.jsonl import read_examples
-from rejoinder.data.vector_files import read_vector_file
-from rejoinder.documents.child import READERS, Child
+from rejoinder.datasets.readers.candidates import read_candidates
+from rejoinder.datasets.readers.jsonl import read_examples
 from rejoinder.documents.read import read_file
+from rejoinder.documents.sandbox import READERS, Child
 from rejoinder.errors import RejoinderError
-from rejoinder.runtime.catalogue import open_scorer
-from rejoinder.runtime.ranker import RankerScorer
-from rejoinder.runtime.static_vectors import read_vectors
-from rejoinder.scale.partitions import open_table, read_partition
-from rejoinder.scale.rank_table import rank_table
-from rejoinder.scale.schemas import QUESTIONS
-from tests.documents.test_child import PAGE, PARAGRAPHS, make_docx, make_pdf
+from rejoinder.models.ranker.scorer import RankerScorer
+from rejoinder.models.registry import open_scorer
+from rejoinder.models.static_vectors.files import read_vector_file
+from rejoinder.models.static_vectors.vectors import read_vectors
+from tests.documents.test_sandbox import PAGE, PARAGRAPHS, make_docx, make_pdf
 from tests.reliability.bundles import make_weights, write_small_bundle
 from tests.reliability.http_bodies import make_reader
 from tests.server.bodies import GOOD

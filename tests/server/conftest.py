@@ -11,7 +11,7 @@ from starlette.testclient import TestClient
 from rejoinder.server.app import create_app
 from rejoinder.server.metrics import Metrics
 from rejoinder.server.settings import Settings
-from rejoinder.server.work import Work
+from rejoinder.server.workers.jobs import Work
 from tests.server.here import Here, make_work, write_documents
 
 collect_ignore = ["clients"]

@@ -5,8 +5,10 @@ from pathlib import Path
 
 from rejoinder.index.index import Index
 from rejoinder.index.update import add_files
-from rejoinder.runtime.static_vectors import load_vectors
-from rejoinder.server.messages import (
+from rejoinder.models.static_vectors.vectors import load_vectors
+from rejoinder.server.problems import fail
+from rejoinder.server.workers.jobs import Work
+from rejoinder.server.workers.messages import (
     Failed,
     Info,
     Job,
@@ -18,9 +20,7 @@ from rejoinder.server.messages import (
     unpack_reply,
     unpack_sent,
 )
-from rejoinder.server.problems import fail
-from rejoinder.server.work import Work
-from rejoinder.server.worker import do
+from rejoinder.server.workers.worker import do
 
 TEA = "# Green tea\n\nGreen tea is brewed at 75 °C. Boiling water makes it bitter.\n"
 BEES = "Bees dance to tell where food is. A colony has one queen.\n"

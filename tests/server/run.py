@@ -13,7 +13,7 @@ from pathlib import Path
 
 from rejoinder.index.index import Index
 from rejoinder.index.update import add_files
-from rejoinder.runtime.static_vectors import load_vectors
+from rejoinder.models.static_vectors.vectors import load_vectors
 from tests.environments import HOME, ROOT, make_environment
 from tests.server.running import serving
 

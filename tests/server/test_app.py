@@ -7,10 +7,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from rejoinder.server.app import create_app
-from rejoinder.server.messages import Info, Job, Reply
-from rejoinder.server.pages import POLICY
 from rejoinder.server.problems import come_back
 from rejoinder.server.settings import Settings
+from rejoinder.server.static import POLICY
+from rejoinder.server.workers.messages import Info, Job, Reply
 
 Connect = Callable[..., TestClient]
 

@@ -16,7 +16,7 @@ from rejoinder.adapters.reranking import to_scorer
 from rejoinder.cascade.loading import DEFAULT
 from rejoinder.engine.passages import rank_documents
 from rejoinder.errors import InputError
-from rejoinder.runtime.scorer import Scorer, Scores
+from rejoinder.models.scorer import Scorer, Scores
 
 Pair = Sequence[str]
 """A question and a document."""

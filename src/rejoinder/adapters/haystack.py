@@ -7,7 +7,7 @@ from typing import Any
 from rejoinder.adapters.extras import needing
 from rejoinder.adapters.reranking import rerank, to_scorer, to_text
 from rejoinder.cascade.loading import DEFAULT
-from rejoinder.runtime.scorer import Scorer
+from rejoinder.models.scorer import Scorer
 
 with needing("haystack"):
     from haystack import Document, component, default_from_dict, default_to_dict

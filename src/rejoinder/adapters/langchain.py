@@ -7,8 +7,8 @@ from rejoinder.adapters.extras import needing
 from rejoinder.adapters.reranking import rerank, to_scorer, to_text
 from rejoinder.cascade.loading import DEFAULT
 from rejoinder.engine.engine import Engine
-from rejoinder.records import Answer
-from rejoinder.runtime.scorer import Scorer
+from rejoinder.models.scorer import Scorer
+from rejoinder.types import Answer
 
 with needing("langchain"):
     from langchain_core.callbacks import CallbackManagerForRetrieverRun, Callbacks

@@ -9,7 +9,7 @@ from rejoinder.adapters.cross_encoder import CrossEncoder
 from rejoinder.adapters.extras import needing
 from rejoinder.adapters.reranking import to_scorer
 from rejoinder.cascade.loading import DEFAULT
-from rejoinder.runtime.scorer import Scorer, Scores
+from rejoinder.models.scorer import Scorer, Scores
 
 with needing("mteb"):
     from mteb.models import ModelMeta

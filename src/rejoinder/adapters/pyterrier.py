@@ -5,7 +5,7 @@ from pathlib import Path
 from rejoinder.adapters.extras import needing
 from rejoinder.adapters.reranking import Reranked, rerank, to_scorer, to_text
 from rejoinder.cascade.loading import DEFAULT
-from rejoinder.runtime.scorer import Scorer
+from rejoinder.models.scorer import Scorer
 
 with needing("pyterrier"):
     import pandas as pd

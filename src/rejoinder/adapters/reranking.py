@@ -19,7 +19,7 @@ from typing import Any, NamedTuple
 
 from rejoinder.cascade.loading import load
 from rejoinder.engine.passages import rank_documents
-from rejoinder.runtime.scorer import Scorer
+from rejoinder.models.scorer import Scorer
 
 
 class Reranked(NamedTuple):

@@ -11,7 +11,7 @@ from math import exp, log
 
 import numpy as np
 
-from rejoinder.runtime.scorer import Scores
+from rejoinder.models.scorer import Scores
 
 Facts = Mapping[str, str | int | float]
 """What stands beside a number: data set, questions, what was reached."""

@@ -14,13 +14,13 @@ import numpy as np
 
 from rejoinder.cascade.calibration import Calibration
 from rejoinder.cascade.cost import Cost, count_words
+from rejoinder.cascade.document_prior import rate_documents, standardise
 from rejoinder.cascade.plan import Coming, plan
-from rejoinder.cascade.standing import rate_documents, standardise
 from rejoinder.errors import InputError
-from rejoinder.records import Candidate, StageTrace, to_candidates
-from rejoinder.runtime.deadline import Deadline
-from rejoinder.runtime.scorer import Given, Scorer, Scores, is_pointwise
-from rejoinder.runtime.staged import Places, Staged, score_until
+from rejoinder.models.deadline import Deadline
+from rejoinder.models.scorer import Given, Scorer, Scores, is_pointwise
+from rejoinder.models.staged import Places, Staged, score_until
+from rejoinder.types import Candidate, StageTrace, to_candidates
 
 
 @dataclass(frozen=True, slots=True)

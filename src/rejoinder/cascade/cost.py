@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.records import Candidate
+from rejoinder.types import Candidate
 
 Counts = NDArray[np.int64]
 

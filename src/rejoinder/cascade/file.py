@@ -27,11 +27,11 @@ from rejoinder.cascade.calibration import Calibration, Facts
 from rejoinder.cascade.cascade import Cascade, Stage, check_keeps
 from rejoinder.cascade.cost import Cost
 from rejoinder.cascade.toml import Table, quote_key, read_toml, show
-from rejoinder.data.whole_files import writing_whole
 from rejoinder.errors import DataError, InputError, RejoinderError
-from rejoinder.runtime.catalogue import describe_all
-from rejoinder.runtime.has import MISSING, HasScorer
-from rejoinder.runtime.scorer import Scorer
+from rejoinder.models.has.scorer import MISSING, HasScorer
+from rejoinder.models.registry import describe_all
+from rejoinder.models.scorer import Scorer
+from rejoinder.storage.atomic import writing_whole
 
 WEIGHTS = ("intercept", "best", "margin", "count", "threshold")
 

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from rejoinder.cascade.file import open_cascade
-from rejoinder.runtime.catalogue import describe_all
-from rejoinder.runtime.catalogue import load as load_one
-from rejoinder.runtime.scorer import Scorer
+from rejoinder.models.registry import describe_all
+from rejoinder.models.registry import load as load_one
+from rejoinder.models.scorer import Scorer
 
 DEFAULT = "default"
-SHIPPED = Path(__file__).parent.parent / "models" / "default.toml"
+SHIPPED = Path(__file__).parent.parent / "weights" / "default.toml"
 """The cascade that is called default, where it is shipped."""
 
 

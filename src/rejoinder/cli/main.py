@@ -11,25 +11,40 @@ from rejoinder import __version__
 from rejoinder.cli.options import example
 from rejoinder.errors import RejoinderError
 
-COMMANDS = {
-    "ask": "Answer a question with a sentence of your documents.",
-    "index": "Keep an index of documents.",
-    "feedback": "Mark answers right or wrong, to learn from.",
-    "rank": "Rank candidates for a question.",
-    "serve": "Answer and rank over HTTP.",
-    "key": "Make an API key for the server.",
-    "rank-table": "Rank a table of questions, here or on a cluster.",
-    "encode-table": "Cut a table of documents for an index, here or on a cluster.",
-    "evaluate": "Measure a scorer on a data set.",
-    "compare": "Hold scorers against each other, with significance.",
-    "tune": "Find the cascade that fits a latency.",
-    "calibrate": 'Fit a scorer\'s confidence, and when it says "no answer".',
-    "train": "Train a model and write it as a bundle.",
-    "distil": "Teach a small ranker what a large scorer knows.",
-    "reproduce": "Print a paper's table, published and measured.",
-    "data": "List, check and get data sets.",
-    "models": "List scorers, and look into bundles.",
-    "bench": "Time scorers on this machine.",
+SECTIONS = {
+    "documents": {
+        "ask": "Answer a question with a sentence of your documents.",
+        "index": "Keep an index of documents.",
+        "feedback": "Mark answers right or wrong, to train on.",
+    },
+    "ranking": {
+        "rank": "Rank candidates for a question.",
+        "serve": "Answer and rank over HTTP.",
+        "key": "Create an API key for the server.",
+        "rank-table": "Rank a table of questions, here or on a cluster.",
+        "encode-table": "Split a table of documents for an index, here or on a cluster.",
+    },
+    "models": {
+        "models": "List scorers, and inspect bundles.",
+        "train": "Train a model and write it as a bundle.",
+        "distil": "Train a small ranker on the scores of a large one.",
+        "bench": "Time scorers on this machine.",
+    },
+    "research": {
+        "evaluate": "Measure a scorer on a data set.",
+        "compare": "Compare scorers, with significance.",
+        "tune": "Find the cascade that fits a latency budget.",
+        "calibrate": 'Fit a scorer\'s confidence and its "no answer" threshold.',
+        "reproduce": "Print a paper's table, published and measured.",
+        "data": "List, check and download data sets.",
+    },
+}
+"""Each section of the help is a folder beside this file; each command a module in it."""
+
+MODULES = {
+    command: f"rejoinder.cli.{section}.{command.replace('-', '_')}"
+    for section, commands in SECTIONS.items()
+    for command in commands
 }
 
 
@@ -37,22 +52,22 @@ class Commands(click.Group):
     """Imports a command's module only when it is called, so that --help stays fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Return the names in the order of the table above."""
-        return list(COMMANDS)
+        """Return the names in the order of the sections."""
+        return list(MODULES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Return the command of a module in this package."""
-        if cmd_name not in COMMANDS:
+        """Import a command's module and return the command."""
+        if cmd_name not in MODULES:
             return None
-        name = cmd_name.replace("-", "_")
-        module = importlib.import_module(f"rejoinder.cli.{name}")
-        command: click.Command = getattr(module, name)
+        module = importlib.import_module(MODULES[cmd_name])
+        command: click.Command = getattr(module, cmd_name.replace("-", "_"))
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         """List the commands without importing them."""
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        for section, commands in SECTIONS.items():
+            with formatter.section(section.capitalize()):
+                formatter.write_dl(list(commands.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command; an error raised on purpose becomes one line on stderr."""

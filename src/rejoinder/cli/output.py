@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from rejoinder.metrics.significance import Interval
-    from rejoinder.records import StageTrace
-    from rejoinder.train.gains import Gain
+    from rejoinder.evaluation.significance import Interval
+    from rejoinder.papers.gains import Gain
+    from rejoinder.types import StageTrace
 
 
 def print_json(value: Any) -> None:
@@ -118,8 +118,8 @@ def write_json_lines(path: Path, rows: Iterable[Any]) -> None:
     Raises:
         InputError: the file cannot be written.
     """
-    from rejoinder.data.whole_files import writing_whole
     from rejoinder.errors import InputError
+    from rejoinder.storage.atomic import writing_whole
 
     try:
         with writing_whole(path) as file:

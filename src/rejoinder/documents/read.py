@@ -7,11 +7,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
 
-from rejoinder.documents.child import READERS, Child
+from rejoinder.documents.discovery import show_path
 from rejoinder.documents.encoding import decode
 from rejoinder.documents.extract import Extract, clean, count_lines
-from rejoinder.documents.files import show_path
-from rejoinder.documents.rows import read_csv, read_jsonl
+from rejoinder.documents.sandbox import READERS, Child
+from rejoinder.documents.tables import read_csv, read_jsonl
 from rejoinder.errors import InputError
 from rejoinder.text.sentences import split_sentences
 

@@ -5,13 +5,13 @@ from dataclasses import replace
 
 from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.errors import StoreError
-from rejoinder.index.answers import AnswerMaker, IndexAnswers
 from rejoinder.index.index import Index
-from rejoinder.index.pages import IndexPages, PageMaker
-from rejoinder.runtime.has import HasScorer
-from rejoinder.runtime.page_encoder import PageEncoder
-from rejoinder.runtime.scorer import Scorer
-from rejoinder.runtime.selector import SelectorScorer
+from rejoinder.index.sidecar.answers import AnswerMaker, IndexAnswers
+from rejoinder.index.sidecar.pages import IndexPages, PageMaker
+from rejoinder.models.has.scorer import HasScorer
+from rejoinder.models.scorer import Scorer
+from rejoinder.models.selector.page_encoder import PageEncoder
+from rejoinder.models.selector.scorer import SelectorScorer
 
 log = logging.getLogger(__name__)
 

@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable, Iterator
 
-from rejoinder.records import ScoredCandidate
 from rejoinder.text.words import cut_words, list_normalised
+from rejoinder.types import ScoredCandidate
 
 MIN_SHARED = 0.8
 """Sentences are near-duplicates from this share of words in common."""

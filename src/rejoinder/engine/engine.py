@@ -9,22 +9,22 @@ from rejoinder.cascade.loading import DEFAULT, load
 from rejoinder.engine.binding import bind_scorer
 from rejoinder.engine.duplicates import drop_duplicates
 from rejoinder.engine.order import group_by_document
-from rejoinder.engine.retriever import Retriever
 from rejoinder.errors import InputError
 from rejoinder.index.feedback import add_marks, get_marks, remove_mark, say_unknown
+from rejoinder.index.fulltext.search import Where
 from rejoinder.index.index import Index
-from rejoinder.index.search import Where
-from rejoinder.records import Answer, Answers, Candidate, Mark, Ranking, ScoredCandidate, Source
-from rejoinder.runtime.arguments import (
+from rejoinder.models.arguments import (
     check_question,
     check_scorer,
     check_top,
     check_where,
 )
-from rejoinder.runtime.deadline import Deadline
-from rejoinder.runtime.found import Found
-from rejoinder.runtime.ranking import order
-from rejoinder.runtime.scorer import Scorer
+from rejoinder.models.deadline import Deadline
+from rejoinder.models.lexical.retrieval_order import Found
+from rejoinder.models.ranking import order
+from rejoinder.models.scorer import Scorer
+from rejoinder.retrieval.retriever import Retriever
+from rejoinder.types import Answer, Answers, Candidate, Mark, Ranking, ScoredCandidate, Source
 
 RETRIEVED = 100
 """How many sentences are ranked."""

@@ -6,8 +6,8 @@ sentence; here with the word that it belongs to.
 
 from typing import NamedTuple
 
-from rejoinder.runtime.static_vectors import StaticVectors
-from rejoinder.text.pieces import split_words
+from rejoinder.models.static_vectors.vectors import StaticVectors
+from rejoinder.text.wordpiece import split_words
 
 
 class Match(NamedTuple):

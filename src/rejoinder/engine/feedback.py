@@ -15,7 +15,7 @@ from rejoinder.engine.order import group_by_document
 from rejoinder.errors import InputError
 from rejoinder.index.feedback import StoredMark, get_marks
 from rejoinder.index.index import Index
-from rejoinder.records import Candidate, Document, Example
+from rejoinder.types import Candidate, Document, Example
 
 LENGTH = 8
 """Of a filled list: the training of a selector reads all of so many."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from rejoinder.records import Candidate
+from rejoinder.types import Candidate
 
 
 def group_by_document(candidates: Iterable[Candidate]) -> list[Candidate]:

@@ -11,13 +11,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from rejoinder.cascade.calibration import to_probability
-from rejoinder.records import Candidate, Document, Ranking, StageTrace
-from rejoinder.runtime.arguments import check_candidates, check_top
-from rejoinder.runtime.deadline import Deadline
-from rejoinder.runtime.ranking import order
-from rejoinder.runtime.scorer import Scorer
-from rejoinder.runtime.staged import merge_stages
+from rejoinder.models.arguments import check_candidates, check_top
+from rejoinder.models.deadline import Deadline
+from rejoinder.models.ranking import order
+from rejoinder.models.scorer import Scorer
+from rejoinder.models.staged import merge_stages
 from rejoinder.text.sentences import Sentence, split_sentences
+from rejoinder.types import Candidate, Document, Ranking, StageTrace
 
 NOTHING = -1000.0
 """The score of a document without a sentence, or lower where others are as low: relevance 0."""

@@ -4,9 +4,9 @@ from bisect import bisect_left
 from collections.abc import Sequence
 
 from rejoinder.engine.passages import Span, rank_documents
-from rejoinder.records import Answer, Answers, Source
-from rejoinder.runtime.arguments import check_question, check_top
-from rejoinder.runtime.scorer import Scorer
+from rejoinder.models.arguments import check_question, check_top
+from rejoinder.models.scorer import Scorer
+from rejoinder.types import Answer, Answers, Source
 
 
 def answer_text(

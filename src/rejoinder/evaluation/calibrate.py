@@ -9,13 +9,7 @@ import numpy as np
 from rejoinder.cascade.calibration import Calibration, describe
 from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.errors import InputError
-from rejoinder.evaluation.logistic import (
-    Features,
-    fit_logistic,
-    fit_rising,
-    measure_log_loss,
-)
-from rejoinder.metrics.confidence import (
+from rejoinder.evaluation.confidence import (
     Confidences,
     Curve,
     Rights,
@@ -25,8 +19,14 @@ from rejoinder.metrics.confidence import (
     measure_calibration_error,
     trace_curve,
 )
-from rejoinder.records import Example
-from rejoinder.runtime.scorer import Scorer
+from rejoinder.evaluation.logistic import (
+    Features,
+    fit_logistic,
+    fit_rising,
+    measure_log_loss,
+)
+from rejoinder.models.scorer import Scorer
+from rejoinder.types import Example
 
 FOLDS = 5
 

@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from rejoinder.evaluation.evaluate import Report
-from rejoinder.metrics.significance import (
+from rejoinder.evaluation.significance import (
     Interval,
     bootstrap_difference,
     bootstrap_mean,

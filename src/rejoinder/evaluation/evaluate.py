@@ -6,10 +6,10 @@ from statistics import fmean
 from typing import Any
 
 from rejoinder.errors import InputError
+from rejoinder.evaluation.measures import DEFAULT_MEASURES, Values, measure, parse_measures
 from rejoinder.evaluation.protocol import Protocol
-from rejoinder.metrics.measures import DEFAULT_MEASURES, Values, measure, parse_measures
-from rejoinder.records import Example
-from rejoinder.runtime.scorer import Scorer
+from rejoinder.models.scorer import Scorer
+from rejoinder.types import Example
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.metrics.confidence import Confidences, Rights
+from rejoinder.evaluation.confidence import Confidences, Rights
 
 Features = NDArray[np.float64]
 """One row per question."""

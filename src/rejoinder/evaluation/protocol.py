@@ -17,8 +17,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from rejoinder.errors import UnknownNameError
-from rejoinder.records import Example
-from rejoinder.runtime.scorer import Scores
+from rejoinder.models.scorer import Scores
+from rejoinder.types import Example
 
 QUESTIONS = ("answered", "mixed", "all")
 TIES = ("stable", "pessimistic")

@@ -8,10 +8,10 @@ from typing import Any
 from rejoinder.cascade.loading import load
 from rejoinder.errors import InputError
 from rejoinder.evaluation.evaluate import Report, evaluate
+from rejoinder.evaluation.measures import DEFAULT_MEASURES
 from rejoinder.evaluation.protocol import Protocol
-from rejoinder.metrics.measures import DEFAULT_MEASURES
-from rejoinder.records import Example
-from rejoinder.runtime.catalogue import SCORERS
+from rejoinder.models.registry import SCORERS
+from rejoinder.types import Example
 
 
 @dataclass(frozen=True, slots=True)

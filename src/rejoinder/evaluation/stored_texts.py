@@ -5,10 +5,10 @@ from pathlib import Path
 
 import numpy as np
 
-from rejoinder.index.row_store import RowStore
-from rejoinder.records import Candidate, Example
-from rejoinder.runtime.has import AnswerEncoder
-from rejoinder.runtime.stored_rows import StoredRows
+from rejoinder.index.sidecar.rows import RowStore
+from rejoinder.models.has.scorer import AnswerEncoder
+from rejoinder.models.stored_rows import StoredRows
+from rejoinder.types import Candidate, Example
 
 PER_DOCUMENT = 256
 

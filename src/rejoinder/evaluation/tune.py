@@ -17,12 +17,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.cascade.cost import Cost, Counts, Timed, count_words, fit_cost
-from rejoinder.cascade.standing import rate_documents, standardise
+from rejoinder.cascade.document_prior import rate_documents, standardise
 from rejoinder.errors import InputError
-from rejoinder.metrics.significance import Interval, bootstrap_difference
-from rejoinder.records import Candidate, Example
-from rejoinder.runtime.scorer import Scorer, Scores, is_pointwise
-from rejoinder.runtime.staged import Places
+from rejoinder.evaluation.significance import Interval, bootstrap_difference
+from rejoinder.models.scorer import Scorer, Scores, is_pointwise
+from rejoinder.models.staged import Places
+from rejoinder.types import Candidate, Example
 
 KEEPS = (1, 2, 3, 5, 10, 20, 30, 50, 75, 100, 150, 200, 300, 500)
 MOST_STAGES = 3

@@ -11,8 +11,8 @@ from dataclasses import replace
 from typing import NamedTuple
 
 from rejoinder.errors import InputError
-from rejoinder.index.database import Database
-from rejoinder.records import Mark
+from rejoinder.index.sqlite.database import Database
+from rejoinder.types import Mark
 
 
 class StoredMark(NamedTuple):

@@ -17,18 +17,18 @@ from pathlib import Path
 from types import TracebackType
 
 from rejoinder.errors import StoreError
-from rejoinder.index.derived_rows import KINDS, LOOK_AT_ALL, DerivedRows, Progress, RowMaker
-from rejoinder.index.derived_search import DerivedSearch
 from rejoinder.index.feedback import forget_sleeping
-from rejoinder.index.lock import writing
-from rejoinder.index.row_store import RowStore
-from rejoinder.index.seals import is_sealed
-from rejoinder.index.search import Where
-from rejoinder.index.store import Store
-from rejoinder.index.stored import StoredSentences, get_number
-from rejoinder.index.stored_documents import StoredDocument, StoredSentence
+from rejoinder.index.fulltext.follower import DerivedSearch
+from rejoinder.index.fulltext.search import Where
+from rejoinder.index.sidecar.rows import RowStore
+from rejoinder.index.sidecar.sidecar import KINDS, LOOK_AT_ALL, DerivedRows, Progress, RowMaker
+from rejoinder.index.sqlite.checksums import is_sealed
+from rejoinder.index.sqlite.documents import Store
+from rejoinder.index.sqlite.lazy_sentences import StoredSentences, get_number
+from rejoinder.index.sqlite.records import StoredDocument, StoredSentence
 from rejoinder.index.writer import Writer
-from rejoinder.records import Candidate, Document, ScoredCandidate, Source
+from rejoinder.storage.lock import writing
+from rejoinder.types import Candidate, Document, ScoredCandidate, Source
 
 TRUTH = "index.sqlite"
 

@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
-from rejoinder.documents.child import Child
-from rejoinder.documents.files import SUFFIXES, list_files, say_empty, show_path
+from rejoinder.documents.discovery import SUFFIXES, list_files, say_empty, show_path
 from rejoinder.documents.read import ReadDocument, check_file, read_file
+from rejoinder.documents.sandbox import Child
 from rejoinder.errors import InputError
 from rejoinder.index.index import Index
-from rejoinder.index.store import Store
-from rejoinder.index.stored_documents import FileState
+from rejoinder.index.sqlite.documents import Store
+from rejoinder.index.sqlite.records import FileState
 from rejoinder.index.writer import Writer
-from rejoinder.text.pieces import Pieces
+from rejoinder.text.wordpiece import Pieces
 
 MAX_BATCH_SENTENCES = 5_000
 MAX_BATCH_SECONDS = 0.5

@@ -2,8 +2,8 @@
 
 from collections.abc import Callable
 
-from rejoinder.index.search import Search
-from rejoinder.index.store import Store
+from rejoinder.index.fulltext.search import Search
+from rejoinder.index.sqlite.documents import Store
 
 MAX_UNCOMMITTED = 200_000
 """Sentences that are added to what finds them before it is written to disk."""

@@ -14,14 +14,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 from starlette.routing import BaseRoute, Mount, Route
 
-from rejoinder.server.backend import Backend
 from rejoinder.server.guard import Guard
 from rejoinder.server.handlers import Call
 from rejoinder.server.metrics import Metrics
-from rejoinder.server.operations import OPERATIONS, Operation
-from rejoinder.server.pages import Page
 from rejoinder.server.problems import Problem, name_status, respond, to_ours
+from rejoinder.server.routes import OPERATIONS, Operation
 from rejoinder.server.settings import Settings
+from rejoinder.server.static import Page
+from rejoinder.server.workers.backend import Backend
 
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
 

@@ -10,13 +10,16 @@ from typing import Any
 from starlette.requests import Request
 from starlette.responses import Response
 
-from rejoinder.documents.files import SUFFIXES
-from rejoinder.server import native
-from rejoinder.server.backend import Backend
+from rejoinder.documents.discovery import SUFFIXES
+from rejoinder.server.api import cohere, native, tei, v1
+from rejoinder.server.api.information import Status, describe
 from rejoinder.server.bodies import check_text, read_json, read_pieces, to_shape
-from rejoinder.server.dialects import cohere, tei, v1
-from rejoinder.server.information import Status, describe
-from rejoinder.server.messages import (
+from rejoinder.server.metrics import Metrics
+from rejoinder.server.problems import Problem, come_back
+from rejoinder.server.replies import to_json
+from rejoinder.server.settings import Settings
+from rejoinder.server.workers.backend import Backend
+from rejoinder.server.workers.messages import (
     AddDocument,
     Job,
     ListDocuments,
@@ -24,10 +27,6 @@ from rejoinder.server.messages import (
     RemoveDocument,
     Reply,
 )
-from rejoinder.server.metrics import Metrics
-from rejoinder.server.problems import Problem, come_back
-from rejoinder.server.replies import to_json
-from rejoinder.server.settings import Settings
 
 MAX_ID = 2**63 - 1
 MAX_NAME_CHARACTERS = 500

@@ -8,10 +8,10 @@ from typing import Any, get_args
 
 import msgspec
 
-from rejoinder.server import information, messages, native
-from rejoinder.server.dialects import cohere, tei, v1
-from rejoinder.server.operations import Operation
+from rejoinder.server.api import cohere, information, native, tei, v1
 from rejoinder.server.problems import name_status
+from rejoinder.server.routes import Operation
+from rejoinder.server.workers import messages
 
 MODULES = (messages, native, information, cohere, v1, tei)
 """Where the shapes are."""

@@ -10,8 +10,8 @@ from http import HTTPStatus
 from msgspec import Struct
 from starlette.responses import Response
 
-from rejoinder.server.messages import Failed
 from rejoinder.server.replies import to_json
+from rejoinder.server.workers.messages import Failed
 
 CODES = {
     400: "malformed",

@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
 from rejoinder.errors import InputError
-from rejoinder.server.pool import Pool
+from rejoinder.server.workers.pool import Pool
 
 _log = logging.getLogger(__name__)
 

@@ -17,10 +17,10 @@ from rejoinder.errors import InputError
 from rejoinder.server.app import Server
 from rejoinder.server.logs import log_as_json
 from rejoinder.server.metrics import Metrics
-from rejoinder.server.patience import PatientProtocol
-from rejoinder.server.pool import Pool
 from rejoinder.server.reload import reloading_on_signal
 from rejoinder.server.settings import Settings
+from rejoinder.server.timeouts import PatientProtocol
+from rejoinder.server.workers.pool import Pool
 
 SETTLE_SECONDS = 0.2
 """Between the steps of a stop: for what is on its way to arrive."""

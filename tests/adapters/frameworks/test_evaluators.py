@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from beir.reranking import Rerank
 from beir.retrieval.evaluation import EvaluateRetrieval
-from datasets import Dataset
 from mteb.abstasks.retrieval import AbsTaskRetrieval
 from mteb.abstasks.task_metadata import TaskMetadata
 from mteb.models import CrossEncoderProtocol
@@ -18,9 +17,10 @@ from sentence_transformers.cross_encoder.evaluation import (
     CrossEncoderRerankingEvaluator,
 )
 
+from datasets import Dataset
 from rejoinder.adapters.cross_encoder import CrossEncoder
 from rejoinder.adapters.mteb import RejoinderCrossEncoder
-from rejoinder.runtime.lexical import WordOverlap
+from rejoinder.models.lexical.overlap import WordOverlap
 from tests.adapters.texts import BEES, QUESTION, RAIN, TEA
 
 RAINING = "does it rain?"

@@ -16,7 +16,7 @@ from rejoinder.engine.engine import Engine
 from rejoinder.errors import InputError
 from rejoinder.index.index import Index
 from rejoinder.index.update import add_files
-from rejoinder.text.pieces import Pieces
+from rejoinder.text.wordpiece import Pieces
 from tests.adapters.texts import ANSWER, BEES, EVERYTHING, QUESTION, TEA
 
 DOCUMENTS = [

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from rejoinder.index.index import Index
 from rejoinder.index.update import add_files
-from rejoinder.runtime.static_vectors import load_vectors
+from rejoinder.models.static_vectors.vectors import load_vectors
 from tests.environments import ROOT
 from tests.server.running import serving
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from playwright.sync_api import FilePayload, Page, Request, expect
 
-from rejoinder.server.pages import FOLDER, POLICY
+from rejoinder.server.static import FOLDER, POLICY
 from tests.server.page.conftest import Open, ask, fill
 from tests.server.running import serving
 

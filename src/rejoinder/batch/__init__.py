@@ -1,0 +1,1 @@
+"""Ranking and encoding tables on Dask and Spark."""

@@ -1,0 +1,98 @@
+"""A scorer on its way to workers: by its name or path, or with its files.
+
+A worker process loads it once, however many partitions it gets.
+"""
+
+import hashlib
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+from pathlib import Path
+
+from rejoinder.cascade.file import find_scorer, read_cascade_file, to_toml
+from rejoinder.cascade.loading import load
+from rejoinder.errors import InputError, UnknownNameError
+from rejoinder.models.registry import describe_all, describe_cascades
+from rejoinder.models.scorer import Scorer
+
+_CASCADE = "cascade.toml"
+_BUNDLE = "bundle"
+
+
+@dataclass(frozen=True, slots=True)
+class Packed:
+    """What a worker loads: a name or path that it knows itself, or files that are sent to it."""
+
+    name: str
+    files: Mapping[str, bytes] = field(default_factory=dict, repr=False, compare=False)
+    digest: str = ""
+    """Tells a scorer's files from others; empty where it has a name."""
+
+
+def pack_scorer(scorer: str, *, send: bool) -> Packed:
+    """Return a scorer as workers get it.
+
+    Args:
+        scorer: a name of `rejoinder models list`, a bundle's folder, or a cascade's file.
+        send: send the files along, for workers that cannot open them by their path.
+
+    Raises:
+        RejoinderError: it is not there, or cannot be read.
+    """
+    path = Path(scorer)
+    if not path.exists():
+        known = [item.name for item in (*describe_all(), *describe_cascades())]
+        if scorer not in known:
+            raise UnknownNameError("scorer", scorer, known)
+        return Packed(scorer)  # a name, which the package knows on every machine
+    is_cascade = path.suffix == ".toml"
+    files = _pack_cascade(path) if is_cascade else _pack_folder(path, _BUNDLE)
+    digest = hashlib.sha256()
+    for name, content in files.items():
+        digest.update(f"{name}\0{len(content)}\0".encode() + content)
+    if not send:
+        return Packed(str(path.resolve()), digest=digest.hexdigest())
+    return Packed(_CASCADE if is_cascade else _BUNDLE, files, digest.hexdigest())
+
+
+@lru_cache(maxsize=1)
+def load_packed(packed: Packed) -> Scorer:
+    """Return the scorer, on one thread: there is a process for each core.
+
+    Raises:
+        RejoinderError: this machine does not have it, or it cannot be read.
+    """
+    if not packed.files:
+        return load(packed.name, threads=1)
+    with tempfile.TemporaryDirectory(prefix="rejoinder-") as folder:
+        for name, content in packed.files.items():
+            path = Path(folder, name)
+            if ".." in path.parts or Path(name).is_absolute():
+                raise InputError(f"file {name!r} of the scorer leads out of its folder")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
+        return load(Path(folder, packed.name), threads=1)
+
+
+def _pack_cascade(path: Path) -> dict[str, bytes]:
+    """Return the cascade's file, and the bundles that it names, beside it."""
+    cascade = read_cascade_file(path)
+    files: dict[str, bytes] = {}
+    stages = []
+    for number, stage in enumerate(cascade.stages, start=1):
+        found = find_scorer(stage.scorer, path.parent)
+        name = stage.scorer
+        if isinstance(found, Path):
+            name = f"stage-{number}"
+            files |= _pack_folder(found, name)
+        stages.append(replace(stage, scorer=name))
+    return {_CASCADE: to_toml(replace(cascade, stages=tuple(stages))).encode(), **files}
+
+
+def _pack_folder(folder: Path, name: str) -> dict[str, bytes]:
+    return {
+        f"{name}/{path.name}": path.read_bytes()
+        for path in sorted(folder.iterdir())
+        if path.is_file()
+    }

@@ -1,0 +1,1 @@
+"""Commands for people with documents."""

@@ -1,0 +1,261 @@
+"""`rejoinder index`: keep an index of documents."""
+
+import json
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from rejoinder.cli import options
+from rejoinder.cli.output import count, print_json, print_table, say, show_progress
+
+if TYPE_CHECKING:
+    from rejoinder.index.index import Index
+    from rejoinder.index.sidecar.sidecar import Kind, RowMaker
+    from rejoinder.index.update import Event
+
+FOLDER = click.Path(file_okay=False, path_type=Path)
+
+folder_option = click.option(
+    "--index",
+    "folder",
+    required=True,
+    type=FOLDER,
+    help="Folder of the index.",
+)
+paths_argument = click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
+
+
+@click.group(epilog=options.example("rejoinder index add examples/docs --index my-index"))
+def index() -> None:
+    """Keep an index of documents, to ask again and again."""
+
+
+@index.command(epilog=options.example("rejoinder index add examples/docs --index my-index"))
+@paths_argument
+@folder_option
+@click.option(
+    "--meta",
+    "pairs",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Say this of every document, and no more what was said before.",
+)
+@click.option(
+    "--hash",
+    "has",
+    type=FOLDER,
+    metavar="BUNDLE",
+    help="Store all answers as this bundle of HAS makes them.",
+)
+@click.option(
+    "--context",
+    "selector",
+    type=FOLDER,
+    metavar="BUNDLE",
+    help="Store of all documents what this selector finds context by.",
+)
+@options.as_json
+def add(
+    paths: tuple[Path, ...],
+    folder: Path,
+    pairs: tuple[str, ...],
+    has: Path | None,
+    selector: Path | None,
+    as_json: bool,
+) -> None:
+    """Add files, and all below folders; again, to follow their changes.
+
+    Reads .txt .md .rst .html .pdf .docx, and .jsonl and .csv with one document per row (`text`,
+    `title`, `id`; the rest is metadata).  Unchanged files are not read again, changed ones
+    replace what was there, and what is gone from a folder is removed.
+
+    With --hash every sentence, also of earlier additions, is encoded once and stored as bits,
+    which a cascade with this bundle then reads; later additions do so unasked.  With --context
+    every document is kept as vectors in the same way, for a selector that reads context.
+    """
+    from rejoinder.documents.discovery import find_files
+    from rejoinder.index.index import Index
+    from rejoinder.index.sidecar.sidecar import ANSWERS, CONTEXT
+    from rejoinder.index.update import add_files, check_metadata
+    from rejoinder.models.static_vectors.vectors import load_vectors
+
+    pieces = load_vectors().pieces
+    assert pieces is not None
+    metadata = options.parse_pairs(pairs) or None
+    check_metadata(metadata or {})
+    asked = {ANSWERS: has, CONTEXT: selector}
+    makers = [_open_maker(kind, bundle) for kind, bundle in asked.items() if bundle]
+    if not folder.exists():
+        find_files(paths)  # so that nothing to read leaves no empty index
+    with Index(folder, create=True) as opened:
+        _report(add_files(opened, paths, pieces, metadata=metadata), as_json)
+        _store_rows(opened, makers)
+
+
+@index.command(epilog=options.example("rejoinder index remove examples/docs --index my-index"))
+@paths_argument
+@folder_option
+@options.as_json
+def remove(paths: tuple[Path, ...], folder: Path, as_json: bool) -> None:
+    """Remove what was read from files, and from all below folders.
+
+    It is no longer found at once; `compact` takes its text off the disk.
+    """
+    from rejoinder.index.index import Index
+    from rejoinder.index.update import remove_files
+
+    with Index(folder) as opened:
+        _report(remove_files(opened, paths), as_json)
+
+
+@index.command(epilog=options.example("rejoinder index load encoded.parquet --index my-index"))
+@click.argument("source", metavar="ENCODED.parquet", type=click.Path(path_type=Path))
+@folder_option
+def load(source: Path, folder: Path) -> None:
+    """Add the documents that `rejoinder encode-table` has encoded.
+
+    A document that is there already under its id is replaced.
+    """
+    options.need_arrow()
+    from rejoinder.batch.encode_table import add_parts
+    from rejoinder.batch.parts import read_parts
+    from rejoinder.index.index import Index
+    from rejoinder.models.static_vectors.vectors import load_vectors
+
+    pieces = load_vectors().pieces
+    assert pieces is not None
+    documents = 0
+    total, batches = read_parts(source)
+    with Index(folder, create=True) as opened, show_progress("loading") as progress:
+        for added in add_parts(opened, batches, pieces):
+            documents += added
+            progress(documents, total, "")
+        _store_rows(opened, [])
+    say(f"{count(documents, 'document')} loaded")
+
+
+@index.command("list", epilog=options.example("rejoinder index list --index my-index"))
+@folder_option
+@options.as_json
+def list_(folder: Path, as_json: bool) -> None:
+    """List the documents."""
+    from rejoinder.index.index import Index
+
+    with Index(folder) as opened:
+        documents = opened.store.get_documents()
+        if as_json:
+            rows = [
+                {
+                    "document": item.name,
+                    "title": item.title,
+                    "sentences": item.sentences,
+                    "metadata": dict(item.metadata),
+                }
+                for item in documents
+            ]
+            print_json(rows)
+        else:
+            table = [[item.name, item.title, str(item.sentences)] for item in documents]
+            print_table(["document", "title", "sentences"], table)
+
+
+@index.command(epilog=options.example("rejoinder index check --index my-index"))
+@folder_option
+def check(folder: Path) -> None:
+    """Check that every document is there and whole."""
+    from rejoinder.errors import StoreError
+    from rejoinder.index.index import Index
+
+    with Index(folder) as opened:
+        problems = opened.check()
+        documents, sentences, _ = opened.store.count()
+    for problem in problems:
+        say(problem)
+    if problems:
+        raise StoreError(f"{folder}: {count(len(problems), 'problem')}")
+    click.echo(f"{count(documents, 'document')}, {count(sentences, 'sentence')}: all whole")
+
+
+@index.command(epilog=options.example("rejoinder index compact --index my-index"))
+@folder_option
+def compact(folder: Path) -> None:
+    """Write the index anew, so that removed text is gone from the disk."""
+    from rejoinder.index.index import Index
+
+    with Index(folder) as opened:
+        opened.compact()
+        _store_rows(opened, [])
+
+
+@index.command(epilog=options.example("rejoinder index export --index my-index > all.jsonl"))
+@folder_option
+def export(folder: Path) -> None:
+    """Print every document as a JSON line, which `index add` reads again."""
+    from rejoinder.index.index import Index
+
+    with Index(folder) as opened:
+        for item in opened.store.get_documents():
+            named = {"id": item.name, "title": item.title, "text": opened.store.get_text(item.id)}
+            print_json({**item.metadata, **named})
+
+
+def _open_maker(kind: "Kind", bundle: Path) -> "RowMaker":
+    from rejoinder.bundle.folder import open_bundle
+    from rejoinder.index.sidecar.answers import AnswerMaker
+    from rejoinder.index.sidecar.pages import PageMaker
+    from rejoinder.index.sidecar.sidecar import CONTEXT
+    from rejoinder.models.has import scorer as has
+    from rejoinder.models.registry import list_shipped
+    from rejoinder.models.selector import scorer as selector
+    from rejoinder.models.selector.page_encoder import open_page_encoder
+
+    if kind == CONTEXT:
+        named = list_shipped().get(str(bundle), bundle)
+        return PageMaker(open_page_encoder(open_bundle(named, kind=selector.KIND)))
+    return AnswerMaker(has.AnswerEncoder(open_bundle(bundle, kind=has.KIND)))
+
+
+def _store_rows(opened: "Index", given: list["RowMaker"]) -> None:
+    """Let what is stored follow, with the bundle that made it where none is given."""
+    from rejoinder.errors import BundleError
+
+    makers = {maker.kind: maker for maker in given}
+    for kind, kept in opened.rows.items():
+        if kind not in makers:
+            for stored, state in kept.get_states().items():
+                try:
+                    maker = _open_maker(kind, Path(state.bundle))
+                except BundleError as error:
+                    say(f"{stored}: new documents are not stored: {error}")
+                    continue
+                if maker.encoder.hash == state.hash:
+                    makers[kind] = maker
+                else:
+                    say(
+                        f"{stored}: new documents are not stored: {state.bundle} is another"
+                        f" bundle now; {kind.option} {state.bundle} stores all with it"
+                    )
+    for kind, maker in makers.items():
+        with show_progress(f"storing {kind.name}") as progress:
+            opened.store_rows(maker, lambda done, total: progress(done, total, ""))
+
+
+def _report(events: Iterable["Event"], as_json: bool) -> None:
+    """Show progress, name what was skipped, and sum up."""
+    totals: dict[str, int] = {}
+    sentences = 0
+    with show_progress("indexing") as progress:
+        for event in events:
+            totals[event.what] = totals.get(event.what, 0) + 1
+            sentences += event.sentences
+            progress(event.done, event.total, count(sentences, "sentence"))
+            if as_json:
+                fields = ("what", "path", "documents", "sentences", "reason")
+                click.echo(json.dumps({name: getattr(event, name) for name in fields}))
+            elif event.what == "skipped":
+                say(f"skipped {event.path}: {event.reason}")
+    if not as_json:
+        parts = [f"{number} {what}" for what, number in totals.items()]
+        click.echo(f"{', '.join(parts)}; {count(sentences, 'sentence')} read")

@@ -1,0 +1,1 @@
+"""Commands that train, inspect and time models."""

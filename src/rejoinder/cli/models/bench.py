@@ -1,0 +1,37 @@
+"""`rejoinder bench`: how long scorers take on this machine."""
+
+from dataclasses import asdict
+
+import click
+
+from rejoinder.cli import options
+from rejoinder.cli.output import print_json, print_table
+
+COUNTS = (10, 100, 1000)
+
+
+@click.command(epilog=options.example("rejoinder bench bm25 jaccard"))
+@click.argument("scorers", nargs=-1, metavar="[SCORER]...")
+@options.as_json
+def bench(scorers: tuple[str, ...], as_json: bool) -> None:
+    """Time SCORERs (names or bundles; bm25 where none is given) on made-up candidates.
+
+    Milliseconds per question for 10, 100 and 1000 candidates of 25 words, from text; compare
+    only what one run prints.
+    """
+    from rejoinder.cascade.loading import load
+    from rejoinder.evaluation.timing import time_scorer
+
+    timings = [
+        timing for name in scorers or ("bm25",) for timing in time_scorer(load(name), COUNTS)
+    ]
+    if as_json:
+        print_json([asdict(timing) for timing in timings])
+        return
+    print_table(
+        ["scorer", "candidates", "median ms", "p95 ms"],
+        [
+            [item.scorer, str(item.candidates), f"{item.median_ms:.2f}", f"{item.p95_ms:.2f}"]
+            for item in timings
+        ],
+    )

@@ -1,0 +1,1 @@
+"""Commands that rank candidates and serve over HTTP."""

@@ -1,0 +1,128 @@
+"""`rejoinder rank`: rank candidates for a question."""
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from rejoinder.cli import options
+from rejoinder.cli.output import print_json, print_table, print_trace, say
+
+if TYPE_CHECKING:
+    from rejoinder.models.scorer import Scorer
+    from rejoinder.types import Ranking
+
+
+@click.command(
+    epilog=options.example(
+        'rejoinder rank "when does green tea turn bitter?" examples/candidates.txt',
+        'rejoinder rank "who wrote it?" hits.txt --scorer cascade.toml --budget-ms 50 --explain',
+    )
+)
+@click.argument("question")
+@click.argument("file", type=click.Path(path_type=Path, allow_dash=True), default="-")
+@click.option("--scorer", help=f"{options.SCORER}  [default: the cascade `default`]")
+@options.words
+@click.option("--in-order", is_flag=True, help="The lines are one text, in its order.")
+@click.option(
+    "--corpus",
+    type=click.Path(path_type=Path),
+    help="For bm25: a file of texts, one per line, to count word frequencies in.",
+)
+@click.option("--top", type=click.IntRange(min=1), help="Show only so many.")
+@options.budget_ms
+@click.option("--explain", is_flag=True, help="Say what each stage did, and in what time.")
+@options.as_json
+def rank(
+    question: str,
+    file: Path,
+    scorer: str | None,
+    words: str,
+    in_order: bool,
+    corpus: Path | None,
+    top: int | None,
+    budget_ms: float | None,
+    explain: bool,
+    as_json: bool,
+) -> None:
+    """Rank the candidates in FILE, or on stdin, for QUESTION.
+
+    Candidates stand one per line, or as JSON lines with a `text` each.
+    """
+    from rejoinder.datasets.readers.candidates import read_candidates
+    from rejoinder.models.ranking import rank as run
+
+    source = sys.stdin.buffer if str(file) == "-" else file
+    candidates = read_candidates(source, in_order=in_order)
+    ranking = run(question, candidates, scorer=_load(scorer, words, corpus), budget_ms=budget_ms)
+    if as_json:
+        print_json(_to_dict(ranking, top, explain))
+    else:
+        _print(ranking, top, explain)
+
+
+def _to_dict(ranking: "Ranking", top: int | None, explain: bool) -> dict[str, Any]:
+    from dataclasses import asdict
+
+    rows = [
+        {
+            "rank": item.rank,
+            "score": item.score,
+            **({"stage": item.stage} if explain else {}),
+            "id": item.candidate.id,
+            "text": item.candidate.text,
+        }
+        for item in ranking.items[:top]
+    ]
+    result: dict[str, Any] = {
+        "question": ranking.question,
+        "scorer": ranking.scorer,
+        "candidates": rows,
+    }
+    if ranking.confidence is not None:
+        result |= {"confidence": ranking.confidence, "abstains": ranking.abstains}
+    return result | ({"trace": [asdict(stage) for stage in ranking.trace]} if explain else {})
+
+
+def _print(ranking: "Ranking", top: int | None, explain: bool) -> None:
+    if ranking.confidence is not None:
+        verdict = "no candidate answers" if ranking.abstains else "the first candidate answers"
+        say(f"{verdict} (confidence {ranking.confidence:.2f})")
+    stages = ["stage"] if explain else []
+    print_table(
+        ["rank", "score", *stages, "candidate"],
+        [
+            [
+                str(item.rank),
+                f"{item.score:.4f}",
+                *(
+                    [ranking.trace[item.stage].scorer if item.stage >= 0 else "–"]
+                    if explain
+                    else []
+                ),
+                item.candidate.text,
+            ]
+            for item in ranking.items[:top]
+        ],
+    )
+    if explain:
+        click.echo()
+        print_trace(ranking.trace)
+
+
+def _load(name: str | None, words: str, corpus: Path | None) -> "Scorer":
+    from rejoinder.cascade.loading import DEFAULT, load
+    from rejoinder.datasets.files import read_lines
+    from rejoinder.errors import InputError
+    from rejoinder.models.lexical.bm25 import Bm25, CorpusStatistics
+    from rejoinder.text.words import get_cut
+
+    cut = get_cut(words)
+    if corpus is None:
+        return load(name or DEFAULT, words=words)
+    if name not in (None, "bm25"):
+        raise InputError(f"scorer {name!r} counts no word frequencies; leave out --corpus")
+    return Bm25(
+        cut, corpus=CorpusStatistics.from_texts((text for _, text in read_lines(corpus)), cut)
+    )

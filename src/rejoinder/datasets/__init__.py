@@ -1,0 +1,1 @@
+"""Data sets as examples: the catalogue, the readers, the transforms."""

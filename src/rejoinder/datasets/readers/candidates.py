@@ -1,0 +1,82 @@
+"""Reads candidates without a question: one per line, or JSON lines.
+
+A JSON line is a candidate of our own format (`jsonl.py`) without its label: `text`, and
+where known `id`, `document` (its id), `title` and `position`.  Lines of one document are its
+sentences: what stands around a candidate is known as far as other lines tell it.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+
+from rejoinder.datasets.files import decode_lines, read_lines
+from rejoinder.datasets.json_objects import JsonObject, parse_json_lines
+from rejoinder.types import Candidate, Document, to_candidates
+
+STDIN = Path("<stdin>")
+MAX_POSITION = 100_000
+"""What stands at a later place in its document is no context of others."""
+
+
+def read_candidates(source: Path | Iterable[bytes], *, in_order: bool = False) -> list[Candidate]:
+    """Return the candidates of a file, or of an open stream.
+
+    Lines are JSON where the file's name says so (.jsonl), or where the first line begins
+    with a brace; else each line that is not blank is a candidate.
+
+    Args:
+        in_order: the lines are one text in its order.  A position in a JSON line goes first.
+
+    Raises:
+        DataError: the file is missing, empty, not UTF-8, or a line is not what it must be.
+    """
+    path = source if isinstance(source, Path) else STDIN
+    lines = read_lines(source) if isinstance(source, Path) else decode_lines(source, STDIN)
+    first = next(lines)
+    lines = chain([first], lines)
+    if ".jsonl" in path.suffixes or first[1].lstrip().startswith("{"):
+        return _read_objects(parse_json_lines(lines, path), in_order)
+    texts = [line for _, line in lines if line.strip()]
+    candidates = to_candidates(texts, in_order=in_order)
+    if not in_order:
+        return list(candidates)
+    document = Document(path.name, "", tuple(texts))
+    return [replace(candidate, document=document) for candidate in candidates]
+
+
+def _read_objects(rows: Iterable[JsonObject], in_order: bool) -> list[Candidate]:
+    titles: dict[str, str] = {}
+    candidates = []
+    for place, row in enumerate(rows):
+        id_ = row.get_id("id") if row.has("id") else str(place)
+        document = None
+        if row.has("document"):
+            document = Document(row.get_id("document"))
+            title = row.get_optional("title", str, "")
+            titles[document.id] = titles.get(document.id) or title
+        position = place if in_order else None
+        if row.has("position"):
+            position = row.get("position", int)
+        candidates.append(Candidate(id_, row.get("text", str), document, position))
+    return _share_documents(candidates, titles)
+
+
+def _share_documents(candidates: Sequence[Candidate], titles: dict[str, str]) -> list[Candidate]:
+    """Return the candidates with documents made of all their lines.
+
+    A place that no line tells is an empty sentence; of two lines of one place the first counts.
+    """
+    texts: dict[str, dict[int, str]] = {id_: {} for id_ in titles}
+    for item in candidates:
+        if item.document and item.position is not None and 0 <= item.position <= MAX_POSITION:
+            texts[item.document.id].setdefault(item.position, item.text)
+    documents = {id_: Document(id_, titles[id_], _fill_gaps(known)) for id_, known in texts.items()}
+    return [
+        replace(item, document=documents[item.document.id]) if item.document else item
+        for item in candidates
+    ]
+
+
+def _fill_gaps(known: dict[int, str]) -> tuple[str, ...]:
+    return tuple(known.get(place, "") for place in range(max(known, default=-1) + 1))

@@ -1,0 +1,62 @@
+"""Reads Natural Questions (Kwiatkowski et al. 2019) as NQ-LA: choosing the long answer.
+
+The simplified JSON lines.  Candidates are the paragraphs at the top level of the page;
+lists and tables are left out.  A paragraph is an answer where any annotator chose
+exactly it as the long answer; a question whose long answer is a list or a table is kept,
+without an answer.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from rejoinder.datasets.json_objects import JsonObject, read_json_lines
+from rejoinder.datasets.readers.judged import Judged, to_ordered_example
+from rejoinder.types import Example
+
+
+class _Span(NamedTuple):
+    start: int
+    end: int
+
+
+_TAG = re.compile(r"</?[A-Z]\S*>")
+"""The page's html as it stands between its words: <P>, </Li>, <Td_colspan="2">."""
+
+
+def read_natural_questions(path: Path) -> Iterator[Example]:
+    """Yield one example per line: the paragraphs of a page, in its order."""
+    for row in read_json_lines(path):
+        tokens = row.get("document_text", str).split(" ")
+        chosen = {
+            _read_span(annotation.get_object("long_answer"))
+            for annotation in row.get_objects("annotations")
+        }
+        yield to_ordered_example(
+            row.get_id("example_id"),
+            row.get("question_text", str),
+            [
+                Judged(_to_text(tokens[span.start : span.end]), span in chosen)
+                for span in _find_paragraphs(row, tokens)
+            ],
+            title=row.get_optional("document_title", str, ""),
+        )
+
+
+def _find_paragraphs(row: JsonObject, tokens: list[str]) -> Iterator[_Span]:
+    for candidate in row.get_objects("long_answer_candidates"):
+        span = _read_span(candidate)
+        if not 0 <= span.start < span.end <= len(tokens):
+            problem = f"tokens {span.start} to {span.end} of a page of {len(tokens)}"
+            raise candidate.error(problem)
+        if candidate.get_optional("top_level", bool, True) and tokens[span.start] == "<P>":
+            yield span
+
+
+def _read_span(row: JsonObject) -> _Span:
+    return _Span(row.get("start_token", int), row.get("end_token", int))
+
+
+def _to_text(tokens: list[str]) -> str:
+    return " ".join(token for token in tokens if token and not _TAG.fullmatch(token))

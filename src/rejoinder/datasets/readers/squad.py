@@ -1,0 +1,102 @@
+"""Reads SQuAD v1.1 and v2.0 (Rajpurkar et al. 2016, 2018) as sentences to choose from.
+
+The candidates of a question are the sentences of its paragraph, cut by our own splitter;
+a sentence is an answer where an annotated span touches it.  The document is the whole
+article: all sentences of all its paragraphs.
+"""
+
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Literal, NamedTuple
+
+from rejoinder.datasets.json_objects import JsonObject, read_json_object
+from rejoinder.text.sentences import Sentence, split_sentences
+from rejoinder.types import Candidate, Document, Example
+
+Answers = Literal["first", "all"]
+
+V1_ONLY = frozenset(
+    {
+        "American_Broadcasting_Company",
+        "Apollo_program",
+        "Chloroplast",
+        "Doctor_Who",
+        "Genghis_Khan",
+        "Kenya",
+        "Martin_Luther",
+        "Newcastle_upon_Tyne",
+        "Nikola_Tesla",
+        "Super_Bowl_50",
+        "Teacher",
+        "United_Methodist_Church",
+        "Victoria_and_Albert_Museum",
+    }
+)
+"""Articles of v1.1 dev that are not in v2.0 dev: one may train on them and test on v2.0."""
+
+
+class _Paragraph(NamedTuple):
+    row: JsonObject
+    context: str
+    sentences: list[Sentence]
+
+
+def read_squad(
+    path: Path, *, answers: Answers = "first", titles: Collection[str] | None = None
+) -> Iterator[Example]:
+    """Yield one example per question, in file order; unanswerable ones have no answer.
+
+    Args:
+        answers: which annotated spans count: the first one, or all.  Annotators
+            sometimes chose spans in different sentences.
+        titles: read these articles only.
+    """
+    for article in read_json_object(path).get_objects("data"):
+        if titles is None or article.get("title", str) in titles:
+            yield from _read_article(article, answers)
+
+
+def _read_article(article: JsonObject, answers: Answers) -> Iterator[Example]:
+    title = article.get("title", str)
+    paragraphs = [_to_paragraph(row) for row in article.get_objects("paragraphs")]
+    texts = [
+        sentence.cut_from(paragraph.context)
+        for paragraph in paragraphs
+        for sentence in paragraph.sentences
+    ]
+    document = Document(title, title.replace("_", " "), tuple(texts))
+    everything = [
+        Candidate(f"{title}:{position}", text, document, position)
+        for position, text in enumerate(texts)
+    ]
+    start = 0
+    for paragraph in paragraphs:
+        end = start + len(paragraph.sentences)
+        candidates = tuple(everything[start:end])
+        start = end
+        for row in paragraph.row.get_objects("qas"):
+            spans = _read_spans(row, paragraph.context, answers)
+            labels = tuple(_touches(sentence, spans) for sentence in paragraph.sentences)
+            yield Example(row.get("id", str), row.get("question", str), candidates, labels)
+
+
+def _to_paragraph(row: JsonObject) -> _Paragraph:
+    context = row.get("context", str)
+    return _Paragraph(row, context, split_sentences(context))
+
+
+def _read_spans(row: JsonObject, context: str, answers: Answers) -> list[tuple[int, int]]:
+    if row.get_optional("is_impossible", bool, False):
+        return []
+    spans = []
+    for answer in row.get_objects("answers"):
+        start = answer.get("answer_start", int)
+        end = start + len(answer.get("text", str))
+        if not 0 <= start <= end <= len(context):
+            raise answer.error(f"characters {start} to {end} of a context of {len(context)}")
+        spans.append((start, end))
+    return spans[:1] if answers == "first" else spans
+
+
+def _touches(sentence: Sentence, spans: list[tuple[int, int]]) -> bool:
+    return any(start < sentence.end and sentence.start < end for start, end in spans)

@@ -1,0 +1,1 @@
+"""Data sets made out of other data sets."""

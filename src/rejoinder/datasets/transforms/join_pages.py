@@ -1,0 +1,54 @@
+"""Puts the paragraphs of one page together again, where a data set has them apart.
+
+What stands around a candidate then reaches beyond its paragraph.
+"""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from rejoinder.types import Candidate, Document, Example
+
+
+def join_pages(examples: Sequence[Example]) -> list[Example]:
+    """Return the examples over whole pages: documents of one title become one document.
+
+    Paragraphs follow each other as they are met, each once.  A document without a title, and
+    candidates without a document or position, stay as they are.
+    """
+    starts: dict[tuple[str, tuple[str, ...]], int] = {}
+    pages: dict[str, list[str]] = {}
+    for example in examples:
+        for document in _get_documents(example):
+            page = pages.setdefault(document.title, [])
+            key = (document.title, tuple(document.sentences))
+            if key not in starts:
+                starts[key] = len(page)
+                page.extend(document.sentences)
+    whole = {title: Document(title, title, tuple(page)) for title, page in pages.items()}
+    return [_move(example, starts, whole) for example in examples]
+
+
+def _get_documents(example: Example) -> list[Document]:
+    found = {
+        candidate.document.id: candidate.document
+        for candidate in example.candidates
+        if candidate.document and candidate.document.title
+    }
+    return list(found.values())
+
+
+def _move(
+    example: Example,
+    starts: dict[tuple[str, tuple[str, ...]], int],
+    pages: dict[str, Document],
+) -> Example:
+    def move(candidate: Candidate) -> Candidate:
+        document = candidate.document
+        if document is None or not document.title or candidate.position is None:
+            return candidate
+        start = starts[document.title, tuple(document.sentences)]
+        return replace(
+            candidate, document=pages[document.title], position=start + candidate.position
+        )
+
+    return replace(example, candidates=tuple(move(item) for item in example.candidates))

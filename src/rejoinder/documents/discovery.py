@@ -1,0 +1,85 @@
+"""Finds the files that are meant: named ones, and the readable ones below folders."""
+
+import os
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from rejoinder.documents.sandbox import READERS
+from rejoinder.errors import InputError
+
+PLAIN = frozenset({".txt", ".text", ".md", ".markdown", ".rst"})
+TABLES = frozenset({".jsonl", ".csv", ".tsv"})
+SUFFIXES = PLAIN | TABLES | READERS.keys()
+
+
+class Listed(NamedTuple):
+    """The files below paths, and the folders that could not be looked into, with the reason."""
+
+    files: list[Path]
+    closed: dict[Path, str]
+
+
+def find_files(paths: Iterable[Path]) -> list[Path]:
+    """Return the files below the paths, each once, in order.
+
+    Hidden files and folders are passed over, and links to folders are not followed, so a
+    folder that links to itself does no harm.
+
+    Raises:
+        InputError: a path does not exist, or there is nothing to read.
+    """
+    named = list(paths)
+    files, closed = list_files(named)
+    if not files:
+        reasons = [f"{show_path(folder)}: {reason}" for folder, reason in closed.items()]
+        raise InputError(reasons[0] if reasons else say_empty(named))
+    return files
+
+
+def list_files(paths: Iterable[Path]) -> Listed:
+    """Return the same files, where none is no error, and the folders that are closed to us.
+
+    Raises:
+        InputError: a path does not exist, or cannot be reached.
+    """
+    files: list[Path] = []
+    closed: dict[Path, str] = {}
+    for path in paths:
+        try:
+            if path.is_dir():
+                files.extend(_walk(path, closed))
+            elif path.exists():
+                files.append(path)
+            else:
+                raise InputError(f"{show_path(path)}: no such file or folder")
+        except OSError as error:
+            raise InputError(f"{show_path(path)}: {error.strerror}") from error
+    return Listed(list(dict.fromkeys(files)), closed)
+
+
+def say_empty(paths: Iterable[Path]) -> str:
+    """Return the line that says that there is nothing to read."""
+    places = ", ".join(map(show_path, paths))
+    return f"nothing to read in {places}; files end in {', '.join(sorted(SUFFIXES))}"
+
+
+def show_path(path: Path) -> str:
+    """Return a path as text that can be printed and stored, whatever bytes its name has."""
+    readable = os.fsencode(path).decode("utf-8", "backslashreplace")
+    return "".join(
+        letter if letter.isprintable() else letter.encode("unicode_escape").decode()
+        for letter in readable
+    )
+
+
+def _walk(folder: Path, closed: dict[Path, str]) -> Iterator[Path]:
+    def note(error: OSError) -> None:
+        closed[Path(error.filename)] = error.strerror or "cannot be read"
+
+    for place, folders, files in os.walk(folder, onerror=note):
+        folders[:] = sorted(name for name in folders if not name.startswith("."))
+        for name in sorted(files):
+            path = Path(place, name)
+            if path.suffix.lower() in SUFFIXES and not name.startswith("."):
+                yield path

@@ -1,0 +1,1 @@
+"""The full-text index: BM25 with Tantivy."""

@@ -1,0 +1,1 @@
+"""Per-sentence rows that a model made at index time, beside the index."""

@@ -1,0 +1,1 @@
+"""The source of truth: documents and sentences in SQLite."""

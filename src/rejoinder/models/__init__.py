@@ -1,0 +1,1 @@
+"""Scorers: the protocol, the registry, and one folder per model family."""

@@ -1,0 +1,1 @@
+"""Compare-Aggregate (Wang & Jiang 2017)."""

@@ -1,0 +1,1 @@
+"""Cosinet (Bonadiman & Moschitti 2020)."""

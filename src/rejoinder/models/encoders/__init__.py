@@ -1,0 +1,1 @@
+"""Pretrained encoders as a starting point, and their export to ONNX; needs torch."""

@@ -1,0 +1,1 @@
+"""HAS: answers stored as bits (Xu & Li 2020)."""

@@ -1,0 +1,1 @@
+"""The small rankers in torch."""

@@ -1,0 +1,1 @@
+"""Rel-CNN (Severyn & Moschitti 2015)."""

@@ -1,0 +1,1 @@
+"""The selector: a cross-encoder that reads question and candidate together."""

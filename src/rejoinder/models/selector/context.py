@@ -1,0 +1,282 @@
+"""What stands around a candidate: its neighbours, and the sentences of its page that go with it.
+
+Han et al. 2021, "Modeling Context in Answer Sentence Selection Systems on a Latency Budget".
+Local context are the k sentences before and after; global context are the title and the h
+sentences of the document that are most like question and candidate together.
+
+The position says where a candidate stands, also where the text there is another one; without a
+position, or with one outside the document, it has no neighbours, and without a document no
+context at all.  Nothing but the question, the candidate and its document is looked at, so
+neither the order of documents nor other candidates change what is found.
+"""
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from rejoinder.errors import InputError, UnknownNameError
+from rejoinder.models.selector.similarity import (
+    Cosine,
+    Page,
+    Ratings,
+    Similarity,
+    VectorPage,
+    Vectors,
+)
+from rejoinder.types import Candidate, Document
+
+FORMS = ("none", "local", "global", "concatenation", "ensemble", "multi-way", "stored")
+SIMILARITIES = ("ngrams", "static", "encoder")
+MAX_TITLE = 200
+"""Characters of a title beyond this many are not read."""
+KEPT_SENTENCES = 50_000
+"""Of the documents that are kept prepared, those of the last one aside."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextConfig:
+    """Which context a selector reads, how it is found, and in which form it is read."""
+
+    form: str = "none"
+    similarity: str = "static"
+    """How the page's sentences are chosen: ngrams, static (vectors) or encoder."""
+    neighbours: int = 1
+    """k: so many before and so many after."""
+    sentences: int = 5
+    """h: so many of the page."""
+    max_tokens: int = 128
+    vector_width: int = 0
+    """Of the vectors that are read instead of tokens; 0 where tokens are."""
+
+    def __post_init__(self) -> None:
+        if self.form not in FORMS:
+            raise UnknownNameError("form of context", self.form, FORMS)
+        if self.similarity not in SIMILARITIES:
+            raise UnknownNameError("similarity", self.similarity, SIMILARITIES)
+        if self.form == "stored" and self.similarity == "ngrams":
+            raise InputError("stored context is made of vectors; n-grams have none")
+
+    @classmethod
+    def from_dict(cls, settings: Mapping[str, Any]) -> "ContextConfig":
+        """Return what `to_dict` gave."""
+        return cls(**settings)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as plain JSON types."""
+        return asdict(self)
+
+    @property
+    def has_local(self) -> bool:
+        """Whether neighbours are read."""
+        return self.form not in ("none", "global")
+
+    @property
+    def has_page(self) -> bool:
+        """Whether sentences of the page are read, and its title."""
+        return self.form not in ("none", "local")
+
+    @property
+    def is_vectors(self) -> bool:
+        """Whether sentences are read as vectors."""
+        return self.form == "stored"
+
+
+class StoredPages(Protocol):
+    """Finds the vectors of documents that were made before: a store, as a selector sees it."""
+
+    def find(self, document: Document) -> Vectors | None:
+        """Return the vectors of all that `list_texts` gives; None where they are not stored."""
+        ...
+
+
+class PreparedDocument:
+    """A document and all that depends on it alone; made as it is needed, then kept."""
+
+    def __init__(
+        self,
+        document: Document,
+        similarity: Similarity | None,
+        cut: Callable[[str], Sequence[int]],
+        stored: StoredPages | None = None,
+    ) -> None:
+        self.document = document
+        self._similarity = similarity
+        self._cut = cut
+        self._stored = stored
+        self._pieces: dict[int, Sequence[int]] = {}
+
+    @property
+    def title_place(self) -> int:
+        """The title comes after the sentences, as one more."""
+        return len(self.document.sentences)
+
+    def get_text(self, place: int) -> str:
+        """Return a sentence, or the title."""
+        if place == self.title_place:
+            return _cut_title(self.document.title)
+        return self.document.sentences[place]
+
+    def get_pieces(self, place: int) -> Sequence[int]:
+        """Return the word pieces of a sentence, or of the title."""
+        if place not in self._pieces:
+            self._pieces[place] = self._cut(self.get_text(place))
+        return self._pieces[place]
+
+    def get_vectors(self, places: Sequence[int]) -> Vectors:
+        """Return the vectors of sentences, (places, D)."""
+        assert isinstance(self.page, VectorPage), "only a cosine has vectors"
+        return self.page.vectors[list(places)]
+
+    @cached_property
+    def texts(self) -> Sequence[str]:
+        """All sentences: a store is asked once, not for each."""
+        return self.document.sentences[:]
+
+    @cached_property
+    def page(self) -> Page:
+        """The sentences and the title, prepared to be rated."""
+        assert self._similarity is not None, "this form of context rates no sentences"
+        stored = self._stored.find(self.document) if self._stored else None
+        if stored is not None:
+            assert isinstance(self._similarity, Cosine), "only vectors are stored"
+            return self._similarity.restore(stored)
+        return self._similarity.prepare(list_texts(self.texts, self.document.title))
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What was found for one candidate, as places in its document."""
+
+    document: PreparedDocument
+    neighbours: tuple[int, ...] = ()
+    """In the order of the text."""
+    page: tuple[int, ...] = ()
+    """The title, then sentences, the most alike first."""
+
+
+class ContextFinder:
+    """Finds the context of candidates; safe from many threads."""
+
+    def __init__(
+        self,
+        config: ContextConfig,
+        similarity: Similarity | None,
+        *,
+        cut: Callable[[str], Sequence[int]],
+        stored: StoredPages | None = None,
+    ) -> None:
+        self.config = config
+        self._similarity = similarity
+        self._cut = cut
+        self._stored = stored
+        self._kept: OrderedDict[str, PreparedDocument] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def find(self, question: str, candidates: Sequence[Candidate]) -> list[Context | None]:
+        """Return the context of each candidate; None where it has no document."""
+        found: list[Context | None] = [None] * len(candidates)
+        for document, places in _group(candidates):
+            prepared = self._prepare(document)
+            own = [candidates[place] for place in places]
+            neighbours = [self._find_neighbours(candidate) for candidate in own]
+            pages = self._find_pages(prepared, question, own, neighbours)
+            for place, near, page in zip(places, neighbours, pages, strict=True):
+                found[place] = Context(prepared, near, page)
+        return found
+
+    def _find_neighbours(self, candidate: Candidate) -> tuple[int, ...]:
+        place = get_place(candidate)
+        if not self.config.has_local or place is None or candidate.document is None:
+            return ()
+        first, last = place - self.config.neighbours, place + self.config.neighbours
+        around = range(max(0, first), min(len(candidate.document.sentences), last + 1))
+        return tuple(at for at in around if at != place)
+
+    def _find_pages(
+        self,
+        prepared: PreparedDocument,
+        question: str,
+        candidates: Sequence[Candidate],
+        neighbours: Sequence[tuple[int, ...]],
+    ) -> list[tuple[int, ...]]:
+        if not self.config.has_page:
+            return [()] * len(candidates)
+        rated = prepared.page.rate(question, [candidate.text for candidate in candidates])
+        rated[:, prepared.title_place] = 0  # it comes first in any case
+        for row, candidate, near in zip(rated, candidates, neighbours, strict=True):
+            row[list(near)] = 0
+            row[list(_find_itself(candidate, prepared))] = 0
+        title = (prepared.title_place,) if prepared.document.title else ()
+        return [title + places for places in _take_best(rated, self.config.sentences)]
+
+    def _prepare(self, document: Document) -> PreparedDocument:
+        with self._lock:
+            known = self._kept.get(document.id)
+            if known is None or known.document != document:
+                known = PreparedDocument(document, self._similarity, self._cut, self._stored)
+                self._kept[document.id] = known
+            self._kept.move_to_end(document.id)
+            self._forget()
+            return known
+
+    def _forget(self) -> None:
+        """Let go of what was not used for longest."""
+        kept = sum(len(item.document.sentences) for item in self._kept.values())
+        while kept > KEPT_SENTENCES and len(self._kept) > 1:
+            _, oldest = self._kept.popitem(last=False)
+            kept -= len(oldest.document.sentences)
+
+
+def list_texts(sentences: Sequence[str], title: str) -> list[str]:
+    """Return what is rated of a document: its sentences and, last, its title."""
+    return [*sentences, _cut_title(title)]
+
+
+def get_place(candidate: Candidate) -> int | None:
+    """Return where a candidate stands in its document; None where that is not known."""
+    document, position = candidate.document, candidate.position
+    if document is None or position is None or not 0 <= position < len(document.sentences):
+        return None
+    return position
+
+
+def _cut_title(title: str) -> str:
+    return title[:MAX_TITLE]
+
+
+def _find_itself(candidate: Candidate, prepared: PreparedDocument) -> list[int]:
+    """Return the places that are the candidate: its own, else all with its text."""
+    place = get_place(candidate)
+    if place is not None:
+        return [place]
+    return [at for at, text in enumerate(prepared.texts) if text == candidate.text]
+
+
+def _group(candidates: Sequence[Candidate]) -> Iterator[tuple[Document, list[int]]]:
+    """Yield the documents, and the places of their candidates."""
+    groups: dict[int, tuple[Document, list[int]]] = {}
+    for place, candidate in enumerate(candidates):
+        if candidate.document is not None:
+            group = groups.setdefault(id(candidate.document), (candidate.document, []))
+            group[1].append(place)
+    yield from groups.values()
+
+
+def _take_best(rated: Ratings, count: int) -> list[tuple[int, ...]]:
+    """Return of each row the places of the highest above 0; of equal ones the first."""
+    found: list[list[int]] = [[] for _ in rated]
+    if not rated.size:
+        return [()] * len(rated)
+    rows = np.arange(len(rated))
+    for _ in range(count):
+        best = rated.argmax(axis=1)
+        for row, place in enumerate(best.tolist()):
+            if rated[row, place] > 0:
+                found[row].append(place)
+        rated[rows, best] = 0
+    return [tuple(places) for places in found]

@@ -1,0 +1,212 @@
+"""Writes a trained selector as a bundle, if the runtime scores with it as torch does.
+
+The network must agree with torch to 1e-4 in fp32; int8 must rank a sample nearly as torch
+does, and says in its manifest how far its scores may be off.  Else nothing is left behind.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from math import ceil
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+import torch
+
+from rejoinder.bundle.folder import open_bundle, write_bundle
+from rejoinder.bundle.manifest import Manifest
+from rejoinder.errors import BundleError, MissingExtraError
+from rejoinder.models.encoders.vocabulary import order_pieces
+from rejoinder.models.scorer import Scores
+from rejoinder.models.selector.module.ensemble import AnySelector, Ensemble
+from rejoinder.models.selector.module.selector import Selector, SelectorConfig, freeze_embeddings
+from rejoinder.models.selector.module.similarities import get_files, get_settings, make_reader
+from rejoinder.models.selector.pair_reader import split_form
+from rejoinder.models.selector.scorer import KIND, NETWORK, VOCABULARY, SelectorScorer
+from rejoinder.models.selector.similarities import VECTORS
+from rejoinder.types import Example
+
+SIZES = (
+    "hidden_size",
+    "num_hidden_layers",
+    "num_attention_heads",
+    "intermediate_size",
+    "layer_norm_eps",
+    "type_vocab_size",
+)
+"""Of the encoder: all that is needed to build it anew."""
+PRECISIONS = ("fp32", "int8")
+LARGEST_DIFFERENCE = {"fp32": 1e-4, "int8": 1.0}
+LEAST_CORRELATION = 0.98
+"""Of the ranks that int8 and torch give the pairs of the sample."""
+FEW_PAIRS = 20
+"""Fewer pairs than this say nothing about ranks."""
+MARGIN = 2
+"""A pair that is not in the sample may differ more than those that are."""
+
+
+def write_selector(
+    folder: Path,
+    model: AnySelector,
+    vocabulary: Sequence[str],
+    *,
+    precision: str = "int8",
+    training: Mapping[str, Any],
+    scores: Mapping[str, Any],
+    sample: Sequence[Example],
+    files: Mapping[str, bytes] = MappingProxyType({}),
+) -> None:
+    """Write the network, its vocabulary and where they come from.
+
+    Args:
+        vocabulary: the word piece of each row of the encoder's embedding.
+        sample: what torch and the runtime both score before anything is written.
+        files: what else goes into the bundle, by name: its card, for one.
+
+    Raises:
+        BundleError: the folder cannot be written, or the scores of the sample differ too much.
+        MissingExtraError: onnx is not installed.
+        ValueError: the precision is neither fp32 nor int8.
+    """
+    if precision not in PRECISIONS:
+        raise ValueError(f"precision {precision!r} is none of {', '.join(PRECISIONS)}")
+    rows = order_pieces(vocabulary)
+    pieces = "".join(f"{vocabulary[row]}\n" for row in rows)
+    expected = _score_with_torch(model, vocabulary, sample)
+    member = model.local if isinstance(model, Ensemble) else model
+    config = {
+        **model.config.to_dict(),
+        **get_settings(model.config.context),
+        "bert": {name: getattr(member.encoder.config, name) for name in SIZES},
+    }
+    for tried in dict.fromkeys(("fp32", precision)):  # int8 of a wrong network proves nothing
+        contents = {
+            NETWORK: _build(model, rows, tried),
+            VOCABULARY: pieces.encode(),
+            **get_files(model.config.context),
+            **files,
+        }
+        found = _score_with_runtime(folder.name, Manifest(KIND, config), contents, sample)
+        tolerance = _check(found, expected, tried)
+    manifest = Manifest(
+        KIND, config, precision=precision, tolerance=tolerance, training=training, scores=scores
+    )
+    write_bundle(folder, manifest, contents)
+
+
+def reopen_selector(folder: Path) -> tuple[AnySelector, list[str]]:
+    """Return the network of a selector's bundle, to train on from it, and its vocabulary.
+
+    Raises:
+        BundleError: it is no bundle of a selector, or an incomplete one.
+        MissingExtraError: onnx is not installed.
+    """
+    try:
+        from rejoinder.models.encoders.graph import read_state
+    except ImportError as error:
+        raise MissingExtraError("reading a selector", extra="train") from error
+    bundle = open_bundle(folder, kind=KIND)
+    vocabulary = bundle.read_text(VOCABULARY).split("\n")[:-1]
+    try:
+        settings = dict(bundle.manifest.config)
+        settings.pop(VECTORS, None)
+        sizes = settings.pop("bert")
+        model = _build_anew(SelectorConfig.from_dict(settings), sizes, len(vocabulary))
+        shapes = {name: value.shape for name, value in model.state_dict().items()}
+        state = read_state((folder / NETWORK).read_bytes())
+        model.load_state_dict(
+            {name: torch.from_numpy(value).reshape(shapes[name]) for name, value in state.items()}
+        )
+    except (KeyError, TypeError, ValueError, RuntimeError) as error:
+        raise BundleError(f"{folder}: cannot be trained on: {error}") from error
+    return model, vocabulary
+
+
+def _build_anew(config: SelectorConfig, sizes: Mapping[str, Any], pieces: int) -> AnySelector:
+    """Return a network whose weights are still to be loaded."""
+    from transformers import BertConfig, BertModel
+
+    bert = BertConfig(
+        vocab_size=pieces,
+        max_position_embeddings=config.max_tokens,
+        attn_implementation="eager",
+        **sizes,
+    )
+    is_ensemble = config.context.form == "ensemble"
+    contexts = split_form(config.context) if is_ensemble else (config.context,)
+    members = []
+    for context in contexts:
+        encoder = BertModel(bert, add_pooling_layer=False)
+        members.append(Selector(replace(config, context=context), encoder))
+        freeze_embeddings(members[-1])
+    return Ensemble(config, *members) if is_ensemble else members[0]
+
+
+def _build(model: AnySelector, rows: Sequence[int], precision: str) -> bytes:
+    try:
+        from rejoinder.models.selector.export_graph import build_graph
+    except ImportError as error:
+        raise MissingExtraError("exporting a selector", extra="train") from error
+    return build_graph(model, rows, precision=precision)
+
+
+def _score_with_torch(
+    model: AnySelector, vocabulary: Sequence[str], sample: Sequence[Example]
+) -> Scores:
+    """Return the scores of all pairs, each read by itself as the runtime does."""
+    model.eval()
+    reader = make_reader(model.config, tuple(vocabulary))
+    found = []
+    with torch.inference_mode():
+        for example in sample:
+            for feed in reader.read(example.question, example.candidates):
+                inputs = {name: torch.from_numpy(value) for name, value in feed.items()}
+                found.append(model(**inputs).item())
+    return np.array(found, dtype=np.float64)
+
+
+def _score_with_runtime(
+    name: str, manifest: Manifest, contents: Mapping[str, bytes], sample: Sequence[Example]
+) -> Scores:
+    with TemporaryDirectory() as place:
+        trial = Path(place, name)
+        write_bundle(trial, manifest, contents)
+        scorer = SelectorScorer(open_bundle(trial))
+    found = [scorer.score(example.question, example.candidates) for example in sample]
+    return np.concatenate([np.empty(0), *found])
+
+
+def _check(found: Scores, expected: Scores, precision: str) -> float:
+    """Return the tolerance to state.
+
+    Raises:
+        BundleError: the scores differ too much.
+    """
+    largest = LARGEST_DIFFERENCE[precision]
+    difference = float(np.abs(found - expected).max(initial=0.0))
+    if not difference <= largest:
+        raise BundleError(
+            f"scores in {precision} differ by {difference:.2g} without torch,"
+            f" more than {largest:.2g}: nothing was written"
+        )
+    if precision == "fp32" or not len(found):
+        return largest
+    correlation = correlate_ranks(found, expected)
+    if len(found) >= FEW_PAIRS and not correlation >= LEAST_CORRELATION:
+        raise BundleError(
+            f"ranks in {precision} correlate by {correlation:.3f} with torch's, less than"
+            f" {LEAST_CORRELATION}: nothing was written; export in fp32"
+        )
+    return ceil(100 * MARGIN * difference) / 100
+
+
+def correlate_ranks(one: Scores, other: Scores) -> float:
+    """Return Spearman's correlation; equal scores take ranks in their order."""
+    if len(one) < 2:
+        return 1.0
+    first, second = (np.argsort(np.argsort(scores, kind="stable")) for scores in (one, other))
+    # Ranks are all different, so Spearman's own formula holds.
+    distance = float(((first - second) ** 2).sum())
+    return 1 - 6 * distance / (len(one) * (len(one) ** 2 - 1))

@@ -1,0 +1,146 @@
+"""A selector's network as an ONNX graph: its encoder, and how a score is read from the states.
+
+Axes: P pairs, L tokens, N tokens or vectors of a part, E width.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+from onnx import TensorProto
+
+from rejoinder.models.encoders.encoder_graph import (
+    encode,
+    hide,
+    name_inputs,
+    read_mask,
+    take_mean,
+    to_length_1,
+)
+from rejoinder.models.encoders.graph import Array, Graph, Input, quantise, read_state
+from rejoinder.models.selector.module.ensemble import AnySelector, Ensemble
+from rejoinder.models.selector.module.selector import Selector
+from rejoinder.models.selector.pair_reader import SECOND
+from rejoinder.models.selector.tokens import CANDIDATE, LOCAL, PAGE, QUESTION
+
+__all__ = ["build_graph", "quantise", "read_state"]
+
+
+def build_graph(model: AnySelector, rows: Sequence[int], *, precision: str) -> bytes:
+    """Return an ONNX file that scores inputs as the model does.
+
+    Args:
+        rows: for each piece of the bundle's vocabulary, its row of the model's embedding.
+        precision: fp32, or int8 for the embedding and the weights of products.
+
+    Raises:
+        BundleError: the encoder has another activation than BERT's.
+    """
+    state = {name: value.detach().cpu().numpy() for name, value in model.state_dict().items()}
+    first = model.local if isinstance(model, Ensemble) else model
+    epsilon = first.encoder.config.layer_norm_eps
+    graph = Graph(state, is_small=precision == "int8", epsilon=epsilon)
+    inputs: dict[str, Input] = {}
+    if isinstance(model, Ensemble):
+        local = _add_selector(graph, model.local, rows, "local.", "", inputs)
+        page = _add_selector(graph, model.page, rows, "page.", SECOND, inputs)
+        score = _join(graph, [local, page])
+    else:
+        score, _ = _add_selector(graph, model, rows, "", "", inputs)
+    graph.add("Reshape", score, graph.keep([-1]), result="scores")
+    return graph.to_bytes(inputs, "scores", ["pairs"])
+
+
+def _add_selector(
+    graph: Graph,
+    model: Selector,
+    rows: Sequence[int],
+    place: str,
+    prefix: str,
+    inputs: dict[str, Input],
+) -> tuple[str, str]:
+    """Return the scores (P, 1) of a selector, and what they are made of, (P, 2E)."""
+    inputs |= name_inputs(prefix)
+    states = encode(
+        graph,
+        model.encoder,
+        np.asarray(rows),
+        model.config.max_tokens,
+        place=f"{place}encoder.",
+        prefix=prefix,
+    )
+    score, encoding = _judge(graph, states, place, prefix)
+    if model.ways is not None:
+        width = model.config.context.vector_width
+        for name in ("near", "page") if width else ():
+            inputs[name] = (TensorProto.FLOAT, ("pairs", f"{name} sentences", width))
+        score = graph.add("Add", score, _add_ways(graph, states, has_vectors=bool(width)))
+    return score, encoding
+
+
+def _judge(graph: Graph, states: str, place: str, prefix: str) -> tuple[str, str]:
+    """Return how alike the two sides are and what the first state says, (P, 1); and both."""
+    sides = [
+        to_length_1(graph, take_mean(graph, states, _read_part(graph, kind, prefix)))
+        for kind in (QUESTION, CANDIDATE)
+    ]
+    product = graph.add("Mul", *sides)
+    alike = graph.add("MatMul", product, _keep_column(graph, f"{place}alike"))
+    first = graph.add("Gather", states, graph.keep(0), axis=1)  # (P, E)
+    score = graph.add("Add", alike, graph.apply(first, f"{place}first"))
+    width = graph.state[f"{place}alike"].shape[0]
+    larger = graph.add("Mul", product, graph.number(width))
+    return score, graph.add("Concat", first, larger, axis=1)
+
+
+def _add_ways(graph: Graph, states: str, *, has_vectors: bool) -> str:
+    """Return what multi-way attention adds to the scores, (P, 1)."""
+    parts = [(states, _read_part(graph, kind)) for kind in (CANDIDATE, LOCAL, PAGE)]
+    if has_vectors:
+        parts[1:] = [_project(graph, name) for name in ("near", "page")]
+    asked = _read_part(graph, QUESTION)
+    question = take_mean(graph, states, asked)
+    scales = graph.keep("ways.scales")
+    read = []
+    for number, (others, mask) in enumerate(parts):
+        asking = graph.add("Mul", states, graph.add("Gather", scales, graph.keep(number)))
+        width = graph.state["ways.scales"].shape[1]
+        read.append(take_mean(graph, _attend(graph, asking, others, mask, width), asked))
+    products = [graph.add("Mul", question, part) for part in read]
+    joined = graph.add("Concat", question, *read, *products, axis=1)
+    return graph.apply(graph.add("Gelu", graph.apply(joined, "ways.hidden")), "ways.output")
+
+
+def _attend(graph: Graph, asking: str, states: str, mask: str, width: int) -> str:
+    """Return what each asking state reads of a part, (P, L, E); zeros where it is empty."""
+    there = graph.add("Unsqueeze", mask, graph.keep([1]))  # (P, 1, N)
+    turned = graph.add("Transpose", states, perm=[0, 2, 1])
+    alike = graph.add("Mul", graph.add("MatMul", asking, turned), graph.number(width**-0.5))
+    weights = graph.add("Softmax", graph.add("Add", alike, hide(graph, there)), axis=-1)
+    return graph.add("MatMul", graph.add("Mul", weights, there), states)
+
+
+def _project(graph: Graph, name: str) -> tuple[str, str]:
+    """Return vectors as states, and where there is one: zeros are none."""
+    width = graph.state["ways.project.weight"].shape[1]
+    states = graph.apply(graph.add("Mul", name, graph.number(width**0.5)), "ways.project")
+    largest = graph.add("ReduceMax", graph.add("Abs", name), graph.keep([2]), keepdims=0)
+    return states, graph.to_float(graph.add("Greater", largest, graph.number(0)))
+
+
+def _join(graph: Graph, judged: Sequence[tuple[str, str]]) -> str:
+    """Return the scores of an ensemble, (P, 1)."""
+    total = graph.add("Add", *(score for score, _ in judged))
+    joined = graph.add("Concat", *(encoding for _, encoding in judged), axis=1)
+    more = graph.apply(graph.add("Gelu", graph.apply(joined, "hidden")), "output")
+    return graph.add("Add", graph.add("Mul", total, graph.number(0.5)), more)
+
+
+def _read_part(graph: Graph, kind: int, prefix: str = "") -> str:
+    """Return 1 where there is a token of this kind, else 0, (P, L)."""
+    is_kind = graph.to_float(graph.add("Equal", f"{prefix}kinds", graph.keep(np.int64(kind))))
+    return graph.add("Mul", read_mask(graph, prefix), is_kind)
+
+
+def _keep_column(graph: Graph, name: str) -> str:
+    column: Array = graph.state[name][:, None]
+    return graph.keep(column, name)

@@ -1,0 +1,1 @@
+"""The selector in torch."""

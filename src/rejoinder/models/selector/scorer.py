@@ -1,0 +1,146 @@
+"""The selector as a scorer: a transformer in onnxruntime that reads question and sentence together.
+
+One pair per call, pairs spread over threads.  So there is no padding, and a score depends
+on nothing but its own pair: int8 takes its scale over all that is in a call, and in a batch
+the same pair would score otherwise beside others.
+"""
+
+import copy
+import logging
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+
+from rejoinder.bundle.folder import Bundle
+from rejoinder.errors import BundleError
+from rejoinder.models.onnx_session import count_cores, network_errors, open_session, refuse
+from rejoinder.models.scorer import Given, Scores
+from rejoinder.models.selector.context import ContextConfig, StoredPages
+from rejoinder.models.selector.page_encoder import PageEncoder
+from rejoinder.models.selector.pair_reader import Feed, PairReader
+from rejoinder.models.selector.similarities import open_similarity
+from rejoinder.models.selector.similarity import Cosine
+from rejoinder.models.selector.tokens import PairTokens
+from rejoinder.models.static_vectors.vectors import SHIPPED
+from rejoinder.text.wordpiece import Pieces, hash_vocabulary
+from rejoinder.types import Candidate, to_candidates
+
+KIND = "selector"
+NETWORK = "model.onnx"
+VOCABULARY = "vocabulary.txt"
+
+_log = logging.getLogger(__name__)
+
+
+class SelectorScorer:
+    """Scores with the network of a bundle; deterministic, and safe from many threads.
+
+    `threads` pairs are scored at once: as many as this process may use cores, if not said.
+    """
+
+    is_pointwise = True
+
+    def __init__(self, bundle: Bundle, *, threads: int | None = None) -> None:
+        self.name = Path(bundle.folder).name
+        self._threads = threads or count_cores()
+        self._pool = ThreadPoolExecutor(self._threads, "selector")
+        try:
+            text = bundle.read_text(VOCABULARY)
+            self._pieces = Pieces(text.split("\n")[:-1])
+            self._max_tokens = int(bundle.manifest.config["max_tokens"])
+            self._tokens = PairTokens(self._pieces, max_tokens=self._max_tokens)
+            context = ContextConfig.from_dict(bundle.manifest.config.get("context", {}))
+            network = (bundle.folder / NETWORK).read_bytes()
+        except (OSError, KeyError, TypeError, ValueError) as error:
+            problem = f"file, setting or word piece is missing: {error}"
+            raise BundleError(f"{bundle.folder}: {problem}; export the bundle again") from error
+        shipped = _read_shipped_vocabulary()
+        self._reads_stored = text.startswith(shipped)
+        stored = self._pieces.vocabulary[: shipped.count("\n")]
+        self._stored_hash = hash_vocabulary(stored) if self._reads_stored else None
+        self._has_said = False
+        similarity = open_similarity(context, bundle)
+        self.page_encoder: PageEncoder | None = None
+        """What makes that which a store may keep of documents; None where nothing is kept."""
+        if isinstance(similarity, Cosine):
+            self.page_encoder = PageEncoder(bundle, context, similarity.vectors)
+        self._reader = PairReader(self._tokens, context, similarity)
+        self._session = open_session(network, bundle.folder)
+        self._try_out(bundle.folder)
+
+    def bind(self, stored: StoredPages) -> "SelectorScorer":
+        """Return the same scorer that takes what is stored of documents from there."""
+        bound = copy.copy(self)
+        bound._reader = self._reader.bind(stored)
+        return bound
+
+    def score(self, question: str, candidates: Given) -> Scores:
+        """Return one score per candidate, in the order given."""
+        feeds = self.read(question, to_candidates(candidates))
+        # Longest first, so that no thread is left alone with a long pair at the end.
+        order = sorted(range(len(feeds)), key=lambda place: -feeds[place]["ids"].size)
+        scores = np.empty(len(feeds), dtype=np.float64)
+        scores[order] = self._run_all([feeds[place] for place in order])
+        return scores
+
+    def read(self, question: str, candidates: Sequence[Candidate]) -> list[Feed]:
+        """Return what the network reads of each candidate."""
+        cut = [self._cut(candidate) for candidate in candidates]
+        self._say_if_too_long(self._tokens.cut(question), cut)
+        return self._reader.read(question, candidates, pieces=cut)
+
+    @property
+    def tokenizer(self) -> str | None:
+        """The hash of the tokenizer whose stored tokens it reads."""
+        return self._stored_hash
+
+    def encode(self, text: str) -> bytes | None:
+        """Return a text as `Candidate.tokens`, to store; None where it is not read back.
+
+        Stored pieces are those of the shipped vectors, for all scorers.
+        """
+        return self._pieces.encode(text) if self._reads_stored else None
+
+    def _cut(self, candidate: Candidate) -> Sequence[int]:
+        if candidate.tokens is not None and self._reads_stored:
+            stored = np.frombuffer(candidate.tokens, dtype="<i4")
+            pieces = np.where(stored < 0, -1 - stored, stored)
+            if pieces.size == 0 or pieces.max() < len(self._pieces):
+                return [int(piece) for piece in pieces[: self._max_tokens]]
+        return self._tokens.cut(candidate.text)
+
+    def _run_all(self, feeds: Sequence[Feed]) -> list[float]:
+        if self._threads == 1 or len(feeds) <= 1:
+            return [self.run(feed) for feed in feeds]
+        return list(self._pool.map(self.run, feeds))
+
+    def run(self, feed: Feed) -> float:
+        """Return the score of one pair."""
+        return float(self._session.run(None, feed)[0][0])
+
+    def _say_if_too_long(self, asked: Sequence[int], cut: Sequence[Sequence[int]]) -> None:
+        if not self._has_said and self._tokens.is_too_long(asked, cut):
+            self._has_said = True
+            _log.warning(
+                "%s reads %d tokens of a question and its candidate: longer candidates are"
+                " cut at their end (said once)",
+                self.name,
+                self._max_tokens,
+            )
+
+    def _try_out(self, folder: Path) -> None:
+        """Score one pair, with the last piece in it: a network that opens may still be torn."""
+        last = [len(self._pieces) - 1]
+        (feed,) = self._reader.read("", [Candidate("", "")], pieces=[last])
+        try:
+            score = self.run(feed)
+        except network_errors() as error:
+            raise refuse(folder, error) from error
+        if not np.isfinite(score):
+            raise BundleError(f"{folder}: {NETWORK} gives a score that is not finite")
+
+
+def _read_shipped_vocabulary() -> str:
+    return (SHIPPED / VOCABULARY).read_text(encoding="utf-8")

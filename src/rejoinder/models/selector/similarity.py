@@ -1,0 +1,243 @@
+"""Which sentences of a page are most like a question with its candidate.
+
+Han et al. 2021, "Modeling Context in Answer Sentence Selection Systems on a Latency Budget",
+equations 1 and 2: the share of the pair's n-grams that a sentence has, or the cosine of the
+two as vectors.  A page is prepared once; what is rated does not depend on what else is
+rated with it, to the last bit.
+
+Axes: C candidates, S sentences of the page, D width of a vector.
+"""
+
+from collections.abc import Iterator, Sequence
+from itertools import chain
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.models.selector.sentence_encoder import SentenceEncoder
+from rejoinder.models.static_vectors.vectors import StaticVectors
+from rejoinder.text.wordpiece import Pieces, split_words
+
+MAX_WORDS = 512
+"""Words of a sentence beyond this many are not looked at."""
+WORD_BITS = 21
+"""Of a word's number: three of them fit into 63 bits."""
+TEXTS_AT_ONCE = 1000
+
+Ratings = NDArray[np.float64]
+Vectors = NDArray[np.float32]
+_Numbers = NDArray[np.int64]
+
+
+class Page(Protocol):
+    """The sentences of a document, prepared to be rated."""
+
+    def rate(self, question: str, candidates: Sequence[str]) -> Ratings:
+        """Return how alike each sentence is to the question with each candidate, (C, S)."""
+        ...
+
+
+class Similarity(Protocol):
+    """A way to tell how alike sentences are."""
+
+    def prepare(self, sentences: Sequence[str]) -> Page:
+        """Return what depends on the sentences alone."""
+        ...
+
+
+class Ngrams:
+    """The share of the distinct one- to three-grams of question and candidate."""
+
+    def prepare(self, sentences: Sequence[str]) -> Page:
+        """Return the page as lists of sentences by n-gram."""
+        return _NgramPage(sentences)
+
+
+class Cosine:
+    """The cosine of vectors; question and candidate make one vector together."""
+
+    def __init__(self, vectors: "Embedder") -> None:
+        self.vectors = vectors
+
+    def prepare(self, sentences: Sequence[str]) -> "VectorPage":
+        """Return the page as vectors."""
+        return self.restore(self.vectors.embed(sentences))
+
+    def restore(self, vectors: Vectors) -> "VectorPage":
+        """Return the page whose vectors were made before."""
+        return VectorPage(self.vectors, vectors)
+
+
+class Embedder(Protocol):
+    """Gives texts vectors of length 1; zeros to one of which nothing is known."""
+
+    @property
+    def width(self) -> int:
+        """The length D of a vector."""
+        ...
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return one row per text, (texts, D)."""
+        ...
+
+    def embed_pairs(self, question: str, candidates: Sequence[str]) -> Vectors:
+        """Return one row for the question with each candidate, (C, D)."""
+        ...
+
+
+class VectorPage:
+    """Sentences as vectors."""
+
+    def __init__(self, embedder: Embedder, vectors: Vectors) -> None:
+        self._embedder = embedder
+        self.vectors = vectors  # (S, D)
+
+    def rate(self, question: str, candidates: Sequence[str]) -> Ratings:
+        """Return the cosines, (C, S)."""
+        rated = np.empty((len(candidates), len(self.vectors)))
+        # One by one: a product of matrices rounds otherwise when it has other rows.
+        for row, pair in enumerate(self._embedder.embed_pairs(question, candidates)):
+            rated[row] = self.vectors @ pair
+        return rated
+
+
+class StaticTexts:
+    """Texts as sums of static vectors: a pair is the sum of its two sides."""
+
+    def __init__(self, vectors: StaticVectors) -> None:
+        self._vectors = vectors
+        self._pieces = vectors.pieces or Pieces(vectors.vocabulary)
+
+    @property
+    def width(self) -> int:
+        """The length of a vector."""
+        return self._vectors.width
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return one row per text, (texts, D)."""
+        return _to_length_1(self._add_up(texts))
+
+    def embed_pairs(self, question: str, candidates: Sequence[str]) -> Vectors:
+        """Return one row for the question with each candidate, (C, D)."""
+        return _to_length_1(self._add_up(candidates) + self._add_up([question]))
+
+    def _add_up(self, texts: Sequence[str]) -> Vectors:
+        sums = np.zeros((len(texts), self.width), dtype=np.float32)
+        for start in range(0, len(texts), TEXTS_AT_ONCE):
+            cut = [self._cut(text) for text in texts[start : start + TEXTS_AT_ONCE]]
+            known = [place for place, pieces in enumerate(cut) if pieces]
+            if known:
+                rows = np.fromiter(chain.from_iterable(cut), dtype=np.int64)
+                firsts = np.cumsum([0, *(len(cut[place]) for place in known[:-1])])
+                weighted = self._vectors.rows[rows] * self._vectors.scales[rows, None]
+                sums[[start + place for place in known]] = np.add.reduceat(weighted, firsts)
+        return sums
+
+    def _cut(self, text: str) -> list[int]:
+        words = split_words(text)[:MAX_WORDS]
+        unknown = self._pieces.unknown
+        cut = chain.from_iterable(self._pieces.cut_words(words))
+        return [piece for piece in cut if piece != unknown]
+
+
+class EncodedTexts:
+    """Texts as a transformer reads them: one pass each, a pair in one pass too."""
+
+    def __init__(self, encoder: SentenceEncoder) -> None:
+        self._encoder = encoder
+
+    @property
+    def width(self) -> int:
+        """The length of a vector."""
+        return self._encoder.width
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return one row per text, (texts, D); zeros for a text without words."""
+        found = np.zeros((len(texts), self.width), dtype=np.float32)
+        places = [place for place, text in enumerate(texts) if text.strip()]
+        found[places] = self._encoder.encode([texts[place] for place in places])
+        return found
+
+    def embed_pairs(self, question: str, candidates: Sequence[str]) -> Vectors:
+        """Return one row for the question with each candidate, (C, D)."""
+        return self._encoder.encode([f"{question} {candidate}" for candidate in candidates])
+
+
+def _to_length_1(sums: Vectors) -> Vectors:
+    lengths = np.linalg.norm(sums, axis=1, keepdims=True)
+    return np.asarray(sums / np.where(lengths > 0, lengths, 1), dtype=np.float32)
+
+
+class _NgramPage:
+    """Of each n-gram, the sentences that have it."""
+
+    def __init__(self, sentences: Sequence[str]) -> None:
+        self._count = len(sentences)
+        self._numbers: dict[str, int] = {}
+        words = [self._number(text, self._numbers) for text in sentences]
+        ngrams, owners = _find_ngrams(words)
+        order = np.argsort(ngrams, kind="stable")
+        self._sentences = owners[order]
+        self._ngrams, self._starts = np.unique(ngrams[order], return_index=True)
+        self._sizes = np.diff(self._starts, append=len(order))
+
+    def rate(self, question: str, candidates: Sequence[str]) -> Ratings:
+        """Return the share of each pair's n-grams that each sentence has, (C, S)."""
+        numbers = dict(self._numbers)  # words that the page does not have get numbers too
+        asked, _ = _find_ngrams([self._number(question, numbers)])
+        given, owners = _find_ngrams([self._number(text, numbers) for text in candidates])
+        count = len(candidates)
+        wanted = np.concatenate([given, np.tile(asked, count)])
+        by = np.concatenate([owners, np.repeat(np.arange(count), len(asked))])
+        wanted, by = _drop_repeated(wanted, by)
+        totals = np.bincount(by, minlength=count)
+        shared = self._count_shared(wanted, by, count)
+        return np.asarray(shared / np.maximum(totals, 1)[:, None])
+
+    def _count_shared(self, wanted: _Numbers, by: _Numbers, count: int) -> Ratings:
+        if not len(self._ngrams):
+            return np.zeros((count, self._count))
+        places = np.minimum(np.searchsorted(self._ngrams, wanted), len(self._ngrams) - 1)
+        is_known = self._ngrams[places] == wanted
+        places, by = places[is_known], by[is_known]
+        sizes = self._sizes[places]
+        # The lists of all n-grams, one after another: where each begins, and steps of 1.
+        steps = np.arange(sizes.sum()) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+        found = self._sentences[np.repeat(self._starts[places], sizes) + steps]
+        cells = np.repeat(by, sizes) * self._count + found
+        counts = np.bincount(cells, minlength=count * self._count)
+        return np.asarray(counts.reshape(count, self._count), dtype=np.float64)
+
+    @staticmethod
+    def _number(text: str, numbers: dict[str, int]) -> list[int]:
+        words = (word for word in split_words(text)[:MAX_WORDS] if word.isalnum())
+        return [numbers.setdefault(word, len(numbers) + 1) for word in words]
+
+
+def _find_ngrams(texts: Sequence[Sequence[int]]) -> tuple[_Numbers, _Numbers]:
+    """Return the distinct n-grams of each text as numbers, and whose they are."""
+    words = np.fromiter(chain.from_iterable(texts), dtype=np.int64) & ((1 << WORD_BITS) - 1)
+    owners = np.repeat(np.arange(len(texts)), [len(text) for text in texts])
+    pairs = list(_join_neighbours(words, owners))
+    return _drop_repeated(
+        np.concatenate([ngrams for ngrams, _ in pairs]), np.concatenate([by for _, by in pairs])
+    )
+
+
+def _join_neighbours(words: _Numbers, owners: _Numbers) -> Iterator[tuple[_Numbers, _Numbers]]:
+    """Yield one-, two- and three-grams; none reaches from one text into the next."""
+    ngrams = words
+    yield ngrams, owners
+    for length in (2, 3):
+        ngrams = (ngrams[:-1] << WORD_BITS) | words[length - 1 :]
+        inside = owners[: len(ngrams)] == owners[length - 1 :]
+        yield ngrams[inside], owners[: len(ngrams)][inside]
+
+
+def _drop_repeated(ngrams: _Numbers, owners: _Numbers) -> tuple[_Numbers, _Numbers]:
+    order = np.lexsort((ngrams, owners))
+    ngrams, owners = ngrams[order], owners[order]
+    is_first = np.ones(len(order), dtype=bool)
+    is_first[1:] = (ngrams[1:] != ngrams[:-1]) | (owners[1:] != owners[:-1])
+    return ngrams[is_first], owners[is_first]

@@ -1,0 +1,86 @@
+"""Distils static word vectors from a transformer encoder with model2vec.
+
+Each piece of the encoder's vocabulary is run through the encoder by itself; the results
+are reduced by principal components and stored as int8 with one scale per row.  No text is
+needed, and nothing is random: two runs on one machine give the same bytes.
+
+model2vec's down-weighting of frequent pieces is left out: vectors of words are scaled to
+length 1 anyway, and on WikiQA dev it made no difference (docs/models.md).
+"""
+
+import os
+import shlex
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+from rejoinder.bundle.folder import write_bundle
+from rejoinder.bundle.manifest import Manifest
+from rejoinder.errors import InputError, MissingExtraError
+from rejoinder.models.encoders.loading import DEFAULT, find_encoder
+from rejoinder.models.static_vectors.vectors import KIND, StaticVectors, quantise, to_files
+
+WIDTH = 256
+
+
+def distil_vectors(encoder: str = DEFAULT, *, width: int = WIDTH) -> StaticVectors:
+    """Return the vectors of an encoder's word pieces.
+
+    Raises:
+        InputError: the encoder cannot be found or loaded.
+        MissingExtraError: model2vec is not installed.
+    """
+    place = find_encoder(encoder)
+    try:
+        from model2vec.distill import distill
+    except ImportError as error:
+        raise MissingExtraError("distilling vectors", extra="train") from error
+    try:
+        model = distill(place, pca_dims=width, sif_coefficient=None, device="cpu")
+    except (OSError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"{encoder}: cannot be loaded as an encoder: {reason}") from error
+    matrix = np.asarray(model.embedding, dtype=np.float32)
+    return StaticVectors(model.tokens, *quantise(matrix), are_pieces=True)
+
+
+def write_vectors(folder: Path, encoder: str = DEFAULT, *, width: int = WIDTH) -> StaticVectors:
+    """Distil vectors and write them as a bundle."""
+    start = time.perf_counter()
+    vectors = distil_vectors(encoder, width=width)
+    manifest = Manifest(
+        KIND,
+        {"are_pieces": True, "width": vectors.width, "encoder": encoder},
+        precision="int8",
+        tolerance=0.0,
+        training={
+            "data": "none: each word piece is run through the encoder by itself",
+            "command": shlex.join(["rejoinder", *sys.argv[1:]]),
+            "seconds": round(time.perf_counter() - start, 1),
+            "threads": os.cpu_count(),
+        },
+    )
+    files = {"README.md": _make_card(encoder, vectors).encode(), **to_files(vectors)}
+    write_bundle(folder, manifest, files)
+    return vectors
+
+
+def _make_card(encoder: str, vectors: StaticVectors) -> str:
+    return f"""# Static word vectors
+
+{len(vectors.vocabulary):,} word pieces, {vectors.width} numbers each, int8 with one scale per row.
+A word is the mean of its pieces, scaled to length 1.
+
+- **Made from** the encoder {encoder}, whose every word piece was run through it alone, by
+  model2vec (`distill`, principal components, no frequency weighting). No text was used.
+- **Command**: `rejoinder train static-vectors --to DIR` (extra `train`); two runs give the same
+  bytes.
+- **Licence**: that of the encoder. all-MiniLM-L6-v2 is Apache-2.0 (sentence-transformers); it
+  was itself trained on over a billion pairs of public text, among them Reddit, S2ORC, WikiAnswers,
+  Stack Exchange, MS MARCO, Yahoo Answers, Natural Questions and SQuAD 2.0, in part under
+  licences of their own.
+- **Use**: the word vectors of the small rankers. **Limits**: English; a word has one vector
+  whatever its sense.
+"""

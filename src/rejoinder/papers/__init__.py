@@ -1,0 +1,1 @@
+"""The papers' tables: published figures beside measured ones."""

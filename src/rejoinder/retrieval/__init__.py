@@ -1,0 +1,1 @@
+"""Retrievers: the protocol, and search engines other than the embedded index."""

@@ -1,0 +1,113 @@
+"""Finds sentences with OpenSearch or Elasticsearch, through their official clients.
+
+Both take the same question and give the same hits.  Each entry of the server's index is a
+sentence; `Fields` says what its parts are called there.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rejoinder.errors import MissingExtraError, StoreError
+from rejoinder.types import Candidate, Document, ScoredCandidate
+
+Ask = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Fields:
+    """What the parts of a sentence are called in the server's index."""
+
+    text: str = "text"
+    title: str = "title"
+    document: str = "document"
+    position: str = "position"
+    metadata: str = "metadata"
+    """An object of keywords, which `where` asks for."""
+
+
+class _ServerRetriever:
+    """An index of a server's; a retriever (`search`)."""
+
+    def __init__(
+        self, ask: Ask, errors: tuple[type[Exception], ...], index: str, fields: Fields | None
+    ) -> None:
+        self._ask = ask
+        self._errors = errors
+        self._index = index
+        self._fields = fields or Fields()
+
+    def search(
+        self, question: str, k: int, *, where: Mapping[str, str | Sequence[str]] | None = None
+    ) -> list[ScoredCandidate]:
+        """Return at most k sentences that share words with a question, best first.
+
+        Raises:
+            StoreError: the server cannot be asked, or not all of it has answered.
+        """
+        if not question.strip() or k < 1:
+            return []
+        body = to_body(question, k, self._fields, where)
+        try:
+            found = self._ask(index=self._index, **body)
+        except self._errors as error:
+            raise StoreError(f"the search server cannot be asked ({_shorten(error)})") from error
+        if found["timed_out"] or found["_shards"]["failed"]:
+            raise StoreError(f"only a part of {self._index!r} has answered; ask again")
+        return [
+            ScoredCandidate(self._to_candidate(hit), float(hit["_score"]), rank)
+            for rank, hit in enumerate(found["hits"]["hits"], start=1)
+        ]
+
+    def _to_candidate(self, hit: Mapping[str, Any]) -> Candidate:
+        fields, source = self._fields, hit["_source"]
+        name, position = source.get(fields.document), source.get(fields.position)
+        document = None
+        if name is not None:
+            document = Document(str(name), source.get(fields.title) or "")
+        return Candidate(hit["_id"], source[fields.text], document, position)
+
+
+class OpenSearchRetriever(_ServerRetriever):
+    """Sentences in OpenSearch."""
+
+    def __init__(self, address: str, index: str, *, fields: Fields | None = None) -> None:
+        try:
+            from opensearchpy import OpenSearch
+            from opensearchpy.exceptions import OpenSearchException
+        except ImportError as error:
+            raise MissingExtraError("OpenSearch", extra="opensearch") from error
+        client = OpenSearch(hosts=[address])
+
+        def ask(*, index: str, **body: Any) -> Any:
+            return client.search(index=index, body=body)
+
+        super().__init__(ask, (OpenSearchException,), index, fields)
+
+
+class ElasticsearchRetriever(_ServerRetriever):
+    """Sentences in Elasticsearch."""
+
+    def __init__(self, address: str, index: str, *, fields: Fields | None = None) -> None:
+        try:
+            from elasticsearch import ApiError, Elasticsearch, TransportError
+        except ImportError as error:
+            raise MissingExtraError("Elasticsearch", extra="elasticsearch") from error
+        client = Elasticsearch(address)
+        super().__init__(client.search, (ApiError, TransportError), index, fields)
+
+
+def to_body(
+    question: str, k: int, fields: Fields, where: Mapping[str, str | Sequence[str]] | None
+) -> dict[str, Any]:
+    """Return the question as the server takes it: any word counts, the title a little."""
+    filters = [
+        {"terms": {f"{fields.metadata}.{key}": [value] if isinstance(value, str) else list(value)}}
+        for key, value in (where or {}).items()
+    ]
+    match = {"multi_match": {"query": question, "fields": [fields.text, f"{fields.title}^0.3"]}}
+    return {"size": k, "query": {"bool": {"must": match, "filter": filters}}}
+
+
+def _shorten(error: Exception) -> str:
+    return str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__

@@ -1,0 +1,185 @@
+"""Finds sentences with PostgreSQL's full text search.
+
+    sentences(document, position, title, text, metadata, words)
+
+`words` is what PostgreSQL makes of text and title, with a GIN index over it.  A question asks for
+any of its words; `ts_rank_cd` orders what is found: not BM25, so leave the ranking to a scorer.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, overload
+
+from rejoinder.errors import MissingExtraError, StoreError
+from rejoinder.text.words import cut_words, normalise
+from rejoinder.types import Candidate, Document, ScoredCandidate
+
+if TYPE_CHECKING:
+    from psycopg import Connection
+
+MAX_QUESTION_WORDS = 64
+CONNECT_SECONDS = 10
+
+
+class PostgresRetriever:
+    """A table of sentences; a retriever (`search`).  Several threads may ask at once."""
+
+    def __init__(
+        self, address: str, *, table: str = "sentences", language: str = "english"
+    ) -> None:
+        """Connect; the table is made by `create`, or has been.
+
+        Args:
+            address: what libpq takes: `postgresql://user@host/database`, or `host=… dbname=…`.
+            language: a text search configuration of the server's.
+
+        Raises:
+            StoreError: no server is there, or it refuses.
+        """
+        try:
+            import psycopg
+            from psycopg import sql
+        except ImportError as error:
+            raise MissingExtraError("PostgreSQL", extra="postgres") from error
+        self._sql, self._error = sql, psycopg.Error
+        self._table = sql.Identifier(table)
+        self._language = language
+        with self._translating():
+            self._connection: Connection[tuple[Any, ...]] = psycopg.connect(
+                address, autocommit=True, connect_timeout=CONNECT_SECONDS
+            )
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()
+
+    def create(self) -> None:
+        """Make the table and its index, where they are not there."""
+        index = self._sql.Identifier(f"{self._table._obj[0]}_words")
+        self._run(
+            "CREATE TABLE IF NOT EXISTS {table} (document text, position integer, title text,"
+            " text text NOT NULL, metadata jsonb NOT NULL DEFAULT '{{}}', words tsvector NOT NULL,"
+            " PRIMARY KEY (document, position));"
+            " CREATE INDEX IF NOT EXISTS {index} ON {table} USING gin (words)",
+            index=index,
+        )
+
+    def add(
+        self, documents: Iterable[Document], *, metadata: Mapping[str, str] | None = None
+    ) -> None:
+        """Add documents, all or none; one that is there under its id is replaced."""
+        from psycopg.types.json import Jsonb
+
+        facts = Jsonb(dict(metadata or {}))
+        with self._translating(), self._connection.transaction():
+            for document in documents:
+                self._run("DELETE FROM {table} WHERE document = %s", [document.id])
+                rows = [
+                    {
+                        "document": document.id,
+                        "position": place,
+                        "title": document.title,
+                        "text": text,
+                        "facts": facts,
+                        "language": self._language,
+                    }
+                    for place, text in enumerate(document.sentences)
+                ]
+                with self._connection.cursor() as cursor:
+                    cursor.executemany(
+                        self._compose(
+                            "INSERT INTO {table} VALUES"
+                            " (%(document)s, %(position)s, %(title)s, %(text)s, %(facts)s,"
+                            " setweight(to_tsvector(%(language)s::regconfig, %(text)s), 'A') ||"
+                            " setweight(to_tsvector(%(language)s::regconfig, %(title)s), 'D'))"
+                        ),
+                        rows,
+                    )
+
+    def search(
+        self, question: str, k: int, *, where: Mapping[str, str | Sequence[str]] | None = None
+    ) -> list[ScoredCandidate]:
+        """Return at most k sentences that share words with a question, best first.
+
+        Raises:
+            StoreError: the server cannot be asked.
+        """
+        words = list(dict.fromkeys(normalise(word.text) for word in cut_words(question)))
+        if not words or k < 1:
+            return []
+        asked = words[:MAX_QUESTION_WORDS]
+        any_word = " || ".join(["plainto_tsquery(%s::regconfig, %s)"] * len(asked))
+        values: list[Any] = [part for word in asked for part in (self._language, word)]
+        filters = ""
+        for key, value in (where or {}).items():
+            filters += " AND metadata ->> %s = ANY(%s)"
+            values += [key, [value] if isinstance(value, str) else list(value)]
+        rows = self._run(
+            f"SELECT document, position, title, text, ts_rank_cd(words, asked) AS score"
+            f" FROM {{table}}, (SELECT {any_word} AS asked) AS question"
+            f" WHERE words @@ asked{filters} ORDER BY score DESC, document, position LIMIT %s",
+            [*values, k],
+        )
+        documents: dict[str, Document] = {}
+        return [
+            ScoredCandidate(
+                Candidate(
+                    f"{name}#{position}", text, self._refer(documents, name, title), position
+                ),
+                float(score),
+                rank,
+            )
+            for rank, (name, position, title, text, score) in enumerate(rows, start=1)
+        ]
+
+    def get_sentences(self, document: str) -> tuple[str, ...]:
+        """Return the sentences of a document, in order."""
+        rows = self._run(
+            "SELECT text FROM {table} WHERE document = %s ORDER BY position", [document]
+        )
+        return tuple(text for (text,) in rows)
+
+    def _refer(self, documents: dict[str, Document], name: str, title: str) -> Document:
+        if name not in documents:
+            documents[name] = Document(name, title or "", _Sentences(self, name))
+        return documents[name]
+
+    def _compose(self, text: str, **names: Any) -> Any:
+        return self._sql.SQL(text).format(table=self._table, **names)
+
+    def _run(self, text: str, values: Sequence[Any] = (), **names: Any) -> list[tuple[Any, ...]]:
+        with self._translating():
+            cursor = self._connection.execute(self._compose(text, **names), values or None)
+            return cursor.fetchall() if cursor.description else []
+
+    @contextmanager
+    def _translating(self) -> Iterator[None]:
+        try:
+            yield
+        except self._error as error:
+            reason = str(error).strip().splitlines()[0] if str(error).strip() else "no reason given"
+            raise StoreError(f"PostgreSQL: {reason}") from error
+
+
+class _Sentences(Sequence[str]):
+    """The sentences of a document that are fetched when someone looks at them."""
+
+    def __init__(self, retriever: PostgresRetriever, document: str) -> None:
+        self._retriever = retriever
+        self._document = document
+        self._texts: tuple[str, ...] | None = None
+
+    def __len__(self) -> int:
+        return len(self._get())
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, place: int | slice) -> str | tuple[str, ...]:
+        return self._get()[place]
+
+    def _get(self) -> tuple[str, ...]:
+        if self._texts is None:
+            self._texts = self._retriever.get_sentences(self._document)
+        return self._texts

@@ -1,1 +1,0 @@
-"""Scorers, and ranking with them; nothing here needs torch."""

@@ -1,1 +1,0 @@
-"""Past one machine: tables of questions and documents on Dask and Spark, and other retrievers."""

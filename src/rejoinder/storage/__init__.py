@@ -1,0 +1,1 @@
+"""Atomic writes, journals, locks and the cache folder."""

@@ -1,1 +1,0 @@
-"""Training with torch; nothing outside this package imports it but the commands that train."""

@@ -1,1 +1,0 @@
-"""The networks, one module each: a pair encoder, and a head over the list."""

@@ -1,0 +1,60 @@
+from pathlib import Path
+
+import pytest
+from benchmarks.made_up import write_cosinet
+
+from rejoinder.batch.packing import Packed, load_packed, pack_scorer
+from rejoinder.errors import InputError, RejoinderError
+from rejoinder.models.static_vectors.vectors import SHIPPED as VECTORS
+
+
+def write_cascade(folder: Path) -> Path:
+    """Write a cascade of a named scorer and a bundle beside it; return its file."""
+    folder.mkdir()
+    write_cosinet(folder / "ranker")
+    path = folder / "cascade.toml"
+    path.write_text(
+        'name = "mine"\n[[stage]]\nscorer = "bm25"\nkeep = 3\n[[stage]]\nscorer = "ranker"\n'
+    )
+    return path
+
+
+def test_a_path_goes_as_the_place_it_means(tmp_path: Path) -> None:
+    path = write_cascade(tmp_path / "mine")
+
+    packed = pack_scorer(str(path), send=False)
+
+    assert packed.name == str(path.resolve())
+    assert packed.files == {}
+    assert packed.digest == pack_scorer(str(path), send=True).digest
+
+
+def test_a_sent_cascade_scores_as_the_one_at_home(tmp_path: Path) -> None:
+    path = write_cascade(tmp_path / "mine")
+    asked = "who wrote it?", ["Ada wrote it.", "It rained.", "Nobody.", "He did."]
+    expected = load_packed(Packed(str(path))).score(*asked)
+
+    packed = pack_scorer(str(path), send=True)
+    (tmp_path / "mine").rename(tmp_path / "elsewhere")
+
+    assert load_packed(packed).score(*asked).tolist() == expected.tolist()
+    assert load_packed(packed) is load_packed(Packed(packed.name, {}, packed.digest))
+
+
+def test_a_sent_bundle_is_told_from_others_by_its_content(tmp_path: Path) -> None:
+    one = pack_scorer(str(write_cosinet(tmp_path / "one")), send=True)
+    (tmp_path / "one" / "extra").write_text("x")
+    other = pack_scorer(str(tmp_path / "one"), send=True)
+
+    assert load_packed(one).name
+    assert one != other
+
+
+def test_what_holds_no_scorer_is_refused() -> None:
+    with pytest.raises(RejoinderError, match="holds no scorer"):
+        load_packed(pack_scorer(str(VECTORS), send=True))
+
+
+def test_a_file_that_leads_out_of_the_model_is_refused() -> None:
+    with pytest.raises(InputError, match="leads out"):
+        load_packed(Packed("bundle", {"../x": b""}, "1"))

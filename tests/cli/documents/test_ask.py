@@ -1,0 +1,167 @@
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from rejoinder.cli import main
+
+
+def run(*arguments: str | Path, typed: str | None = None) -> Result:
+    return CliRunner().invoke(main, ["ask", *map(str, arguments)], input=typed)
+
+
+@pytest.fixture
+def docs(tmp_path: Path) -> Path:
+    folder = tmp_path / "docs"
+    folder.mkdir()
+    (folder / "tea.md").write_text("# Tea\n\nGreen tea is brewed at 75 °C.\n", encoding="utf-8")
+    return folder
+
+
+def test_prints_the_sentence_and_where_it_stands(docs: Path) -> None:
+    result = run("when is green tea brewed?", docs, "--scorer", "found")
+
+    assert result.exit_code == 0
+    assert result.stdout == f"Green tea is brewed at 75 °C.\n    {docs}/tea.md:3 (Tea)\n"
+    assert result.stderr == "2 sentences in 1 document\n", "as `index check` counts, with headings"
+
+
+def test_what_was_read_is_kept_and_followed(docs: Path) -> None:
+    run("green tea", docs)
+    (docs / "tea.md").write_text("Green tea is cold.\n", encoding="utf-8")
+
+    assert run("green tea", docs).stdout.startswith("Green tea is cold.\n")
+
+
+def test_json_has_offsets(docs: Path) -> None:
+    (answer,) = json.loads(run("green tea", docs, "--json").stdout)["answers"]
+
+    assert answer["sentence"] == "Green tea is brewed at 75 °C."
+    assert (answer["source"]["start"], answer["source"]["end"]) == (7, 36)
+
+
+def test_says_that_there_is_no_answer(docs: Path) -> None:
+    assert run("xylophone", docs).stdout == "No sentence here shares a word with the question.\n"
+    assert json.loads(run("xylophone", docs, "--json").stdout)["answers"] == []
+
+
+def test_an_abstention_offers_the_closest(docs: Path, tmp_path: Path) -> None:
+    cascade = tmp_path / "calibrated.toml"
+    cascade.write_text(
+        '[[stage]]\nscorer = "word-overlap"\n'
+        "[calibration]\nintercept = -4\nbest = 2\nmargin = 0\ncount = 0\nthreshold = 0.5\n",
+        encoding="utf-8",
+    )
+
+    result = run("green cars", docs, "--scorer", cascade)
+    found = json.loads(run("green cars", docs, "--scorer", cascade, "--json").stdout)
+
+    assert result.stdout == (
+        "No sentence here answers that. The closest:\n"
+        f"Green tea is brewed at 75 °C.\n    {docs}/tea.md:3 (Tea)  12 %\n"
+    )
+    assert found["answers"] == []
+    assert found["closest"]["confidence"] == pytest.approx(0.1192, abs=1e-4)
+
+
+def test_explains_which_words_match(docs: Path) -> None:
+    result = run("green drinks", docs, "--explain")
+    matches = json.loads(run("green", docs, "--explain", "--json").stdout)["answers"][0]["matches"]
+
+    assert "green ~ green 1.00, drinks ~ tea" in result.stdout
+    assert "1 sentence found, ranked by default" in result.stderr
+    assert matches == [{"asked": "green", "found": "green", "relatedness": 1.0}]
+
+
+def test_a_page_is_named_for_a_pdf(docs: Path) -> None:
+    from rejoinder.cli.documents.ask import _show_source
+    from rejoinder.types import Source
+
+    assert _show_source(Source("/a/tea.pdf", "tea", None, 0, 3, page=7)) == "/a/tea.pdf, page 7"
+
+
+def test_asks_an_index_with_a_scorer_and_a_filter(docs: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "index"
+    CliRunner().invoke(main, ["index", "add", str(docs), "--index", str(folder)])
+
+    result = run("green tea", "--index", folder, "--scorer", "jaccard", "--where", "suffix=.md")
+
+    assert result.stdout.startswith("Green tea is brewed")
+    assert run("tea", "--index", folder, "--where", "suffix=.pdf").stdout == (
+        "No sentence that --where leaves shares a word with the question.\n"
+    )
+    assert (
+        "'nonsense' is not KEY=VALUE" in run("a", "--index", folder, "--where", "nonsense").stderr
+    )
+    assert "give paths or --index, not both" in run("tea", docs, "--index", folder).stderr
+
+
+def test_without_a_question_reads_them_line_by_line(
+    docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(docs)
+
+    result = run("--scorer", "found", typed="green tea\n\nxylophone\n")
+
+    assert result.stdout == (
+        "Green tea is brewed at 75 °C.\n    tea.md:3 (Tea)\n"
+        "No sentence here shares a word with the question.\n"
+    )
+
+
+def test_a_dash_reads_questions_about_paths(docs: Path) -> None:
+    result = run("-", docs, "--scorer", "found", typed="green tea\n")
+
+    assert result.stdout.startswith("Green tea is brewed")
+
+
+def test_a_path_is_not_taken_for_a_question(docs: Path) -> None:
+    result = run(docs)
+
+    assert result.exit_code == 1
+    assert result.stderr == (
+        f"Error: {docs} is a path; give the question before it, or paths after it\n"
+    )
+    assert run(docs, docs).exit_code == 0
+
+
+def test_a_question_may_be_too_long_for_a_path(docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(docs)
+
+    assert run("tea " * 2000).exit_code == 0
+
+
+def test_an_unreadable_file_of_a_folder_is_skipped_and_said(docs: Path) -> None:
+    (docs / "bad.txt").write_bytes(b"\x7fELF\0\0" * 100)
+
+    result = run("green tea", docs)
+
+    assert result.exit_code == 0
+    assert f"skipped {docs}/bad.txt: not text" in result.stderr
+
+
+def test_a_named_file_that_cannot_be_read_is_an_error(docs: Path) -> None:
+    bad = docs / "bad.txt"
+    bad.write_bytes(b"\x7fELF\0\0" * 100)
+
+    result = run("green tea", bad)
+
+    assert result.exit_code == 1
+    assert result.stderr == f"Error: {bad}: not text\n"
+
+
+def test_without_a_place_for_the_cache_files_are_read_all_the_same(
+    docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "file").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+
+    assert run("green tea", docs).stdout.startswith("Green tea is brewed")
+
+
+def test_an_empty_question_is_one_line(docs: Path) -> None:
+    result = run(" ", docs)
+
+    assert result.exit_code == 1
+    assert result.stderr == "Error: the question is empty\n"

@@ -1,0 +1,58 @@
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from rejoinder.cascade.loading import load
+from rejoinder.cli import main
+from rejoinder.errors import UnknownNameError
+from rejoinder.models import registry as catalogue
+from rejoinder.models.registry import SCORERS, list_shipped
+
+
+def test_every_scorer_is_listed() -> None:
+    result = CliRunner().invoke(main, ["models", "list"])
+
+    names = [line.split()[0] for line in result.stdout.splitlines()]
+    assert names == ["scorer", *SCORERS, *list_shipped(), "default"]
+    assert "selector" in names
+
+
+def test_every_listed_scorer_can_be_loaded() -> None:
+    listed = json.loads(CliRunner().invoke(main, ["models", "list", "--json"]).stdout)
+
+    assert [load(item["name"]).name for item in listed] == [item["name"] for item in listed]
+
+
+def test_an_unknown_scorer_lists_all() -> None:
+    with pytest.raises(UnknownNameError, match=r"known: original-order, .*, selector, default$"):
+        load("nonsense")
+
+
+def test_a_cascade_is_no_single_scorer() -> None:
+    with pytest.raises(UnknownNameError, match=r"unknown scorer 'default'; known: .*, selector$"):
+        catalogue.load("default")
+
+
+def test_a_shipped_bundle_is_known_by_its_name() -> None:
+    shown = CliRunner().invoke(main, ["models", "show", "cosinet"])
+    verified = CliRunner().invoke(main, ["models", "verify", "cosinet"])
+
+    assert json.loads(shown.stdout)["kind"]
+    assert verified.stderr == "cosinet is whole and scores\n"
+
+
+@pytest.mark.parametrize("command", ["show", "verify"])
+def test_what_is_no_bundle_is_one_line(command: str, tmp_path: Path) -> None:
+    lexical = CliRunner().invoke(main, ["models", command, "bm25"])
+    missing = CliRunner().invoke(main, ["models", command, str(tmp_path / "nowhere")])
+
+    assert lexical.stderr == "Error: bm25 is no bundle; shipped ones: cosinet, selector\n"
+    assert missing.stderr == f"Error: {tmp_path / 'nowhere'}: no such folder\n"
+
+
+def test_the_list_as_json() -> None:
+    listed = json.loads(CliRunner().invoke(main, ["models", "list", "--json"]).stdout)
+
+    assert {"name": "jaccard", "what": SCORERS["jaccard"].what, "reads_order": False} in listed

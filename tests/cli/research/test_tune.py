@@ -1,0 +1,153 @@
+import json
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+from tests.evaluation.test_tune import make_examples
+
+from rejoinder.cli import main
+from rejoinder.datasets.readers.jsonl import write_examples
+
+
+def run(*arguments: str | Path | float) -> Result:
+    return CliRunner().invoke(main, [*map(str, arguments)])
+
+
+def rank(scorer: Path) -> Any:
+    arguments = ["rank", "red cat", "--scorer", str(scorer), "--json"]
+    return json.loads(CliRunner().invoke(main, arguments, input="a dog\na red cat\n").stdout)
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    path = tmp_path / "dev.jsonl"
+    write_examples(path, make_examples(count=60, size=3))
+    return path
+
+
+SCORERS = ("--scorer", "jaccard", "--scorer", "bm25")
+
+
+def test_tune_prints_the_frontier_and_writes_the_cascade(dataset: Path, tmp_path: Path) -> None:
+    target, picture = tmp_path / "c.toml", tmp_path / "c.png"
+
+    result = run("tune", dataset, *SCORERS, "--to", target, "--picture", picture, "--size", 15)
+
+    assert result.exit_code == 0, result.output
+    assert "recall@10" in result.stdout
+    assert "*" in result.stdout
+    assert picture.stat().st_size > 1000
+    written = tomllib.loads(target.read_text(encoding="utf-8"))
+    assert written["tuned"]["questions"] == 60
+    assert written["tuned"]["candidates"] == 15
+    chosen = {name: written["tuned"][name] for name in ("P@1", "predicted_ms")}
+    points = [{name: point[name] for name in chosen} for point in written["frontier"]]
+    assert chosen in points
+    assert points == sorted(points, key=lambda point: (point["predicted_ms"], point["P@1"]))
+    assert all(stage["cost"].keys() >= {"fixed_ms"} for stage in written["stage"])
+    assert rank(target)["scorer"] == "c"
+
+
+def test_tune_as_json(dataset: Path, tmp_path: Path) -> None:
+    options = ("--to", tmp_path / "c.toml", "--budget-ms", 10_000, "--json", "--questions", 5)
+
+    found = json.loads(run("tune", dataset, *SCORERS, *options).stdout)
+
+    assert found["questions"] == 5
+    assert found["chosen"]["P@1"] == found["frontier"][-1]["P@1"]
+    assert found["chosen"]["measured_ms"] > 0
+    assert {row["scorer"] for row in found["scorers"]} == {"jaccard", "bm25"}
+
+
+def test_calibrate_writes_a_threshold_that_rank_uses(dataset: Path, tmp_path: Path) -> None:
+    target, picture = tmp_path / "c.toml", tmp_path / "c.png"
+    run("tune", dataset, *SCORERS, "--to", target)
+
+    options = ("--take-out", 0.3, "--answer-rate", 0.5, "--test", dataset, "--picture", picture)
+    result = run("calibrate", target, dataset, *options)
+
+    assert result.exit_code == 0, result.output
+    assert "(held-out folds)" in result.stdout
+    assert picture.stat().st_size > 1000
+    written = tomllib.loads(target.read_text(encoding="utf-8"))
+    assert written["calibration"]["facts"]["take_out"] == 0.3
+    assert written["tuned"]["questions"] == 60
+    assert 0 < rank(target)["confidence"] < 1
+
+
+def test_calibrating_a_plain_scorer_writes_a_cascade_of_it(dataset: Path, tmp_path: Path) -> None:
+    target = tmp_path / "new" / "c.toml"
+
+    result = run("calibrate", "jaccard", dataset, "--to", target, "--json", "--questions", 50)
+
+    assert result.exit_code == 0, result.output
+    (found,) = json.loads(result.stdout).values()
+    assert found["questions"] == 50
+    written = tomllib.loads(target.read_text(encoding="utf-8"))
+    assert written["stage"] == [{"scorer": "jaccard"}]
+
+
+def test_calibrating_on_several_sets_with_long_lists_among_them(
+    dataset: Path, tmp_path: Path
+) -> None:
+    other = tmp_path / "other.jsonl"
+    write_examples(other, make_examples(count=40, size=4))
+    options = ("--take-out", 0.5, "--size", 12, "--to", tmp_path / "c.toml", "--json")
+
+    result = run("calibrate", "jaccard", dataset, other, *options)
+
+    assert result.exit_code == 0, result.output
+    (found,) = json.loads(result.stdout).values()
+    assert found["questions"] == 100
+    assert 35 < found["answerable"] < 65
+    written = tomllib.loads((tmp_path / "c.toml").read_text(encoding="utf-8"))
+    assert written["calibration"]["facts"]["dataset"] == f"{dataset} {other}"
+
+
+def test_what_was_scored_is_remembered(dataset: Path, tmp_path: Path) -> None:
+    kept, options = tmp_path / "kept.jsonl", ("--to", tmp_path / "c.toml", "--json")
+    first = run("tune", dataset, *SCORERS, *options, "--runs", kept)
+    size = kept.stat().st_size
+
+    again = run("tune", dataset, *SCORERS, *options, "--runs", kept)
+
+    assert size > 0
+    assert kept.stat().st_size == size
+    recalls = [
+        {row["scorer"]: row["recall"] for row in json.loads(result.stdout)["scorers"]}
+        for result in (first, again)
+    ]
+    assert recalls[0] == recalls[1]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["calibrate", "bm25", "DEV"], "bm25 is no cascade's file; say where to write one"),
+        (
+            ["calibrate", "bm25", "DEV", "--to", "X", "--precision", "1", "--answer-rate", "1"],
+            "give --precision or --answer-rate, not both",
+        ),
+        (["tune", "EMPTY", "--scorer", "bm25", "--to", "X"], "no question has an answer"),
+        (["tune", "wikiqua", "--scorer", "bm25", "--to", "X"], "did you mean 'wikiqa'"),
+        (["tune", "wikiqa:tets", "--scorer", "bm25", "--to", "X"], "unknown split of wikiqa"),
+        (
+            ["tune", "DEV", "--scorer", "bm25", "--to", "X", "--picture", "x.nonsense"],
+            "cannot draw x.nonsense",
+        ),
+    ],
+)
+def test_a_mistake_is_one_line(
+    dataset: Path, tmp_path: Path, arguments: list[str], message: str
+) -> None:
+    empty = tmp_path / "empty.jsonl"
+    empty.write_text('{"question": "q", "candidates": []}\n', encoding="utf-8")
+    places = {"DEV": dataset, "EMPTY": empty, "X": tmp_path / "x.toml"}
+
+    result = run(*(places.get(item, item) for item in arguments))
+
+    assert result.exit_code == 1
+    assert "Error: " in result.stderr.splitlines()[-1]
+    assert message in result.stderr.splitlines()[-1]

@@ -1,0 +1,186 @@
+"""Whatever a file holds, a reader gives examples or names what is wrong with the file."""
+
+import json
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rejoinder.datasets.readers.asnq import read_asnq
+from rejoinder.datasets.readers.insuranceqa import read_insuranceqa_v1, read_insuranceqa_v2
+from rejoinder.datasets.readers.insuranceqa_package import read_insuranceqa_package
+from rejoinder.datasets.readers.jsonl import read_examples
+from rejoinder.datasets.readers.natural_questions import read_natural_questions
+from rejoinder.datasets.readers.pairs import read_pairs
+from rejoinder.datasets.readers.pool import read_pool
+from rejoinder.datasets.readers.qed import read_qed
+from rejoinder.datasets.readers.selqa import read_selqa
+from rejoinder.datasets.readers.squad import read_squad
+from rejoinder.datasets.readers.trecqa import read_trecqa, read_trecqa_xml
+from rejoinder.datasets.readers.wikiqa import read_wikiqa, read_wikiqa_text
+from rejoinder.datasets.readers.yahooqa import read_yahooqa
+from rejoinder.errors import DataError
+from rejoinder.types import Example
+
+Read = Callable[[Path], Iterator[Example]]
+
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-2, 9) | st.floats() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner),
+    max_leaves=5,
+)
+NUMBERS = st.integers(-2, 9)
+TEXTS = st.text(max_size=9)
+
+
+@st.composite
+def rows(draw: st.DrawFn, /, **fields: st.SearchStrategy[Any]) -> dict[str, Any]:
+    """Return an object with these fields, one of them often absent or anything else."""
+    row = {name: draw(values) for name, values in fields.items()}
+    match draw(st.sampled_from(["right", "absent", "else"])):
+        case "absent":
+            del row[draw(st.sampled_from(sorted(fields)))]
+        case "else":
+            row[draw(st.sampled_from(sorted(fields)))] = draw(VALUES)
+    return row
+
+
+def lists(items: st.SearchStrategy[Any]) -> st.SearchStrategy[list[Any]]:
+    return st.lists(items, max_size=3)
+
+
+SPANS = rows(start_token=NUMBERS, end_token=NUMBERS, top_level=st.booleans())
+ANSWERS = lists(rows(text=TEXTS, answer_start=NUMBERS))
+QUESTIONS = rows(id=TEXTS, question=TEXTS, is_impossible=st.booleans(), answers=ANSWERS)
+PARAGRAPHS = rows(context=TEXTS, qas=lists(QUESTIONS))
+
+OF_JSON: dict[str, tuple[Read, st.SearchStrategy[Any]]] = {
+    "jsonl": (
+        read_examples,
+        rows(
+            id=TEXTS,
+            question=TEXTS,
+            candidates=lists(rows(id=TEXTS, text=TEXTS, label=NUMBERS, position=NUMBERS)),
+            documents=lists(rows(id=TEXTS, title=TEXTS, sentences=lists(TEXTS))),
+        ),
+    ),
+    "natural_questions": (
+        read_natural_questions,
+        rows(
+            example_id=NUMBERS,
+            question_text=TEXTS,
+            document_text=st.just("<P> a </P> b"),
+            long_answer_candidates=lists(SPANS),
+            annotations=lists(rows(long_answer=SPANS)),
+        ),
+    ),
+    "pool": (
+        read_pool,
+        rows(
+            id=TEXTS,
+            question=TEXTS,
+            sentences=lists(TEXTS),
+            labels=lists(NUMBERS),
+            document=TEXTS,
+            in_document_order=st.booleans(),
+        ),
+    ),
+    "qed": (
+        lambda path: read_qed([path]),
+        rows(
+            example_id=NUMBERS,
+            question_text=TEXTS,
+            title_text=TEXTS,
+            paragraph_text=TEXTS,
+            sentence_starts=lists(NUMBERS),
+            answer_spans=lists(st.lists(NUMBERS, min_size=2, max_size=2)),
+        ),
+    ),
+    "selqa": (
+        read_selqa,
+        lists(rows(question=TEXTS, article=TEXTS, candidates=lists(TEXTS), answers=lists(NUMBERS))),
+    ),
+    "squad": (
+        read_squad,
+        rows(data=lists(rows(title=TEXTS, paragraphs=lists(PARAGRAPHS)))),
+    ),
+    "trecqa": (
+        read_trecqa,
+        rows(question=TEXTS, candidates=lists(rows(label=NUMBERS, sentence=TEXTS))),
+    ),
+}
+READERS: dict[str, Read] = {
+    "asnq": read_asnq,
+    "pairs": read_pairs,
+    "trecqa_xml": read_trecqa_xml,
+    "wikiqa": read_wikiqa,
+    "wikiqa_text": lambda path: read_wikiqa_text(path, path),
+    "yahooqa": read_yahooqa,
+    **{name: read for name, (read, _) in OF_JSON.items()},
+}
+OF_FOLDERS: dict[str, Read] = {
+    "insuranceqa_package": lambda folder: read_insuranceqa_package(folder, "test"),
+    "insuranceqa_v1": lambda folder: read_insuranceqa_v1(folder, "dev"),
+    "insuranceqa_v2": lambda folder: read_insuranceqa_v2(folder, "test"),
+}
+
+
+def assert_reads_or_names(path: Path, read: Read) -> None:
+    message = str(path)
+    try:
+        list(read(path))
+    except DataError as error:
+        message = str(error)
+    assert message.startswith(str(path))
+
+
+@pytest.mark.parametrize(("read", "values"), OF_JSON.values(), ids=OF_JSON)
+@settings(max_examples=50)
+@given(data=st.data())
+def test_any_json_is_read_or_refused(
+    read: Read, values: st.SearchStrategy[Any], data: st.DataObject
+) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.json"
+        path.write_text(json.dumps(data.draw(values | VALUES)))
+
+        assert_reads_or_names(path, read)
+
+
+@pytest.mark.parametrize("read", READERS.values(), ids=READERS)
+@settings(max_examples=50)
+@given(raw=st.binary(max_size=40) | st.text("\t\n01 4<>/QApairs'=id", max_size=40).map(str.encode))
+def test_any_bytes_are_read_or_refused(read: Read, raw: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.tsv"
+        path.write_bytes(raw)
+
+        assert_reads_or_names(path, read)
+
+
+@pytest.mark.parametrize("read", READERS.values(), ids=READERS)
+def test_every_reader_names_a_file_that_is_no_use(read: Read, tmp_path: Path) -> None:
+    (tmp_path / "empty").touch()
+    (tmp_path / "latin").write_bytes(b"caf\xe9\n")
+    (tmp_path / "torn.gz").write_bytes(b"\x1f\x8b\x08\x00")
+
+    for name, message in {
+        "": "Is a directory",
+        "nowhere": "No such file or directory",
+        "empty": "the file is empty",
+        "latin": "not UTF-8: byte 0xe9",
+        "torn.gz": "the compressed data is torn",
+    }.items():
+        with pytest.raises(DataError, match=message) as raised:
+            list(read(tmp_path / name))
+        assert str(raised.value).startswith(str(tmp_path / name))
+
+
+@pytest.mark.parametrize("read", OF_FOLDERS.values(), ids=OF_FOLDERS)
+def test_a_folder_without_the_files_names_the_first_of_them(read: Read, tmp_path: Path) -> None:
+    with pytest.raises(DataError, match=r": No such file or directory$"):
+        list(read(tmp_path))

@@ -1,0 +1,339 @@
+"""What is stored of documents for their context changes no score, whatever happens to it."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("onnxruntime")
+
+from tests.index.conftest import PIECES
+from tests.training.selectors import VOCABULARY, make_contextual, make_selector
+
+from rejoinder.bundle.folder import Bundle, open_bundle
+from rejoinder.bundle.manifest import Manifest
+from rejoinder.cascade.cascade import Cascade, Stage
+from rejoinder.engine.binding import bind_scorer
+from rejoinder.engine.engine import Engine
+from rejoinder.errors import BundleError, RejoinderError, StoreError
+from rejoinder.index.index import Index
+from rejoinder.index.sidecar.pages import IndexPages, PageMaker
+from rejoinder.index.sidecar.rows import RowStore
+from rejoinder.index.sidecar.sidecar import CONTEXT
+from rejoinder.index.update import add_files
+from rejoinder.models.encoders.encoder_graph import build_sentence_encoder
+from rejoinder.models.encoders.vocabulary import order_pieces
+from rejoinder.models.lexical.overlap import WordOverlap
+from rejoinder.models.selector.export import write_selector
+from rejoinder.models.selector.module import similarities
+from rejoinder.models.selector.page_encoder import open_page_encoder
+from rejoinder.models.selector.scorer import KIND, SelectorScorer
+from rejoinder.models.selector.similarity import StaticTexts, Vectors
+from rejoinder.server.workers.jobs import Work
+from rejoinder.server.workers.messages import (
+    AddDocument,
+    DocumentReport,
+    DocumentsPage,
+    ListDocuments,
+    RemoveDocument,
+)
+from rejoinder.types import Answers, Candidate, Document
+
+QUESTION = "is tea hot?"
+
+
+def build_tiny_encoder() -> tuple[bytes, tuple[str, ...]]:
+    rows = order_pieces(VOCABULARY)
+    network = build_sentence_encoder(make_selector().encoder, rows, max_tokens=64)
+    return network, tuple(VOCABULARY[row] for row in rows)
+
+
+@pytest.fixture(scope="module")
+def bundles(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("bundles")
+    made = [("multi-way", "static"), ("stored", "static"), ("multi-way", "ngrams")]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(similarities, "_build_encoder", build_tiny_encoder)
+        patch.setattr(similarities, "_get_encoder", similarities._get_encoder.__wrapped__)
+        for form, similarity in [*made, ("stored", "encoder")]:
+            model = make_contextual(form, similarity)
+            write_selector(
+                folder / f"{form}-{similarity}",
+                model,
+                VOCABULARY,
+                precision="fp32",
+                training={},
+                scores={},
+                sample=[],
+            )
+    return folder
+
+
+def load(bundles: Path, name: str) -> SelectorScorer:
+    return SelectorScorer(open_bundle(bundles / name), threads=1)
+
+
+@pytest.fixture
+def scorer(bundles: Path) -> SelectorScorer:
+    return load(bundles, "stored-static")
+
+
+@pytest.fixture
+def other(bundles: Path) -> SelectorScorer:
+    return load(bundles, "stored-encoder")
+
+
+@pytest.fixture
+def stored(index: Index, scorer: SelectorScorer) -> Index:
+    index.store_rows(make_maker(scorer))
+    return index
+
+
+def make_maker(scorer: SelectorScorer) -> PageMaker:
+    assert scorer.page_encoder is not None
+    return PageMaker(scorer.page_encoder)
+
+
+def get_store(index: Index) -> RowStore:
+    (folder,) = index.rows[CONTEXT].list_folders()
+    return RowStore(folder)
+
+
+def get_rows(index: Index) -> Path:
+    store = get_store(index)
+    return store.folder / store.state.rows
+
+
+def get_candidates(index: Index) -> list[Candidate]:
+    return [item.candidate for item in index.search("tea is hot bees colony milk", 10)]
+
+
+def get_documents(index: Index) -> list[Document]:
+    found = [item.document for item in get_candidates(index) if item.document]
+    return list({document.id: document for document in found}.values())
+
+
+def open_pages(index: Index, scorer: SelectorScorer) -> IndexPages:
+    found = index.open_rows(make_maker(scorer))
+    assert found is not None
+    return IndexPages(found)
+
+
+def get_all(work: Work) -> list[DocumentReport]:
+    page = work.do(ListDocuments())
+    assert isinstance(page, DocumentsPage)
+    return page.documents
+
+
+def spoil(index: Index, at: int) -> None:
+    rows = get_rows(index)
+    torn = bytearray(rows.read_bytes())
+    torn[at] ^= 1
+    rows.write_bytes(torn)
+
+
+def get_scores(found: Answers) -> list[tuple[str, float]]:
+    return [(answer.sentence, answer.score) for answer in found.answers]
+
+
+@pytest.mark.parametrize("name", ["multi-way-static", "stored-static", "stored-encoder"])
+def test_scores_are_those_without_the_store(index: Index, bundles: Path, name: str) -> None:
+    scorer = load(bundles, name)
+    candidates = [*get_candidates(index), Candidate("x", "A cat.")]
+    assert len(candidates) == 6
+    expected = scorer.score(QUESTION, candidates)
+
+    index.store_rows(make_maker(scorer))
+    bound = bind_scorer(scorer, index)
+
+    assert bound is not None
+    assert bound is not scorer
+    np.testing.assert_allclose(bound.score(QUESTION, candidates), expected, atol=1e-5)
+
+
+def test_what_is_stored_is_not_made_again(
+    stored: Index, scorer: SelectorScorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    bound = bind_scorer(scorer, stored)
+    candidates = get_candidates(stored)
+    made: list[str] = []
+    embed = StaticTexts.embed
+
+    def count(self: StaticTexts, texts: Sequence[str]) -> Vectors:
+        made.extend(texts)
+        return embed(self, texts)
+
+    monkeypatch.setattr(StaticTexts, "embed", count)
+
+    assert bound is not None
+    bound.score(QUESTION, candidates)
+    assert made == []
+    scorer.score(QUESTION, candidates)
+    assert len(made) == 8  # six sentences, among them a heading, and two titles
+
+
+def test_a_document_is_its_sentences_and_its_title(stored: Index, scorer: SelectorScorer) -> None:
+    pages = open_pages(stored, scorer)
+    encoder = scorer.page_encoder
+    assert encoder is not None
+
+    for document in get_documents(stored):
+        found = pages.find(document)
+
+        np.testing.assert_array_equal(found, encoder.encode(document.sentences, document.title))
+
+
+def test_documents_from_elsewhere_are_not_found(stored: Index, scorer: SelectorScorer) -> None:
+    pages = open_pages(stored, scorer)
+
+    assert pages.find(Document("tea.md", "", ("Tea is hot.",))) is None
+
+
+def test_additions_and_removals_are_followed(
+    stored: Index, scorer: SelectorScorer, docs: Path
+) -> None:
+    bound = bind_scorer(scorer, stored)
+    assert isinstance(bound, SelectorScorer)
+    (docs / "new.txt").write_text("Snow is cold. Tea is not.", encoding="utf-8")
+    (docs / "bees.txt").unlink()
+    list(add_files(stored, [docs], PIECES))
+    assert len(get_store(stored).list_documents()) == 1  # bees are forgotten at once
+    candidates = get_candidates(stored)
+    expected = scorer.score(QUESTION, candidates)
+    np.testing.assert_allclose(bound.score(QUESTION, candidates), expected, atol=1e-5)
+
+    pages = open_pages(stored, scorer)  # opening repairs it
+
+    assert all(pages.find(item.document) is not None for item in candidates if item.document)
+    assert pages.store.state.generation == stored.store.generation
+    assert stored.check() == []
+    assert stored.store.get_removed(after=0) == []
+
+
+def test_what_is_sent_to_a_server_is_stored(tmp_path: Path, bundles: Path, docs: Path) -> None:
+    bundle = bundles / "stored-static"
+    work = Work(tmp_path / "served", str(bundle))
+    with Index(tmp_path / "served") as index:
+        index.store_rows(make_maker(load(bundles, bundle.name)))
+
+    work.do(AddDocument("tea.md", str(docs / "tea.md")))
+    work.do(AddDocument("bees.txt", str(docs / "bees.txt")))
+    (first, _) = (document.id for document in get_all(work))
+    work.do(RemoveDocument(first))
+
+    with Index(tmp_path / "served") as index:
+        (left,) = get_store(index).list_documents()
+        assert left != first
+        assert get_store(index).state.generation == index.store.generation
+    work.close()
+
+
+def test_a_flipped_bit_is_noticed_and_changes_no_score(
+    stored: Index, scorer: SelectorScorer, caplog: pytest.LogCaptureFixture
+) -> None:
+    expected = get_scores(Engine(stored, scorer).answer(QUESTION, top=5))
+    spoil(stored, -10)
+
+    found = get_scores(Engine(stored, scorer).answer(QUESTION, top=5))
+
+    assert [sentence for sentence, _ in found] == [sentence for sentence, _ in expected]
+    np.testing.assert_allclose([x for _, x in found], [x for _, x in expected], atol=1e-5)
+    assert caplog.text.count("is damaged") == 1
+    (problem,) = stored.check()
+    assert "damaged" in problem
+    stored.compact()
+    stored.store_rows(make_maker(scorer))
+    assert stored.check() == []
+
+
+def test_each_bit_that_flips_does_no_harm(
+    stored: Index, scorer: SelectorScorer, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("ERROR")
+    documents = get_documents(stored)
+    pages = open_pages(stored, scorer)
+    expected = [np.array(pages.find(document)) for document in documents]
+    size = (get_rows(stored)).stat().st_size
+    for at in [*range(16, 120), *range(120, size, 97)]:
+        spoil(stored, at)
+        torn = IndexPages(get_store(stored))
+        found = [torn.find(document) for document in documents]
+        spoil(stored, at)
+
+        for item, whole in zip(found, expected, strict=True):
+            assert item is None or np.array_equal(item, whole)
+
+
+def test_a_torn_store_is_named_and_the_index_still_answers(
+    stored: Index, scorer: SelectorScorer, caplog: pytest.LogCaptureFixture
+) -> None:
+    expected = Engine(stored, scorer).answer(QUESTION, top=5)
+    rows = get_rows(stored)
+    rows.write_bytes(rows.read_bytes()[:-20])
+
+    found = Engine(stored, scorer).answer(QUESTION, top=5)
+
+    assert found.answers == expected.answers
+    assert "rows-1 is cut short; make it anew with 'rejoinder index add … --context" in caplog.text
+    assert any("cut short" in problem for problem in stored.check())
+    stored.store_rows(make_maker(scorer))
+    assert stored.check() == []
+
+
+def test_vectors_of_another_encoder_are_named_and_not_read(
+    stored: Index, other: SelectorScorer, caplog: pytest.LogCaptureFixture
+) -> None:
+    with pytest.raises(StoreError, match="made by another bundle"):
+        open_pages(stored, other)
+    cascade = Cascade("c", [Stage(WordOverlap(), 3), Stage(other)])
+
+    assert bind_scorer(cascade, stored) is cascade
+    assert "reads whole documents for their context" in caplog.text
+
+    stored.store_rows(make_maker(other))
+    bound = bind_scorer(cascade, stored)
+
+    assert isinstance(bound, Cascade)
+    assert bound.stages[1].scorer is not other
+    assert stored.check() == []
+
+
+def test_selectors_with_the_same_vectors_share_them(stored: Index, bundles: Path) -> None:
+    another = load(bundles, "multi-way-static")
+
+    assert open_pages(stored, another).find(get_documents(stored)[0]) is not None
+
+
+def test_an_index_without_it_answers_too(index: Index, scorer: SelectorScorer) -> None:
+    assert bind_scorer(scorer, index) is scorer
+    assert Engine(index, scorer).answer(QUESTION).answers
+
+
+def test_a_selector_that_needs_no_vectors_is_refused(bundles: Path) -> None:
+    assert load(bundles, "multi-way-ngrams").page_encoder is None
+    with pytest.raises(BundleError, match="leave out --context"):
+        open_page_encoder(open_bundle(bundles / "multi-way-ngrams"))
+
+
+@pytest.mark.parametrize("context", [{"breadth": 3}, {"form": "wide"}, "stored"])
+def test_settings_that_cannot_be_are_refused(tmp_path: Path, context: object) -> None:
+    bundle = Bundle(tmp_path, Manifest(KIND, {"context": context}))
+
+    with pytest.raises(RejoinderError, match="context"):
+        open_page_encoder(bundle)
+
+
+def test_a_long_document_is_stored_whole(index: Index, scorer: SelectorScorer, docs: Path) -> None:
+    text = " ".join(f"Cup {number} is hot." for number in range(3000))
+    (docs / "long.txt").write_text(text, encoding="utf-8")
+    list(add_files(index, [docs], PIECES))
+
+    index.store_rows(make_maker(scorer))
+
+    (candidate,) = [item.candidate for item in index.search("cup 2999", 1)]
+    assert candidate.document is not None
+    found = open_pages(index, scorer).find(candidate.document)
+    assert found is not None
+    assert len(found) == 3001

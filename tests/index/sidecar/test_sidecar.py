@@ -1,0 +1,306 @@
+"""What bundles have made of sentences follows its index, whatever happens to it."""
+
+import logging
+import os
+from pathlib import Path
+
+import pytest
+from tests.index.conftest import PIECES
+from tests.index.digests import Digests
+
+from rejoinder.errors import StoreError
+from rejoinder.index.index import Index
+from rejoinder.index.sidecar import rows as row_store
+from rejoinder.index.sidecar.rows import RowStore
+from rejoinder.index.sidecar.sidecar import CONTEXT
+from rejoinder.index.update import add_files, remove_files
+
+
+@pytest.fixture
+def maker() -> Digests:
+    return Digests()
+
+
+@pytest.fixture
+def stored(index: Index, maker: Digests) -> Index:
+    index.store_rows(maker)
+    maker.made.clear()
+    return index
+
+
+def get_store(index: Index) -> RowStore:
+    (folder,) = index.rows[CONTEXT].list_folders()
+    return RowStore(folder)
+
+
+def get_rows(index: Index) -> Path:
+    store = get_store(index)
+    return store.folder / store.state.rows
+
+
+def fail(_: object) -> None:
+    raise OSError(28, os.strerror(28))
+
+
+def add_snow(index: Index, docs: Path) -> None:
+    (docs / "snow.txt").write_text("Snow is cold.", encoding="utf-8")
+    list(add_files(index, [docs], PIECES))
+
+
+def test_what_is_stored_is_what_was_made(stored: Index, maker: Digests) -> None:
+    found = stored.open_rows(maker)
+
+    assert found is not None
+    for document in stored.store.get_documents():
+        made = maker.make(document, stored.store.get_sentences(document.id))
+        kept = found.find_document(document.id)
+        assert kept is not None
+        assert kept.tolist() == [rows[0].tolist() for rows in made]
+
+
+def test_nothing_is_stored_unless_it_is_asked_for(index: Index, maker: Digests) -> None:
+    assert index.open_rows(maker) is None
+    assert index.check() == []
+
+
+def test_opening_adds_what_is_missing_and_no_more(
+    stored: Index, maker: Digests, docs: Path
+) -> None:
+    (docs / "bees.txt").unlink()
+    add_snow(stored, docs)
+    behind = get_store(stored)
+    assert behind.state.generation < stored.store.generation
+    assert len(behind.list_documents()) == 1  # bees are forgotten at once
+    assert any("1 documents are missing" in problem for problem in stored.check())
+
+    found = stored.open_rows(maker)
+
+    assert found is not None
+    assert found.state.generation == stored.store.generation
+    assert [Path(name).name for name in maker.made] == ["snow.txt"]
+    assert stored.check() == []
+    assert stored.store.get_removed(after=0) == []
+
+
+def test_removing_needs_no_bundle(stored: Index, docs: Path) -> None:
+    list(remove_files(stored, [docs / "bees.txt"]))
+
+    store = get_store(stored)
+    assert len(store.list_documents()) == 1
+    assert store.state.generation == stored.store.generation
+
+
+def test_removed_numbers_are_kept_until_rows_have_followed(
+    stored: Index, maker: Digests, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as full:
+        full.setattr(row_store, "sync", fail)
+        list(remove_files(stored, [docs / "bees.txt"]))
+        assert len(stored.store.get_removed(after=0)) == 1
+
+    stored.open_rows(maker)
+    assert len(get_store(stored).list_documents()) == 1
+
+
+def test_an_interruption_costs_what_was_not_committed(
+    index: Index, maker: Digests, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rejoinder.index.sidecar.sidecar.MAX_UNCOMMITTED", 0)
+
+    def stop(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        index.store_rows(maker, stop)
+    assert len(get_store(index).list_documents()) == 1
+
+    index.store_rows(maker)
+
+    assert len(maker.made) == len(set(maker.made)) == 2
+    assert index.check() == []
+
+
+def test_a_full_disk_is_named_and_nothing_is_lost(
+    index: Index, maker: Digests, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as full:
+        full.setattr(row_store, "sync", fail)
+        with pytest.raises(StoreError, match="No space left on device"):
+            index.store_rows(maker)
+
+    index.store_rows(maker)
+    assert index.check() == []
+
+
+def test_rows_of_another_bundle_are_named_and_give_way(stored: Index) -> None:
+    other = Digests("other")
+
+    with pytest.raises(StoreError, match=r"made by another bundle.*--context other"):
+        stored.open_rows(other)
+    stored.store_rows(other)
+
+    assert get_store(stored).state.hash == "other"
+    assert stored.check() == []
+
+
+def test_rows_in_the_folder_of_another_bundle_are_not_taken_for_its_own(
+    stored: Index, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = get_store(stored).folder
+    folder.rename(folder.with_name("context-other"))
+    other = Digests("other")
+
+    with pytest.raises(StoreError, match="made by another bundle"):
+        stored.open_rows(other)
+    stored.store_rows(other)
+
+    assert "made by another bundle" in caplog.text
+    assert len(other.made) == 2
+    assert stored.check() == []
+
+
+def test_a_torn_store_of_another_bundle_is_named_too(stored: Index) -> None:
+    (get_store(stored).folder / "state.json").write_text("{")
+
+    with pytest.raises(StoreError, match=r"torn.*--context other"):
+        stored.open_rows(Digests("other"))
+
+
+def test_an_earlier_copy_of_the_index_gets_none_of_the_later_rows(
+    tmp_path: Path, docs: Path, maker: Digests
+) -> None:
+    folder, copy = tmp_path / "restored", tmp_path / "copy.sqlite"
+    with Index(folder, create=True) as index:
+        list(add_files(index, [docs], PIECES))
+        index.store_rows(maker)
+    copy.write_bytes((folder / "index.sqlite").read_bytes())
+    with Index(folder) as index:
+        add_snow(index, docs)
+        index.store_rows(maker)
+    (folder / "index.sqlite").write_bytes(copy.read_bytes())
+    maker.made.clear()
+
+    with Index(folder) as index:
+        (docs / "snow.txt").write_text("Rain is wet. It rained.", encoding="utf-8")
+        list(add_files(index, [docs], PIECES))
+        found = index.open_rows(maker)
+
+        assert found is not None
+        assert [Path(name).name for name in maker.made] == ["snow.txt"]
+        for document in index.store.get_documents():
+            made = maker.make(document, index.store.get_sentences(document.id))
+            kept = found.find_document(document.id)
+            assert kept is not None
+            assert kept.tolist() == [rows[0].tolist() for rows in made]
+
+
+def test_what_another_committed_before_the_lock_was_had_is_kept(
+    stored: Index, maker: Digests, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    add_snow(stored, docs)
+    opened = stored.rows[CONTEXT].open
+
+    def open_late(given: Digests) -> RowStore | None:
+        found = opened(given)
+        stored.store_rows(maker)
+        return found
+
+    monkeypatch.setattr(stored.rows[CONTEXT], "open", open_late)
+    found = stored.open_rows(maker)
+
+    assert found is not None
+    assert len(maker.made) == 1
+    assert stored.check() == []
+
+
+@pytest.mark.parametrize("kept", [8, 16])
+def test_lost_places_are_made_again_where_that_is_asked_for(
+    stored: Index, maker: Digests, kept: int
+) -> None:
+    store = get_store(stored)
+    places = store.folder / store.state.places
+    whole = places.read_bytes()
+    places.write_bytes(whole[:kept] + b"\0" * (len(whole) - kept))
+    assert any("missing" in problem for problem in stored.check())
+
+    stored.store_rows(maker)
+
+    assert len(maker.made) == (2 if kept == 8 else 1)
+    assert stored.check() == []
+
+
+def test_a_torn_store_is_named_and_made_anew(
+    stored: Index, maker: Digests, caplog: pytest.LogCaptureFixture
+) -> None:
+    (get_store(stored).folder / "state.json").write_text("{")
+    with pytest.raises(StoreError, match=r"torn.*make it anew with .*--context digests"):
+        stored.open_rows(maker)
+
+    stored.store_rows(maker)
+
+    assert "torn" in caplog.text
+    assert stored.check() == []
+
+
+def test_a_flipped_bit_is_mended_by_compacting(stored: Index, maker: Digests) -> None:
+    rows = get_rows(stored)
+    torn = bytearray(rows.read_bytes())
+    torn[-10] ^= 1
+    rows.write_bytes(torn)
+    (problem,) = stored.check()
+    assert "damaged" in problem
+
+    stored.compact()
+    stored.store_rows(maker)
+
+    assert len(maker.made) == 1  # the other document's rows were kept
+    assert stored.check() == []
+
+
+def test_compacting_takes_removed_rows_off_the_disk(stored: Index, docs: Path) -> None:
+    before = (get_rows(stored)).stat().st_size
+    list(remove_files(stored, [docs / "bees.txt"]))
+
+    stored.compact()
+
+    assert (get_rows(stored)).stat().st_size < before
+    assert stored.check() == []
+
+
+def test_compacting_that_fails_leaves_what_was_stored(
+    stored: Index, docs: Path, maker: Digests, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    list(remove_files(stored, [docs / "bees.txt"]))
+    with monkeypatch.context() as full:
+        full.setattr(row_store, "sync", fail)
+        with pytest.raises(StoreError, match="No space left on device"):
+            stored.compact()
+
+    store = get_store(stored)
+    assert len(store.list_documents()) == 1
+    assert len(list(store.folder.iterdir())) == 3
+    stored.open_rows(maker)
+    assert maker.made == []
+
+
+def test_a_question_that_has_to_wait_is_told_why(
+    stored: Index, maker: Digests, docs: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    add_snow(stored, docs)
+
+    stored.open_rows(maker)
+    stored.open_rows(maker)
+
+    assert [record.message.split(": ")[1] for record in caplog.records] == [
+        "1 documents that it lacks are stored first"
+    ]
+
+
+def test_a_reader_goes_on_while_another_writes(
+    stored: Index, maker: Digests, docs: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    add_snow(stored, docs)
+    with stored.changing(), caplog.at_level(logging.INFO):
+        assert stored.open_rows(maker) is not None
+
+    assert "read as it is" in caplog.text

@@ -1,0 +1,43 @@
+import pytest
+
+from rejoinder.models.selector.tokens import PairTokens
+from rejoinder.text.wordpiece import Pieces
+
+PIECES = Pieces(["[UNK]", "[CLS]", "[SEP]", "who", "sang", "##s", "the", "song", "?"])
+CLS, SEP, WHO, SANG, S, THE, SONG, MARK = range(1, 9)
+
+
+@pytest.fixture
+def tokens() -> PairTokens:
+    return PairTokens(PIECES, max_tokens=12)
+
+
+def test_a_pair_is_the_question_then_the_candidate(tokens: PairTokens) -> None:
+    ids, kinds = tokens.join(tokens.cut("Who sang?"), tokens.cut("The songs"))
+    assert ids == [CLS, WHO, SANG, MARK, SEP, THE, SONG, S, SEP]
+    assert kinds == [0, 0, 0, 0, 0, 1, 1, 1, 1]
+
+
+def test_a_long_candidate_is_cut_at_its_end(tokens: PairTokens) -> None:
+    ids, kinds = tokens.join([WHO], [THE] * 50)
+    assert ids == [CLS, WHO, SEP] + [THE] * 8 + [SEP]
+    assert len(ids) == len(kinds) == 12
+
+
+def test_a_long_question_leaves_half_of_the_room(tokens: PairTokens) -> None:
+    ids, _ = tokens.join([WHO] * 50, [THE] * 50)
+    assert ids == [CLS] + [WHO] * 4 + [SEP] + [THE] * 5 + [SEP]
+
+
+@pytest.mark.parametrize(
+    ("question", "candidate", "too_long"),
+    [(4, 5, False), (4, 6, True), (5, 0, True), (0, 9, False)],
+)
+def test_it_says_what_would_be_cut(
+    tokens: PairTokens, question: int, candidate: int, too_long: bool
+) -> None:
+    assert tokens.is_too_long([WHO] * question, [[], [THE] * candidate]) is too_long
+
+
+def test_an_empty_candidate_is_a_pair_too(tokens: PairTokens) -> None:
+    assert tokens.join([WHO], [])[0] == [CLS, WHO, SEP, SEP]

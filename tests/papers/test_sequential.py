@@ -1,0 +1,81 @@
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from tests.evaluation.test_tune import make_examples
+
+from rejoinder.cli import main
+from rejoinder.evaluation.score_cache import Remembered
+from rejoinder.models.lexical.bm25 import Bm25
+from rejoinder.models.lexical.overlap import Jaccard, WordOverlap
+from rejoinder.papers import sequential
+from rejoinder.papers.sequential import build_lists, measure_rows
+
+HEADER = "QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel\n"
+
+
+def test_lists_are_long_and_questions_spread() -> None:
+    lists = build_lists(make_examples(count=20, size=4), size=30, questions=5)
+
+    assert [item.id for item in lists] == ["0", "4", "8", "12", "16"]
+    assert {len(item.candidates) for item in lists} == {30}
+
+
+def test_a_large_set_fills_its_lists_from_the_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sequential, "LARGE_POOL", 10)
+
+    lists = build_lists(make_examples(count=20, size=4), size=30, questions=5)
+
+    assert {len(item.candidates) for item in lists} <= set(range(15, 21))
+
+
+def test_rows_stand_against_the_selector_on_all() -> None:
+    examples = make_examples(count=6, size=12)
+
+    firsts = [Remembered(Jaccard()), Remembered(Bm25())]
+    rows = list(measure_rows(firsts, [Remembered(WordOverlap())], examples, keeps=(2, 50)))
+
+    assert [(row.first, row.keep) for row in rows] == [
+        ("", None),
+        ("jaccard", 2),
+        ("jaccard", 50),
+        ("bm25", 2),
+        ("bm25", 50),
+    ]
+    whole = rows[0]
+    assert (whole.speed_up, whole.difference) == (1, 0)
+    assert all(row.accuracy == whole.accuracy for row in rows if row.keep == 50)
+    assert all(row.latency_ms > 0 for row in rows)
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    rows = [
+        f"Q{q}\tred cat {q}\tD{q}\tT\tS{q}-{s}\tthe cat {q} {s}\t{s % 2}\n"
+        for q in range(4)
+        for s in range(3)
+    ]
+    (tmp_path / "wikiqa").mkdir()
+    (tmp_path / "wikiqa" / "WikiQA-test.tsv").write_text(HEADER + "".join(rows), encoding="utf-8")
+    return tmp_path
+
+
+def test_the_command_prints_both_tables(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(data / "none"))
+    monkeypatch.delenv("REJOINDER_DATA", raising=False)
+    arguments = ["reproduce", "sequential", "--selector", "bm25", "--data", str(data)]
+
+    shown = CliRunner().invoke(main, arguments)
+    found = json.loads(CliRunner().invoke(main, [*arguments, "--json"]).stdout)
+
+    assert shown.exit_code == 0, shown.output
+    assert "wikiqa test: 4 questions, 12 candidates each" in shown.stdout
+    assert "BERT-Large" in shown.stdout
+    assert "left out: squad-v2" in shown.stderr
+    assert [item["candidates"] for item in found] == [12, 12]
+    assert found[0]["rows"][0]["keep"] is None
+
+    nothing = CliRunner().invoke(main, [*arguments[:-1], str(data / "none")])
+    assert nothing.exit_code == 1
+    assert "none of the data sets was found" in nothing.stderr

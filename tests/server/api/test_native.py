@@ -1,0 +1,232 @@
+"""Our own routes."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from starlette.testclient import TestClient
+from tests.server.conftest import make_client
+from tests.server.here import TEA
+
+from rejoinder.engine.engine import Engine
+from rejoinder.index.index import Index
+from rejoinder.server.workers.jobs import Work
+
+
+def test_an_answer_says_where_it_stands(client: TestClient) -> None:
+    reply = client.post("/v1/answer", json={"question": "how hot is green tea brewed?"})
+
+    assert reply.status_code == 200
+    body = reply.json()
+    (answer,) = body["answers"]
+    assert answer["sentence"] == "Green tea is brewed at 75 °C."
+    source = answer["source"]
+    assert TEA[source["start"] : source["end"]] == answer["sentence"]
+    assert source["title"] == "Green tea"
+    assert source["line"] == 3
+    assert (answer["before"], answer["after"]) == ("Green tea", "Boiling water makes it bitter.")
+    assert answer["matches"] is None
+    assert body["abstains"] is False
+    assert body["retrieved"] >= 1
+    assert [stage["scorer"] for stage in body["trace"]] == ["jaccard"]
+    assert "type" not in body
+
+
+def test_nothing_found_is_an_abstention(client: TestClient) -> None:
+    body = client.post("/v1/answer", json={"question": "xylophones?"}).json()
+
+    assert (body["answers"], body["closest"], body["abstains"]) == ([], None, True)
+
+
+def test_explaining_names_the_words_that_match(client: TestClient) -> None:
+    body = client.post(
+        "/v1/answer", json={"question": "is tea brewed?", "explain": True, "top": 2}
+    ).json()
+
+    matches = {match["asked"]: match for match in body["answers"][0]["matches"]}
+    assert matches["tea"] == {"asked": "tea", "found": "tea", "relatedness": 1.0}
+
+
+def test_metadata_restricts_where_answers_come_from(client: TestClient) -> None:
+    asked = {"question": "one queen, green tea", "where": {"suffix": [".txt", ".pdf"]}}
+
+    (answer,) = client.post("/v1/answer", json=asked).json()["answers"]
+
+    assert answer["sentence"] == "A colony has one queen."
+
+
+@pytest.fixture
+def bare() -> Iterator[TestClient]:
+    """Return a client of a server without an index."""
+    work = Work(None, "jaccard")
+    yield make_client(work)
+    work.close()
+
+
+def test_a_pasted_text_needs_no_index(bare: TestClient) -> None:
+    text = "It rained.\nAda wrote it. Nobody read it."
+
+    body = bare.post("/v1/answer", json={"question": "who wrote it?", "text": text}).json()
+
+    (answer,) = body["answers"]
+    assert answer["sentence"] == "Ada wrote it."
+    source = answer["source"]
+    assert text[source["start"] : source["end"]] == "Ada wrote it."
+    assert source["line"] == 2
+    assert (answer["before"], answer["after"]) == ("It rained.", "Nobody read it.")
+
+
+def test_without_an_index_there_is_nothing_to_ask(bare: TestClient) -> None:
+
+    for reply in (
+        bare.post("/v1/answer", json={"question": "why?"}),
+        bare.get("/v1/documents"),
+    ):
+        assert reply.status_code == 422
+        assert "no index is served" in reply.json()["error"]
+
+
+def test_documents_are_ranked_by_their_best_sentence(client: TestClient) -> None:
+    given = ["It rained.", {"id": "b", "title": "Books", "text": "Nobody came. Ada wrote it."}]
+
+    body = client.post(
+        "/v1/rank", json={"question": "who wrote it?", "documents": given, "top": 1}
+    ).json()
+
+    (item,) = body["documents"]
+    assert (item["id"], item["place"], item["rank"]) == ("b", 1, 1)
+    (span,) = item["spans"]
+    assert given[1]["text"][span["start"] : span["end"]] == "Ada wrote it."  # type: ignore[index]
+    assert 0 < item["relevance"] < 1
+
+
+def test_a_document_is_added_found_listed_and_removed(fresh: TestClient) -> None:
+    added = fresh.post("/v1/documents?name=cats.md&meta=team=red", content="Cats purr at 25 Hz.")
+    found = fresh.post(
+        "/v1/answer", json={"question": "do cats purr?", "where": {"team": "red"}}
+    ).json()
+    (listed,) = fresh.get("/v1/documents?contains=CATS").json()["documents"]
+    removed = fresh.delete(f"/v1/documents/{listed['id']}")
+    again = fresh.delete(f"/v1/documents/{listed['id']}")
+
+    assert added.json() == {
+        **{"name": "cats.md", "what": "added", "documents": 1, "sentences": 1, "reason": ""}
+    }
+    assert found["answers"][0]["source"]["document"] == "cats.md"
+    assert listed["state"] == "ready"
+    assert listed["bytes"] == len("Cats purr at 25 Hz.")
+    assert listed["metadata"] == {"suffix": ".md", "team": "red"}
+    assert removed.json() == {"id": listed["id"], "name": "cats.md"}
+    assert again.status_code == 404
+    assert fresh.get("/v1/documents?contains=cats").json()["total"] == 0
+
+
+def test_what_is_sent_again_replaces_or_stays(fresh: TestClient) -> None:
+    def send(text: str) -> str:
+        what: str = fresh.post("/v1/documents?name=a.txt", content=text).json()["what"]
+        return what
+
+    assert [send("One."), send("One."), send("Two.")] == ["added", "unchanged", "changed"]
+    assert fresh.get("/v1/documents?contains=a.txt").json()["total"] == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "reason"),
+    [
+        ("a.exe", b"MZ", "files end in .csv"),
+        ("a.pdf", b"not a PDF", ""),
+        ("a.jsonl", b"{", ""),
+    ],
+)
+def test_what_cannot_be_read_is_skipped_and_named(
+    client: TestClient, name: str, content: bytes, reason: str
+) -> None:
+    reply = client.post(f"/v1/documents?name={name}", content=content)
+
+    assert reply.status_code == 200
+    body = reply.json()
+    assert (body["what"], body["name"]) == ("skipped", name)
+    assert reason in body["reason"]
+    assert body["reason"]
+    assert "/tmp" not in body["reason"]
+
+
+def test_the_list_comes_in_pages(fresh: TestClient) -> None:
+    for number in range(5):
+        fresh.post(f"/v1/documents?name={number}.txt", content=f"Number {number}.")
+
+    names, after = [], 0
+    while after is not None:
+        page = fresh.get(f"/v1/documents?limit=3&after={after}").json()
+        assert page["total"] == 7
+        names += [item["name"] for item in page["documents"]]
+        after = page["next"]
+
+    assert len(names) == len(set(names)) == 7
+
+
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [
+        ("/v1/documents?limit=0", "limit must be a number from 1 to 1000"),
+        ("/v1/documents?after=-1", "after must be a number"),
+        ("/v1/documents?after=99999999999999999999", "after must be a number"),
+        ("/v1/documents?contains=%00", "null byte"),
+    ],
+)
+def test_bad_parameters_are_named(client: TestClient, path: str, problem: str) -> None:
+    reply = client.get(path)
+
+    assert reply.status_code == 422
+    assert problem in reply.json()["error"]
+
+
+@pytest.mark.parametrize(
+    ("path", "problem"),
+    [
+        ("/v1/documents", "name must be a file's name"),
+        ("/v1/documents?name=%0a.txt", "name must be a file's name"),
+        ("/v1/documents?name=a.txt&meta=red", "meta must be KEY=VALUE"),
+    ],
+)
+def test_bad_uploads_are_named(client: TestClient, path: str, problem: str) -> None:
+    reply = client.post(path, content=b"One.")
+
+    assert reply.status_code == 422
+    assert problem in reply.json()["error"]
+
+
+def test_the_server_says_what_it_serves(tmp_path: Path) -> None:
+    work = Work(tmp_path / "index", "default")
+    body = make_client(work).get("/info").json()
+    work.close()
+
+    assert body["model_id"] == "default"
+    assert [stage["scorer"] for stage in body["stages"]] == ["found", "cosinet", "selector"]
+    assert body["has_index"] is True
+    assert body["model_type"]["reranker"]["id2label"] == {"0": "LABEL_0"}
+
+
+def test_health_and_readiness(client: TestClient) -> None:
+    assert client.get("/health").json() == client.get("/ready").json() == {"status": "ok"}
+
+
+def test_what_users_say_of_answers_is_kept(fresh: TestClient, tmp_path: Path) -> None:
+    said = {"question": "how hot?", "sentence": "Green tea is brewed at 75 °C.", "is_right": True}
+
+    assert fresh.post("/v1/feedback", json=said).json() == said
+    with Index(tmp_path / "index") as index:
+        (mark,) = Engine(index).get_marks()
+    assert mark.is_right
+    assert fresh.post("/v1/feedback", json={**said, "is_right": None}).status_code == 200
+    with Index(tmp_path / "index") as index:
+        assert Engine(index).get_marks() == []
+
+
+@pytest.mark.parametrize(
+    "change", [{"sentence": "Nobody wrote this."}, {"is_right": "yes"}, {"question": ""}]
+)
+def test_what_cannot_be_kept_is_told(client: TestClient, change: dict[str, str]) -> None:
+    said = {"question": "how hot?", "sentence": "Green tea is brewed at 75 °C.", "is_right": True}
+
+    assert client.post("/v1/feedback", json={**said, **change}).status_code == 422

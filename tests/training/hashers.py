@@ -1,0 +1,42 @@
+"""A tiny HAS with random weights, and bundles of it."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from rejoinder.bundle.folder import open_bundle
+from rejoinder.models.has.export import write_has
+from rejoinder.models.has.module import Has, HasConfig
+from rejoinder.models.has.scorer import HasScorer
+from tests.training.selectors import VOCABULARY, make_selector
+
+
+def make_has(*, seed: int = 0, dropout: float = 0.1, **settings: Any) -> Has:
+    """Return a network whose words have 32 numbers, and texts 30 word pieces at most."""
+    base = make_selector(
+        seed=seed,
+        max_tokens=32,
+        hidden_dropout_prob=dropout,
+        attention_probs_dropout_prob=dropout,
+    )
+    torch.manual_seed(seed)
+    config = HasConfig(encoder="tiny", attention_width=6, max_tokens=32)
+    return Has(replace(config, **settings), base.encoder).eval()
+
+
+def write_tiny_has(
+    folder: Path, model: Has | None = None, *, precision: str = "fp32", sample: tuple[str, ...] = ()
+) -> HasScorer:
+    """Write a bundle and return its scorer."""
+    write_has(
+        folder,
+        model or make_has(),
+        VOCABULARY,
+        precision=precision,
+        training={},
+        scores={},
+        sample=sample,
+    )
+    return HasScorer(open_bundle(folder), threads=1)

