@@ -40,7 +40,7 @@ from rejoinder.models.selector.pair_reader import Feed, to_feed
 from rejoinder.models.selector.pair_reader import pad as pad_feeds
 from rejoinder.models.selector.scorer import SelectorScorer
 from rejoinder.models.selector.tokens import PairTokens
-from rejoinder.text.wordpiece import Pieces
+from rejoinder.text.wordpiece import WordPiece
 from rejoinder.types import Example
 
 BATCH = 32
@@ -134,7 +134,7 @@ def make_scoring(
 
 
 def make_feeds(examples: Sequence[Example], bundle: Bundle, count: int) -> list[Feed]:
-    pieces = Pieces(bundle.read_text("vocabulary.txt").split("\n")[:-1])
+    pieces = WordPiece(bundle.read_text("vocabulary.txt").split("\n")[:-1])
     tokens = PairTokens(pieces, max_tokens=bundle.manifest.config["max_tokens"])
     pairs = (
         tokens.join(tokens.cut(example.question), tokens.cut(candidate.text))

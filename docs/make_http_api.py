@@ -26,7 +26,7 @@ EXAMPLES: dict[str, Any] = {
         "question": "how hot is green tea brewed?",
         "sentence": "Green tea should be brewed at about 75 °C,"
         " because boiling water makes it bitter.",
-        "is_right": True,
+        "right": True,
     },
     "post_v2_rerank": {
         "model": "any",

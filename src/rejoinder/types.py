@@ -27,8 +27,8 @@ class Candidate:
     document: Document | None = None
     position: int | None = None
     tokens: bytes | None = field(default=None, repr=False, compare=False)
-    """The text as word pieces (`text.pieces.Pieces.encode`), where a store has them."""
-    found: float | None = field(default=None, repr=False, compare=False)
+    """The text as word pieces (`text.pieces.WordPiece.encode`), where a store has them."""
+    retrieval_score: float | None = field(default=None, repr=False, compare=False)
     """What the search that found it gave it as a score, where one did."""
 
 
@@ -142,7 +142,7 @@ class Mark:
 
     question: str
     sentence: str
-    is_right: bool
+    right: bool
 
 
 def to_candidates(

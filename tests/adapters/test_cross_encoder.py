@@ -7,7 +7,7 @@ from rejoinder.adapters.cross_encoder import CrossEncoder
 from rejoinder.errors import InputError
 from rejoinder.models.lexical.bm25 import Bm25
 from rejoinder.models.lexical.overlap import WordOverlap
-from rejoinder.models.scorer import Given, Scores
+from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.types import Candidate
 from tests.adapters.texts import BEES, QUESTION, RAIN, TEA
 
@@ -20,7 +20,7 @@ class Kept:
     def __init__(self) -> None:
         self.lists: list[tuple[str, list[str]]] = []
 
-    def score(self, question: str, candidates: Given) -> Scores:
+    def score(self, question: str, candidates: Candidates) -> Scores:
         texts = [item.text for item in candidates if isinstance(item, Candidate)]
         self.lists.append((question, texts))
         return WordOverlap().score(question, candidates)

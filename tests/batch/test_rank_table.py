@@ -8,7 +8,7 @@ from rejoinder.batch.schemas import RANKED
 from rejoinder.cascade.loading import load
 from rejoinder.errors import InputError
 from rejoinder.models.ranking import rank
-from rejoinder.models.scorer import Given, Scorer, Scores
+from rejoinder.models.scorer import Candidates, Scorer, Scores
 
 
 def to_batch(*rows: dict[str, Any]) -> pa.RecordBatch:
@@ -45,7 +45,7 @@ class Neighbours:
 
     name = "neighbours"
 
-    def score(self, question: str, candidates: Given) -> Scores:
+    def score(self, question: str, candidates: Candidates) -> Scores:
         import numpy as np
 
         return np.array(

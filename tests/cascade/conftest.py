@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import pytest
 
-from rejoinder.models.scorer import Given, Scores
+from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.types import to_candidates
 
 
@@ -31,7 +31,7 @@ class Slow:
     is_pointwise: bool = True
     calls: list[list[str]] = field(default_factory=list)
 
-    def score(self, question: str, candidates: Given) -> Scores:
+    def score(self, question: str, candidates: Candidates) -> Scores:
         texts = [candidate.text for candidate in to_candidates(candidates)]
         self.calls.append(texts)
         self.clock.now += self.candidate_ms * len(texts) / 1000

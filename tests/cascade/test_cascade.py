@@ -90,7 +90,7 @@ def test_the_standing_of_a_document_counts_in_later_stages() -> None:
         Candidate("2", "opened aaaa", bridge),
         Candidate("3", "a bridge", bridge),
     ]
-    stages = [Stage(WordOverlap(), 4, carry=2.0), Stage(letters())]
+    stages = [Stage(WordOverlap(), 4, document_prior=2.0), Stage(letters())]
 
     ranking = rank("tower of Paris", candidates, scorer=Cascade("carrying", stages))
 
@@ -105,8 +105,8 @@ def test_the_standing_of_a_document_counts_in_what_goes_on() -> None:
         Candidate("1", "aa tower bridge", bridge),
         Candidate("2", "opened aaa", tower),
     ]
-    for carry, best in ((0.0, ["1", "0"]), (1.0, ["2", "0"])):
-        stages = [Stage(WordOverlap(), 2, carry=carry), Stage(letters())]
+    for document_prior, best in ((0.0, ["1", "0"]), (1.0, ["2", "0"])):
+        stages = [Stage(WordOverlap(), 2, document_prior=document_prior), Stage(letters())]
         items = rank("tower of Paris", candidates, scorer=Cascade("c", stages)).items
         assert [item.candidate.id for item in items[:2]] == best
 
@@ -115,8 +115,8 @@ def test_in_one_document_nothing_is_carried() -> None:
     words = ["aaa", "a cat", "aa cat"]
     for candidates in (words, [Candidate(word, word, Document("d")) for word in words]):
         plain, carrying = (
-            Cascade("c", [Stage(WordOverlap(), 2, carry=carry), Stage(letters())])
-            for carry in (0.0, 5.0)
+            Cascade("c", [Stage(WordOverlap(), 2, document_prior=document_prior), Stage(letters())])
+            for document_prior in (0.0, 5.0)
         )
         assert (
             rank("cat", candidates, scorer=plain).items

@@ -41,7 +41,7 @@ def test_what_is_written_is_read_back_equal(tmp_path: Path) -> None:
     whole = CascadeFile(
         'a "name"\x7f with 🐈',
         (
-            StageLine("jaccard", 100, Cost(0.25, 0.5, 0.125), carry=0.75),
+            StageLine("jaccard", 100, Cost(0.25, 0.5, 0.125), document_prior=0.75),
             StageLine("models/ü b", 10, leaves_missing=True),
             StageLine("bm25"),
         ),
@@ -107,9 +107,9 @@ def test_the_default_is_the_shipped_one(folder: Path, monkeypatch: pytest.Monkey
         ("[[stage]]\nkeep = 3", "stage 1: scorer is missing"),
         ('[[stage]]\nscorer = "bm25"\nkeep = true', "stage 1: keep cannot be True"),
         ('[[stage]]\nscorer = "bm25"\nkep = 1', "stage 1: 'kep' is not known"),
-        ('[[stage]]\nscorer = "bm25"\ncarry = -1', "carry cannot be -1"),
-        ('[[stage]]\nscorer = "bm25"\ncarry = inf', "carry cannot be inf"),
-        ('[[stage]]\nscorer = "bm25"\ncarry = "much"', "carry cannot be 'much'"),
+        ('[[stage]]\nscorer = "bm25"\ndocument_prior = -1', "document_prior cannot be -1"),
+        ('[[stage]]\nscorer = "bm25"\ndocument_prior = inf', "document_prior cannot be inf"),
+        ('[[stage]]\nscorer = "bm25"\ndocument_prior = "much"', "document_prior cannot be 'much'"),
         ('[[stage]]\nscorer = "bm25"\ncost = { word_ms = -1 }', "no part of a cost can be neg"),
         ('[[stage]]\nscorer = "bm25"\n[calibration]\nbest = 1', "intercept is missing"),
         (

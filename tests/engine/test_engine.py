@@ -11,12 +11,12 @@ from rejoinder.engine.explain import match_words
 from rejoinder.errors import InputError, StoreError
 from rejoinder.index.index import Index
 from rejoinder.index.update import add_files
-from rejoinder.models.scorer import Given, Scores
+from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.models.static_vectors.vectors import load_vectors
-from rejoinder.text.wordpiece import Pieces
+from rejoinder.text.wordpiece import WordPiece
 from rejoinder.types import Candidate, Mark, ScoredCandidate
 
-PIECES = Pieces(["[UNK]", "tea"])
+PIECES = WordPiece(["[UNK]", "tea"])
 
 
 class Shortest:
@@ -28,7 +28,7 @@ class Shortest:
         self.tokenizer = tokenizer
         self.given: list[Candidate] = []
 
-    def score(self, question: str, candidates: Given) -> Scores:
+    def score(self, question: str, candidates: Candidates) -> Scores:
         self.given = [item for item in candidates if isinstance(item, Candidate)]
         return np.array([-float(len(item.text)) for item in self.given])
 
@@ -68,7 +68,7 @@ def test_the_answer_says_where_it_stands(index: Index) -> None:
     text = Path(answer.source.document).read_text(encoding="utf-8")
     assert text[answer.source.start : answer.source.end] == "Green tea is brewed\nat 75 °C."
     assert (answer.before, answer.after) == ("How hot is tea?", "Black tea is boiled.")
-    assert found.scorer == "found"
+    assert found.scorer == "retrieval-order"
 
 
 def test_the_ends_of_a_document_have_one_neighbour(index: Index) -> None:
@@ -149,7 +149,7 @@ def test_tokens_go_only_to_a_scorer_of_their_tokenizer(index: Index) -> None:
 
 
 def test_no_time_left_means_the_order_of_retrieval(index: Index) -> None:
-    assert Engine(index, Shortest()).answer("tea", budget_ms=0).scorer == "found"
+    assert Engine(index, Shortest()).answer("tea", budget_ms=0).scorer == "retrieval-order"
     assert Engine(index, Shortest()).answer("tea", budget_ms=60_000).scorer == "shortest"
 
 
@@ -240,7 +240,7 @@ def test_an_answer_is_marked_and_unmarked(index: Index) -> None:
     ]
 
     engine.mark("when is green tea brewed?", answer, right=None)
-    assert [mark.is_right for mark in engine.get_marks()] == [False]
+    assert [mark.right for mark in engine.get_marks()] == [False]
     with pytest.raises(InputError, match="is not marked"):
         engine.mark("when is green tea brewed?", answer, right=None)
     with pytest.raises(InputError, match=r"no sentence of the index reads 'Milk.'; give it whole"):

@@ -8,7 +8,7 @@ from rejoinder.errors import InputError
 from rejoinder.index.feedback import add_marks
 from rejoinder.index.index import Index
 from rejoinder.index.update import add_files
-from rejoinder.text.wordpiece import Pieces
+from rejoinder.text.wordpiece import WordPiece
 from rejoinder.types import Example, Mark
 
 QUESTION = "how hot is tea?"
@@ -25,7 +25,7 @@ def index(tmp_path: Path) -> Iterator[Index]:
         " ".join(f"Tea number {number} is hot." for number in range(30)), encoding="utf-8"
     )
     with Index(tmp_path / "index", create=True) as index:
-        list(add_files(index, [docs], Pieces(["[UNK]", "tea"])))
+        list(add_files(index, [docs], WordPiece(["[UNK]", "tea"])))
         yield index
 
 

@@ -10,7 +10,7 @@ from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.engine.passages import RankedDocument, rank_documents
 from rejoinder.errors import InputError
 from rejoinder.models.lexical.overlap import OriginalOrder, WordOverlap
-from rejoinder.models.scorer import Given, Scores
+from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.types import Candidate
 
 TEA = "# Tea\n\nTea is a leaf. Green tea is brewed\nat 75 °C. Milk spoils it."
@@ -25,7 +25,7 @@ class Kept:
     def __init__(self) -> None:
         self.given: list[Candidate] = []
 
-    def score(self, question: str, candidates: Given) -> Scores:
+    def score(self, question: str, candidates: Candidates) -> Scores:
         self.given = [item for item in candidates if isinstance(item, Candidate)]
         return WordOverlap().score(question, candidates)
 

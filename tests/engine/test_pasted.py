@@ -7,7 +7,7 @@ from rejoinder.cascade.loading import load
 from rejoinder.engine.pasted import answer_text
 from rejoinder.errors import InputError
 from rejoinder.models.deadline import Deadline
-from rejoinder.models.scorer import Given, Scores
+from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.models.staged import Staged
 from rejoinder.types import Candidate
 
@@ -19,7 +19,7 @@ class Doubting:
 
     name = "doubting"
 
-    def score(self, question: str, candidates: Given) -> Scores:
+    def score(self, question: str, candidates: Candidates) -> Scores:
         return np.arange(len(candidates), dtype=np.float64)
 
     def score_in_stages(

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from rejoinder.errors import InputError
-from rejoinder.evaluation.score_cache import Remembered
-from rejoinder.models.scorer import Given, Scores
+from rejoinder.evaluation.score_cache import CachedScorer
+from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.types import to_candidates
 
 TEXTS = ["a", "bb", "ccc", "dddd"]
@@ -21,7 +21,7 @@ class Lengths:
         self.asked: list[str] = []
         self._times = times
 
-    def score(self, question: str, candidates: Given) -> Scores:
+    def score(self, question: str, candidates: Candidates) -> Scores:
         given = to_candidates(candidates)
         self.asked += [item.text for item in given]
         return np.array([self._times * len(item.text) for item in given], dtype=np.float64)
@@ -29,7 +29,7 @@ class Lengths:
 
 def test_no_pair_is_asked_twice() -> None:
     scorer = Lengths()
-    remembered = Remembered(scorer)
+    remembered = CachedScorer(scorer)
 
     assert remembered.score("q", TEXTS[1:3]).tolist() == [2, 3]
     assert remembered.score("q", TEXTS).tolist() == [1, 2, 3, 4]
@@ -41,7 +41,7 @@ def test_no_pair_is_asked_twice() -> None:
 
 def test_what_reads_the_list_is_remembered_by_list() -> None:
     scorer = Lengths(is_pointwise=False)
-    remembered = Remembered(scorer)
+    remembered = CachedScorer(scorer)
 
     for texts in (TEXTS, TEXTS, TEXTS[:2]):
         remembered.score("q", texts)
@@ -52,10 +52,10 @@ def test_what_reads_the_list_is_remembered_by_list() -> None:
 
 def test_a_second_run_goes_on_from_the_file(tmp_path: Path) -> None:
     kept = tmp_path / "kept.jsonl"
-    Remembered(Lengths(), kept=kept).score("q", TEXTS)
-    Remembered(Lengths(), kept=kept).score("r", TEXTS)
+    CachedScorer(Lengths(), kept=kept).score("q", TEXTS)
+    CachedScorer(Lengths(), kept=kept).score("r", TEXTS)
     scorer = Lengths()
-    remembered = Remembered(scorer, kept=kept)
+    remembered = CachedScorer(scorer, kept=kept)
 
     assert remembered.score("q", TEXTS).tolist() == [1, 2, 3, 4]
     assert remembered.score("r", TEXTS).tolist() == [1, 2, 3, 4]
@@ -66,20 +66,20 @@ def test_a_second_run_goes_on_from_the_file(tmp_path: Path) -> None:
 
 def test_other_weights_of_the_same_name_are_noticed(tmp_path: Path) -> None:
     kept = tmp_path / "kept.jsonl"
-    Remembered(Lengths(), kept=kept).score("q", TEXTS)
+    CachedScorer(Lengths(), kept=kept).score("q", TEXTS)
 
     with pytest.raises(InputError, match=r"keeps what another lengths said; remove it"):
-        Remembered(Lengths(times=2), kept=kept).score("q", TEXTS)
+        CachedScorer(Lengths(times=2), kept=kept).score("q", TEXTS)
 
 
 def test_scorers_share_a_file(tmp_path: Path) -> None:
     kept = tmp_path / "kept.jsonl"
-    Remembered(Lengths(), kept=kept).score("q", TEXTS)
+    CachedScorer(Lengths(), kept=kept).score("q", TEXTS)
     other = Lengths(times=2)
     other.name = "doubles"
 
-    assert Remembered(other, kept=kept).score("q", TEXTS).tolist() == [2, 4, 6, 8]
+    assert CachedScorer(other, kept=kept).score("q", TEXTS).tolist() == [2, 4, 6, 8]
 
 
 def test_nothing_is_asked_about_an_empty_list() -> None:
-    assert Remembered(Lengths()).score("q", []).tolist() == []
+    assert CachedScorer(Lengths()).score("q", []).tolist() == []

@@ -84,9 +84,12 @@ def test_what_is_carried_is_replayed_as_the_cascade_would() -> None:
         for example in make_examples()
     ]
     first, middle, last = Jaccard(), Bm25(), WordOverlap()
-    contenders = [Contender("jaccard", first, Cost(), carry=2.0), *make_contenders([middle, last])]
+    contenders = [
+        Contender("jaccard", first, Cost(), document_prior=2.0),
+        *make_contenders([middle, last]),
+    ]
 
-    outcomes = [item for item in replay(contenders, examples, keeps=(3, 8)) if item.carry]
+    outcomes = [item for item in replay(contenders, examples, keeps=(3, 8)) if item.document_prior]
 
     assert {item.label for item in outcomes} == {
         *(f"jaccard {k} +2 > {name}" for k in (3, 8) for name in ("bm25", "word-overlap")),
@@ -96,7 +99,7 @@ def test_what_is_carried_is_replayed_as_the_cascade_would() -> None:
     for outcome in outcomes:
         keeps = [*outcome.keeps, None]
         stages = [Stage(by_name[n], k) for n, k in zip(outcome.names, keeps, strict=True)]
-        cascade = Cascade("live", [replace(stages[0], carry=2.0), *stages[1:]])
+        cascade = Cascade("live", [replace(stages[0], document_prior=2.0), *stages[1:]])
         rankings = [rank(item.question, item.candidates, scorer=cascade) for item in examples]
         firsts = [int(ranking.items[0].candidate.id) for ranking in rankings]
         live = [item.labels[first] for item, first in zip(examples, firsts, strict=True)]

@@ -7,9 +7,9 @@ import pytest
 
 from rejoinder.index.index import Index
 from rejoinder.index.update import add_files
-from rejoinder.text.wordpiece import Pieces
+from rejoinder.text.wordpiece import WordPiece
 
-PIECES = Pieces(["[UNK]", "tea", "is", "hot", "bee", "##s"])
+PIECES = WordPiece(["[UNK]", "tea", "is", "hot", "bee", "##s"])
 
 
 @pytest.fixture

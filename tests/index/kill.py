@@ -16,10 +16,10 @@ from pathlib import Path
 
 from rejoinder.index.index import Index
 from rejoinder.index.update import add_files, remove_files
-from rejoinder.text.wordpiece import Pieces
+from rejoinder.text.wordpiece import WordPiece
 from tests.index.digests import Digests
 
-PIECES = Pieces(["[UNK]"])
+PIECES = WordPiece(["[UNK]"])
 SENTENCES = 40
 FIRST = 5
 ROOT = Path(__file__).parents[2]

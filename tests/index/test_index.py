@@ -16,7 +16,7 @@ from rejoinder.index.sqlite.lazy_sentences import StoredSentences
 from rejoinder.index.sqlite.schema import FORMAT
 from rejoinder.index.update import add_files, remove_files
 from rejoinder.storage.lock import writing
-from rejoinder.text.wordpiece import Pieces
+from rejoinder.text.wordpiece import WordPiece
 from rejoinder.types import Candidate
 from tests.index.conftest import PIECES
 
@@ -465,7 +465,7 @@ def test_a_reader_of_a_read_only_disk_sees_what_another_machine_has_changed(
 
 
 def test_another_tokenizer_cuts_everything_again(index: Index, docs: Path) -> None:
-    other = Pieces(["[UNK]", "hot", "tea", "is"])
+    other = WordPiece(["[UNK]", "hot", "tea", "is"])
 
     list(add_files(index, [docs], other))
 

@@ -4,14 +4,14 @@ import pytest
 from rejoinder.errors import InputError, UnknownNameError
 from rejoinder.models.ranking import rank
 from rejoinder.models.registry import load
-from rejoinder.models.scorer import Given, Scores
+from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.types import Candidate, to_candidates
 
 
 class Length:
     name = "length"
 
-    def score(self, question: str, candidates: Given) -> Scores:
+    def score(self, question: str, candidates: Candidates) -> Scores:
         texts = [candidate.text for candidate in to_candidates(candidates)]
         return np.array([len(text) for text in texts], dtype=np.float64)
 

@@ -6,7 +6,7 @@ from click.testing import CliRunner
 from tests.evaluation.test_tune import make_examples
 
 from rejoinder.cli import main
-from rejoinder.evaluation.score_cache import Remembered
+from rejoinder.evaluation.score_cache import CachedScorer
 from rejoinder.models.lexical.bm25 import Bm25
 from rejoinder.models.lexical.overlap import Jaccard, WordOverlap
 from rejoinder.papers import sequential
@@ -33,8 +33,8 @@ def test_a_large_set_fills_its_lists_from_the_chosen(monkeypatch: pytest.MonkeyP
 def test_rows_stand_against_the_selector_on_all() -> None:
     examples = make_examples(count=6, size=12)
 
-    firsts = [Remembered(Jaccard()), Remembered(Bm25())]
-    rows = list(measure_rows(firsts, [Remembered(WordOverlap())], examples, keeps=(2, 50)))
+    firsts = [CachedScorer(Jaccard()), CachedScorer(Bm25())]
+    rows = list(measure_rows(firsts, [CachedScorer(WordOverlap())], examples, keeps=(2, 50)))
 
     assert [(row.first, row.keep) for row in rows] == [
         ("", None),

@@ -17,9 +17,9 @@ from pathlib import Path
 from rejoinder.errors import RejoinderError, StoreError
 from rejoinder.index.index import Index
 from rejoinder.index.update import add_files
-from rejoinder.text.wordpiece import Pieces
+from rejoinder.text.wordpiece import WordPiece
 
-PIECES = Pieces(["[UNK]"])
+PIECES = WordPiece(["[UNK]"])
 DISK_BYTES = 8_000_000
 MAX_FREE = 800_000
 """Room that is left on it: too little for most additions, now and then for opening the index."""

@@ -22,8 +22,8 @@ GOOD: dict[str, list[dict[str, Any]]] = {
         }
     ],
     "/v1/feedback": [
-        {"question": QUESTION, "sentence": "Green tea is brewed at 75 °C.", "is_right": True},
-        {"question": QUESTION, "sentence": "Green tea is brewed at 75 °C.", "is_right": None},
+        {"question": QUESTION, "sentence": "Green tea is brewed at 75 °C.", "right": True},
+        {"question": QUESTION, "sentence": "Green tea is brewed at 75 °C.", "right": None},
     ],
     "/v2/rerank": [
         {

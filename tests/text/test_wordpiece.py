@@ -4,34 +4,34 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rejoinder.text.wordpiece import Pieces, split_words
+from rejoinder.text.wordpiece import WordPiece, split_words
 
 VOCABULARY = ["[UNK]", "play", "##ing", "##er", "p", "##l", "a", ".", "é"]
 
 
 @pytest.fixture
-def pieces() -> Pieces:
-    return Pieces(VOCABULARY)
+def pieces() -> WordPiece:
+    return WordPiece(VOCABULARY)
 
 
-def test_the_longest_piece_is_taken_from_the_left(pieces: Pieces) -> None:
+def test_the_longest_piece_is_taken_from_the_left(pieces: WordPiece) -> None:
     assert pieces.cut_text("Playing player pl.") == [(1, 2), (1, 3), (4, 5), (7,)]
 
 
-def test_a_word_that_cannot_be_made_is_unknown_as_a_whole(pieces: Pieces) -> None:
+def test_a_word_that_cannot_be_made_is_unknown_as_a_whole(pieces: WordPiece) -> None:
     assert pieces.cut_text("playx a") == [(0,), (6,)]
 
 
-def test_a_word_beyond_the_limit_is_unknown(pieces: Pieces) -> None:
+def test_a_word_beyond_the_limit_is_unknown(pieces: WordPiece) -> None:
     assert pieces.cut_text("p" + "l" * 99) == [(4, *[5] * 99)]
     assert pieces.cut_text("p" + "l" * 100) == [(0,)]
 
 
-def test_remembered_words_are_cut_the_same(pieces: Pieces) -> None:
+def test_remembered_words_are_cut_the_same(pieces: WordPiece) -> None:
     assert pieces.cut_text("playing playing") == [(1, 2), (1, 2)]
 
 
-def test_nothing_has_no_words(pieces: Pieces) -> None:
+def test_nothing_has_no_words(pieces: WordPiece) -> None:
     assert pieces.cut_text(" \n") == []
 
 

@@ -21,7 +21,7 @@ from rejoinder.models.selector.export import reopen_selector, write_selector  # 
 from rejoinder.models.selector.module.ensemble import AnySelector, Ensemble, join_selectors  # noqa: E402
 from rejoinder.models.selector.module.selector import Selector, add_context  # noqa: E402
 from rejoinder.models.selector.scorer import KIND, SelectorScorer  # noqa: E402
-from rejoinder.text.wordpiece import Pieces  # noqa: E402
+from rejoinder.text.wordpiece import WordPiece  # noqa: E402
 from rejoinder.training.fit import Plan  # noqa: E402
 from rejoinder.training.loop import Recipe, make_optimizer  # noqa: E402
 from rejoinder.training.mixing import Part  # noqa: E402
@@ -258,7 +258,7 @@ def test_an_engine_gives_neighbours_that_were_not_found(
         "It rained in summer. The cave is deep. A dog is here.", encoding="utf-8"
     )
     with Index(tmp_path / "index", create=True) as index:
-        list(add_files(index, [tmp_path / "cave.txt"], Pieces(["[UNK]", "cave"])))
+        list(add_files(index, [tmp_path / "cave.txt"], WordPiece(["[UNK]", "cave"])))
         found = Engine(index, scorers["local"], retrieved=1).answer("cave")
 
     sentences = ("It rained in summer.", "The cave is deep.", "A dog is here.")

@@ -4,7 +4,7 @@ import pytest
 
 from rejoinder.datasets.readers.judged import Judged, to_ordered_example
 from rejoinder.models.registry import load
-from rejoinder.models.scorer import Given, Scores
+from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.training.distillation import ask_teacher, join_lists, soften
 from rejoinder.types import Example
 
@@ -28,7 +28,7 @@ class Counting:
         self.asked = 0
         self._scorer = load("word-overlap")
 
-    def score(self, question: str, candidates: Given) -> Scores:
+    def score(self, question: str, candidates: Candidates) -> Scores:
         self.asked += 1
         return self._scorer.score(question, candidates)
 

@@ -21,7 +21,7 @@ from rejoinder.models.selector.module.selector import Selector  # noqa: E402
 from rejoinder.models.selector.scorer import SelectorScorer  # noqa: E402
 from rejoinder.models.selector.tokens import PairTokens  # noqa: E402
 from rejoinder.models.static_vectors.vectors import SHIPPED, load_vectors  # noqa: E402
-from rejoinder.text.wordpiece import Pieces  # noqa: E402
+from rejoinder.text.wordpiece import WordPiece  # noqa: E402
 from rejoinder.training.selector import SelectorTorchScorer  # noqa: E402
 from rejoinder.types import Candidate, Example  # noqa: E402
 from tests.training.selectors import VOCABULARY, WORDS, make_selector  # noqa: E402
@@ -40,7 +40,7 @@ SAMPLE = [Example("q", QUESTION, CANDIDATES, (False,) * len(CANDIDATES))]
 
 
 def score_with_torch(model: Selector) -> list[float]:
-    tokens = PairTokens(Pieces(VOCABULARY), max_tokens=model.config.max_tokens)
+    tokens = PairTokens(WordPiece(VOCABULARY), max_tokens=model.config.max_tokens)
     found = []
     for text in TEXTS:
         ids, kinds = tokens.join(tokens.cut(QUESTION), tokens.cut(text))

@@ -25,7 +25,7 @@ from rejoinder.models.has.module import (  # noqa: E402
     pool,
 )
 from rejoinder.models.has.scorer import HasScorer  # noqa: E402
-from rejoinder.text.wordpiece import Pieces  # noqa: E402
+from rejoinder.text.wordpiece import WordPiece  # noqa: E402
 from rejoinder.training.fit import Plan  # noqa: E402
 from rejoinder.training.has import HasTorchScorer, fit_has, measure_loss  # noqa: E402
 from rejoinder.training.loop import Recipe  # noqa: E402
@@ -65,7 +65,7 @@ def test_a_bundle_scores_as_torch_does(tmp_path: Path, composition: str, width: 
 
 def test_padding_changes_no_score() -> None:
     model = make_has()
-    tokens = TextTokens(Pieces(VOCABULARY), max_tokens=32)
+    tokens = TextTokens(WordPiece(VOCABULARY), max_tokens=32)
     texts = [tokens.cut(text) for text in TEXTS]
     with torch.no_grad():
         together = model.encode(*_to_inputs(texts))
@@ -109,7 +109,7 @@ def test_the_loss_is_a_hinge_over_triplets_however_they_are_cut(
     composition: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = make_has(composition=composition, delta=0.0)
-    tokens = TextTokens(Pieces(VOCABULARY), max_tokens=32)
+    tokens = TextTokens(WordPiece(VOCABULARY), max_tokens=32)
     right = [replace(EXAMPLE, candidates=CANDIDATES[:2], labels=(True, False))]
     other = [replace(OTHER, candidates=CANDIDATES[1:3], labels=(True, False))]
     monkeypatch.setattr("rejoinder.training.triplets.CHUNK", 1)
@@ -130,7 +130,7 @@ def test_the_loss_is_a_hinge_over_triplets_however_they_are_cut(
 
 
 def test_delta_weighs_the_distance() -> None:
-    tokens = TextTokens(Pieces(VOCABULARY), max_tokens=32)
+    tokens = TextTokens(WordPiece(VOCABULARY), max_tokens=32)
     batch = Triplets([EXAMPLE, OTHER], tokens).batch(torch.tensor([0, 1]))
 
     losses = {}
@@ -176,7 +176,7 @@ def test_each_answer_is_an_example_with_the_wrong_ones_of_its_list() -> None:
 
 
 def test_a_list_without_a_wrong_candidate_draws_from_others() -> None:
-    tokens = TextTokens(Pieces(VOCABULARY), max_tokens=32)
+    tokens = TextTokens(WordPiece(VOCABULARY), max_tokens=32)
     right = replace(EXAMPLE, candidates=CANDIDATES[:1], labels=(True,))
 
     batch = Triplets([right, OTHER], tokens).batch(torch.tensor([0]))
@@ -188,7 +188,7 @@ def test_a_list_without_a_wrong_candidate_draws_from_others() -> None:
 
 
 def test_a_text_without_words_is_one_unknown_word() -> None:
-    tokens = TextTokens(Pieces(VOCABULARY), max_tokens=8)
+    tokens = TextTokens(WordPiece(VOCABULARY), max_tokens=8)
 
     assert [VOCABULARY[id_] for id_ in tokens.cut("")] == ["[CLS]", "[UNK]", "[SEP]"]
     assert len(tokens.cut("cat " * 50)) == 8
@@ -198,9 +198,9 @@ def test_a_text_without_words_is_one_unknown_word() -> None:
 
 def test_a_letter_that_is_taken_apart_counts_as_its_parts() -> None:
     jamo = [f"##{letter}" for letter in "한국"]
-    tokens = TextTokens(Pieces([*VOCABULARY, "ᄒ", *jamo]), max_tokens=5)
+    tokens = TextTokens(WordPiece([*VOCABULARY, "ᄒ", *jamo]), max_tokens=5)
 
-    assert len(Pieces([*VOCABULARY, "ᄒ", *jamo]).cut_text("한국")[0]) == 6
+    assert len(WordPiece([*VOCABULARY, "ᄒ", *jamo]).cut_text("한국")[0]) == 6
     assert tokens.is_too_long("한국")  # two letters, six pieces
 
 

@@ -8,12 +8,12 @@ from rejoinder.datasets.readers.judged import Judged, to_ordered_example, to_uno
 from rejoinder.models.selector.context import ContextConfig  # noqa: E402
 from rejoinder.models.selector.pair_reader import PairReader, to_feed  # noqa: E402
 from rejoinder.models.selector.tokens import PairTokens  # noqa: E402
-from rejoinder.text.wordpiece import Pieces  # noqa: E402
+from rejoinder.text.wordpiece import WordPiece  # noqa: E402
 from rejoinder.training.lists import Lists, choose_candidates, make_chunks  # noqa: E402
 from rejoinder.types import Example  # noqa: E402
 
 WORDS = [f"w{at}" for at in range(60)]
-PIECES = Pieces(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS])
+PIECES = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS])
 READER = PairReader(PairTokens(PIECES, max_tokens=40), ContextConfig(), None)
 
 

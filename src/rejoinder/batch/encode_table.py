@@ -16,10 +16,10 @@ from rejoinder.errors import InputError
 from rejoinder.index.index import Index
 from rejoinder.index.sqlite.documents import Store
 from rejoinder.index.update import take_tokenizer
-from rejoinder.text.wordpiece import Pieces
+from rejoinder.text.wordpiece import WordPiece
 
 
-def encode_table(batch: pa.RecordBatch, *, pieces: Pieces, first_row: int = 0) -> pa.RecordBatch:
+def encode_table(batch: pa.RecordBatch, *, pieces: WordPiece, first_row: int = 0) -> pa.RecordBatch:
     """Return each document with its sentences and their word pieces; columns as in `ENCODED`.
 
     Args:
@@ -38,7 +38,7 @@ def encode_table(batch: pa.RecordBatch, *, pieces: Pieces, first_row: int = 0) -
     return pa.RecordBatch.from_pylist(rows, schema=ENCODED)
 
 
-def _encode(row: Mapping[str, Any], pieces: Pieces) -> dict[str, Any]:
+def _encode(row: Mapping[str, Any], pieces: WordPiece) -> dict[str, Any]:
     text = clean(row["text"])
     document = to_document(
         row["id"], row["id"], Extract(text, clean(row.get("title") or ""), places=count_lines(text))
@@ -62,7 +62,7 @@ def _encode(row: Mapping[str, Any], pieces: Pieces) -> dict[str, Any]:
     }
 
 
-def add_parts(index: Index, batches: Iterable[pa.RecordBatch], pieces: Pieces) -> Iterator[int]:
+def add_parts(index: Index, batches: Iterable[pa.RecordBatch], pieces: WordPiece) -> Iterator[int]:
     """Add encoded documents to an index, and give how many after each batch; then it is on disk.
 
     A document that is there already under its name is replaced, so parts may be added twice.

@@ -22,7 +22,7 @@ from rejoinder.batch.schemas import DOCUMENTS, QUESTIONS
 from rejoinder.errors import DataError, InputError, RejoinderError, StoreError
 from rejoinder.models.static_vectors.vectors import load_vectors
 from rejoinder.storage.lock import writing
-from rejoinder.text.wordpiece import Pieces
+from rejoinder.text.wordpiece import WordPiece
 
 Kind = Literal["rank", "encode"]
 
@@ -166,7 +166,7 @@ def _make_folder(folder: Path) -> None:
 
 
 @cache
-def _load_pieces() -> Pieces:
+def _load_pieces() -> WordPiece:
     pieces = load_vectors().pieces
     assert pieces is not None
     return pieces

@@ -18,7 +18,7 @@ from rejoinder.cascade.document_prior import rate_documents, standardise
 from rejoinder.cascade.plan import Coming, plan
 from rejoinder.errors import InputError
 from rejoinder.models.deadline import Deadline
-from rejoinder.models.scorer import Given, Scorer, Scores, is_pointwise
+from rejoinder.models.scorer import Candidates, Scorer, Scores, is_pointwise
 from rejoinder.models.staged import Places, Staged, score_until
 from rejoinder.types import Candidate, StageTrace, to_candidates
 
@@ -31,7 +31,7 @@ class Stage:
     keep: int | None = None
     """None for the last stage, from which none goes on."""
     cost: Cost | None = None
-    carry: float = 0.0
+    document_prior: float = 0.0
     """How much the standing of a document here counts, in standard deviations: in what goes on
     from this stage, and in the scores of all later ones (`rate_documents`)."""
 
@@ -59,7 +59,7 @@ class Cascade:
         distinct = {hash_ for hash_ in found if hash_ is not None}
         return distinct.pop() if len(distinct) == 1 else None
 
-    def score(self, question: str, candidates: Given) -> Scores:
+    def score(self, question: str, candidates: Candidates) -> Scores:
         """Return the last stage's scores; what it did not see follows in steps of 1 below."""
         return self.score_in_stages(question, to_candidates(candidates)).merge()
 
@@ -95,7 +95,7 @@ class _Run:
         self.stages = np.full(len(candidates), -1, dtype=np.int64)
         self.places: Places = np.arange(len(candidates))
         """Those that the next stage gets, best first."""
-        self._carried = np.zeros(len(candidates))
+        self._priors = np.zeros(len(candidates))
         self.trace: list[StageTrace] = []
 
     def do(self, number: int, stage: Stage, coming: Sequence[Stage]) -> None:
@@ -116,7 +116,7 @@ class _Run:
         )
         seen, is_scored = given[: len(found)], ~np.isnan(found)
         scored, left, found = seen[is_scored], seen[~is_scored], found[is_scored]
-        found = found + self._carried[scored]
+        found = found + self._priors[scored]
         self.scores[scored], self.stages[scored] = found, number
         order = self._order(stage, scored, found)
         best = order[: stage.keep]
@@ -135,11 +135,11 @@ class _Run:
 
     def _order(self, stage: Stage, scored: Places, found: Scores) -> Places:
         """Return what a stage scored, best first, and remember what it carries on."""
-        if stage.carry:
+        if stage.document_prior:
             given = [self._candidates[place] for place in scored]
-            carried = stage.carry * rate_documents(found, given)
-            self._carried[scored] += carried
-            found = standardise(found) + carried
+            priors = stage.document_prior * rate_documents(found, given)
+            self._priors[scored] += priors
+            found = standardise(found) + priors
         return scored[np.lexsort((scored, -found))]
 
     def _predict_rate(self, stage: Stage) -> float | None:

@@ -5,7 +5,7 @@
     [[stage]]
     scorer = "jaccard"          # a name of `rejoinder models list`
     keep = 100
-    carry = 0.5                 # optional: how much a document's standing here counts later
+    document_prior = 0.5        # optional: how much a document's best sentence here counts later
     cost = { fixed_ms = 0.1, candidate_ms = 0.01, word_ms = 0.0002 }    # optional
 
     [[stage]]
@@ -43,7 +43,7 @@ class StageLine:
     scorer: str
     keep: int | None = None
     cost: Cost | None = None
-    carry: float = 0.0
+    document_prior: float = 0.0
     leaves_missing: bool = False
     """Whether a candidate that its store does not have is left to the next stage."""
 
@@ -119,8 +119,8 @@ def to_toml(cascade: CascadeFile) -> str:
         lines += ["", "[[stage]]", f"scorer = {show(stage.scorer)}"]
         if stage.keep is not None:
             lines.append(f"keep = {stage.keep}")
-        if stage.carry:
-            lines.append(f"carry = {stage.carry!r}")
+        if stage.document_prior:
+            lines.append(f"document_prior = {stage.document_prior!r}")
         if stage.cost is not None:
             lines.append(f"cost = {show(stage.cost.to_dict())}")
         if stage.leaves_missing:
@@ -166,7 +166,7 @@ def open_cascade(path: Path, *, load: Callable[[str | Path], Scorer]) -> Cascade
                 scorer = _leave_missing(scorer)
         except RejoinderError as error:
             raise DataError(f"stage {number}: {error}", path=path) from error
-        stages.append(Stage(scorer, stage.keep, stage.cost, stage.carry))
+        stages.append(Stage(scorer, stage.keep, stage.cost, stage.document_prior))
     return Cascade(found.name, stages, calibration=found.calibration)
 
 
@@ -217,16 +217,16 @@ def move_cascade_file(cascade: CascadeFile, old: Path, new: Path) -> CascadeFile
 def _read_stage(table: Table) -> StageLine:
     scorer = table.take("scorer", str)
     keep = table.take("keep", int, None)
-    carry = table.take_number("carry", 0.0)
+    document_prior = table.take_number("document_prior", 0.0)
     cost = table.take_table("cost")
     missing = table.take("missing", str, "encode")
     table.refuse_rest()
     if missing not in MISSING:
         raise table.error(f"missing cannot be {missing!r}: it is {' or '.join(MISSING)}")
-    if not 0 <= carry < inf:
-        raise table.error(f"carry cannot be {carry}")
+    if not 0 <= document_prior < inf:
+        raise table.error(f"document_prior cannot be {document_prior}")
     known_cost = None if cost is None else _read_cost(cost)
-    return StageLine(scorer, keep, known_cost, carry, leaves_missing=missing == "leave")
+    return StageLine(scorer, keep, known_cost, document_prior, leaves_missing=missing == "leave")
 
 
 def _read_cost(table: Table) -> Cost:

@@ -20,7 +20,7 @@ from rejoinder.models.arguments import (
     check_where,
 )
 from rejoinder.models.deadline import Deadline
-from rejoinder.models.lexical.retrieval_order import Found
+from rejoinder.models.lexical.retrieval_order import RetrievalOrder
 from rejoinder.models.ranking import order
 from rejoinder.models.scorer import Scorer
 from rejoinder.retrieval.retriever import Retriever
@@ -76,7 +76,7 @@ class Engine:
         deadline = None if budget_ms is None else Deadline.after(budget_ms)
         found = self._retriever.search(question, self._retrieved, where=where)
         is_late = deadline is not None and deadline.left_ms <= 0
-        scorer = self._scorer if self._scorer and not is_late else Found()
+        scorer = self._scorer if self._scorer and not is_late else RetrievalOrder()
         candidates = self._prepare(found, scorer)
         ranking = order(question, candidates, scorer=scorer, deadline=deadline)
         return self._to_answers(ranking, top, len(found))
@@ -127,7 +127,7 @@ class Engine:
     def _prepare(self, found: Sequence[ScoredCandidate], scorer: Scorer) -> list[Candidate]:
         """Return the candidates by document, in document order, with tokens it can read."""
         reads_tokens = getattr(scorer, "tokenizer", None) == self.index.tokenizer
-        candidates = [replace(item.candidate, found=item.score) for item in found]
+        candidates = [replace(item.candidate, retrieval_score=item.score) for item in found]
         if not reads_tokens:
             candidates = [replace(candidate, tokens=None) for candidate in candidates]
         return group_by_document(candidates)

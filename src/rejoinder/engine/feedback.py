@@ -48,7 +48,7 @@ def list_examples(index: Index) -> list[Example]:
 
 
 def _to_example(index: Index, id_: str, question: str, marks: Sequence[StoredMark]) -> Example:
-    is_right = {stored.mark.sentence: stored.mark.is_right for stored in marks}
+    is_right = {stored.mark.sentence: stored.mark.right for stored in marks}
     found = [index.get_candidate(stored.document, stored.position) for stored in marks]
     judged = [candidate for candidate in found if candidate]
     right = [sentence for sentence, says_so in is_right.items() if says_so]

@@ -12,12 +12,12 @@ from pathlib import Path
 import numpy as np
 
 from rejoinder.errors import InputError
-from rejoinder.models.scorer import Given, Scorer, Scores, is_pointwise
+from rejoinder.models.scorer import Candidates, Scorer, Scores, is_pointwise
 from rejoinder.storage.journal import append_kept, read_kept
 from rejoinder.types import Candidate, to_candidates
 
 
-class Remembered:
+class CachedScorer:
     """Scores as another scorer does, and asks it for no pair twice.
 
     A pointwise scorer is remembered by pair, so that a part of a known list costs nothing; one
@@ -41,7 +41,7 @@ class Remembered:
         self._is_checked = not self._lists
         self._pairs: dict[str, dict[str, float]] = {}
 
-    def score(self, question: str, candidates: Given) -> Scores:
+    def score(self, question: str, candidates: Candidates) -> Scores:
         """Return one score per candidate, in the order given.
 
         Raises:

@@ -39,7 +39,7 @@ class Contender:
     """As the cascade's file will name it."""
     scorer: Scorer
     cost: Cost
-    carry: float = 0.0
+    document_prior: float = 0.0
     """How much the standing of a document counts behind it; it is then a first stage only."""
 
 
@@ -52,7 +52,7 @@ class Outcome:
     """Of each stage but the last."""
     rights: NDArray[np.bool_]
     latencies_ms: NDArray[np.float64]
-    carry: float = 0.0
+    document_prior: float = 0.0
     """Of the first stage."""
 
     @property
@@ -69,8 +69,8 @@ class Outcome:
     def label(self) -> str:
         """The stages in one line: jaccard 100 > selector; +0.5 where the first carries so much."""
         keeps = [f" {keep}" for keep in self.keeps] + [""]
-        if self.carry:
-            keeps[0] += f" +{self.carry:g}"
+        if self.document_prior:
+            keeps[0] += f" +{self.document_prior:g}"
         return " > ".join(name + keep for name, keep in zip(self.names, keeps, strict=True))
 
     def hold_against(self, other: "Outcome") -> Interval:
@@ -125,7 +125,7 @@ def replay(
             chain[1],
             np.array(rights[chain], dtype=bool),
             np.array(latencies[chain]),
-            contenders[chain[0][0]].carry,
+            contenders[chain[0][0]].document_prior,
         )
         for chain in rights
     ]
@@ -222,20 +222,20 @@ class _Replay:
             yield from self._follow(((place,), ()), everything, 0.0, np.zeros(len(everything)))
 
     def _follow(
-        self, chain: _Chain, places: Places, latency_ms: float, carried: Scores
+        self, chain: _Chain, places: Places, latency_ms: float, priors: Scores
     ) -> Iterator[tuple[_Chain, bool, float]]:
         """Yield what a chain gives whose last stage gets these places, then all longer chains."""
         own, keeps = chain
         if not self._wants(tuple(self._contenders[place].name for place in own)):
             return
-        scores = self._score(own[-1], places) + carried[places]
+        scores = self._score(own[-1], places) + priors[places]
         order = places[np.argsort(-scores, kind="stable")]
         asked = self._contenders[own[-1]]
         latency_ms += asked.cost.predict(len(places), int(self._words[places].sum()))
-        if asked.carry:
+        if asked.document_prior:
             given = [self._example.candidates[place] for place in places]
-            carried = asked.carry * rate_documents(scores, given)
-            order = places[np.argsort(-(standardise(scores) + carried), kind="stable")]
+            priors = asked.document_prior * rate_documents(scores, given)
+            order = places[np.argsort(-(standardise(scores) + priors), kind="stable")]
         else:
             yield chain, self._example.labels[int(order[0])], latency_ms
         if len(own) == MOST_STAGES:
@@ -246,16 +246,16 @@ class _Replay:
             for follower in self._list_followers(own):
                 going_on = np.sort(order[:keep])
                 longer = ((*own, follower), (*keeps, keep))
-                yield from self._follow(longer, going_on, latency_ms, carried)
+                yield from self._follow(longer, going_on, latency_ms, priors)
 
     def _list_followers(self, own: tuple[int, ...]) -> list[int]:
         """Return the dearer scorers; behind one that carries something, all others."""
         names = {self._contenders[place].name for place in own}
-        lowest = 0 if self._contenders[own[-1]].carry else own[-1] + 1
+        lowest = 0 if self._contenders[own[-1]].document_prior else own[-1] + 1
         return [
             follower
             for follower, item in enumerate(self._contenders)
-            if follower >= lowest and not item.carry and item.name not in names
+            if follower >= lowest and not item.document_prior and item.name not in names
         ]
 
     def _score(self, contender: int, places: Places) -> Scores:

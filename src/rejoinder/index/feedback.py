@@ -38,7 +38,7 @@ def add_marks(database: Database, marks: Iterable[Mark]) -> list[Mark]:
         with database.writing():
             database.run_many(
                 "INSERT OR REPLACE INTO feedback(question, sentence, is_right) VALUES (?, ?, ?)",
-                ((mark.question, mark.sentence, int(mark.is_right)) for mark in kept),
+                ((mark.question, mark.sentence, int(mark.right)) for mark in kept),
             )
     return [mark for mark, clean in given if clean.sentence not in standing]
 

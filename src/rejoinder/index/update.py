@@ -17,7 +17,7 @@ from rejoinder.index.index import Index
 from rejoinder.index.sqlite.documents import Store
 from rejoinder.index.sqlite.records import FileState
 from rejoinder.index.writer import Writer
-from rejoinder.text.wordpiece import Pieces
+from rejoinder.text.wordpiece import WordPiece
 
 MAX_BATCH_SENTENCES = 5_000
 MAX_BATCH_SECONDS = 0.5
@@ -48,7 +48,7 @@ class Event:
 def add_files(
     index: Index,
     paths: Iterable[Path],
-    pieces: Pieces,
+    pieces: WordPiece,
     *,
     metadata: Mapping[str, str] | None = None,
 ) -> Iterator[Event]:
@@ -127,7 +127,7 @@ def add_upload(
     index: Index,
     name: str,
     path: Path,
-    pieces: Pieces,
+    pieces: WordPiece,
     *,
     metadata: Mapping[str, str] | None = None,
 ) -> Event:
@@ -220,7 +220,7 @@ def _read(
 class _Batch:
     """Files that are committed together."""
 
-    def __init__(self, writer: Writer, pieces: Pieces, total: int) -> None:
+    def __init__(self, writer: Writer, pieces: WordPiece, total: int) -> None:
         self._writer = writer
         self._pieces = pieces
         self._total = total
@@ -260,7 +260,7 @@ class _Batch:
         return added, removed
 
 
-def take_tokenizer(store: Store, pieces: Pieces) -> None:
+def take_tokenizer(store: Store, pieces: WordPiece) -> None:
     """Cut all stored sentences again where another tokenizer cut them."""
     if store.get("tokenizer") != pieces.hash:
         with store.changing():

@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import Sequence
 
-from rejoinder.models.scorer import Given, Scorer, Scores
+from rejoinder.models.scorer import Candidates, Scorer, Scores
 from rejoinder.models.threads import spread
 
-Asked = tuple[str, Given]
+Asked = tuple[str, Candidates]
 """A question with its candidates."""
 
 
@@ -29,6 +29,6 @@ class AsyncScorer:
         self._scorer = scorer
         self.name = scorer.name
 
-    async def score(self, question: str, candidates: Given) -> Scores:
+    async def score(self, question: str, candidates: Candidates) -> Scores:
         """Return one score per candidate, in the order given."""
         return await asyncio.to_thread(self._scorer.score, question, candidates)

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 
 from rejoinder.models.arguments import check_candidates, check_question, check_scorer
 from rejoinder.models.deadline import Deadline
-from rejoinder.models.scorer import Given, Scorer
+from rejoinder.models.scorer import Candidates, Scorer
 from rejoinder.models.staged import StagedScorer, score_alone
 from rejoinder.types import Candidate, Ranking, ScoredCandidate, to_candidates
 
 
 def rank(
     question: str,
-    candidates: Given,
+    candidates: Candidates,
     *,
     scorer: Scorer,
     budget_ms: float | None = None,

@@ -13,7 +13,7 @@ from rejoinder.models.lexical.overlap import (
     WordOverlap,
     WordOverlapThenOrder,
 )
-from rejoinder.models.lexical.retrieval_order import Found
+from rejoinder.models.lexical.retrieval_order import RetrievalOrder
 from rejoinder.models.scorer import Scorer
 from rejoinder.text.words import Cut, get_cut
 
@@ -42,7 +42,9 @@ SCORERS: dict[str, Entry] = {
     ),
     "jaccard": Entry("shared over all distinct words", lambda cut, _: Jaccard(cut)),
     "bm25": Entry("BM25 over the candidate list", lambda cut, _: Bm25(cut)),
-    "found": Entry("the search that found the candidates, else BM25", lambda cut, _: Found(cut)),
+    "retrieval-order": Entry(
+        "the search that found the candidates, else BM25", lambda cut, _: RetrievalOrder(cut)
+    ),
     "random": Entry("a seeded random number", lambda _, seed: Random(seed), is_seeded=True),
 }
 

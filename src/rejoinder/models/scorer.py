@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rejoinder.types import Candidate
 
 Scores = NDArray[np.float64]
-Given = Sequence[str | Candidate]
+Candidates = Sequence[str | Candidate]
 """Candidates, or plain strings, whose order then says nothing (`records.to_candidates`)."""
 
 
@@ -21,7 +21,7 @@ class Scorer(Protocol):
         """The name shown in reports and traces."""
         ...
 
-    def score(self, question: str, candidates: Given) -> Scores:
+    def score(self, question: str, candidates: Candidates) -> Scores:
         """Return one score per candidate, in the order given."""
         ...
 

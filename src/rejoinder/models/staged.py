@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.models.deadline import Deadline
-from rejoinder.models.scorer import Given, Scorer, Scores, is_pointwise
+from rejoinder.models.scorer import Candidates, Scorer, Scores, is_pointwise
 from rejoinder.types import Candidate, StageTrace
 
 Places = NDArray[np.int64]
@@ -101,7 +101,7 @@ def score_alone(
 def score_until(
     scorer: Scorer,
     question: str,
-    candidates: Given,
+    candidates: Candidates,
     places: Places,
     deadline: Deadline | None,
     *,

@@ -10,7 +10,7 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from rejoinder.bundle.folder import open_bundle
-from rejoinder.models.scorer import Given, Scores
+from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.models.selector.context import SIMILARITIES, ContextConfig
 from rejoinder.models.selector.export import write_selector
 from rejoinder.models.selector.module.selector import SelectorConfig
@@ -125,7 +125,7 @@ def _run_all(scorer: SelectorScorer, feeds: Sequence[Feed]) -> list[float]:
     return [scorer.run(feed) for feed in feeds]
 
 
-def _score_all(scorer: SelectorScorer, asked: Sequence[tuple[str, Given]]) -> list[Scores]:
+def _score_all(scorer: SelectorScorer, asked: Sequence[tuple[str, Candidates]]) -> list[Scores]:
     return [scorer.score(question, candidates) for question, candidates in asked]
 
 

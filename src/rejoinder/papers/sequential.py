@@ -14,7 +14,7 @@ from typing import Any
 from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.cascade.cost import Cost
 from rejoinder.datasets.transforms.long_lists import lengthen
-from rejoinder.evaluation.score_cache import Remembered
+from rejoinder.evaluation.score_cache import CachedScorer
 from rejoinder.evaluation.significance import Interval
 from rejoinder.evaluation.tune import Contender, Outcome, measure_latency, replay
 from rejoinder.types import Example
@@ -85,8 +85,8 @@ def build_lists(examples: Sequence[Example], *, size: int, questions: int) -> li
 
 
 def measure_rows(
-    firsts: Sequence[Remembered],
-    selectors: Sequence[Remembered],
+    firsts: Sequence[CachedScorer],
+    selectors: Sequence[CachedScorer],
     examples: Sequence[Example],
     *,
     keeps: Sequence[int] = KEEPS,

@@ -15,11 +15,12 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property
 from hashlib import sha256
 
+CLS, SEP = "[CLS]", "[SEP]"
 MAX_WORD_LENGTH = 100
 MAX_REMEMBERED = 500_000
 
 
-class Pieces:
+class WordPiece:
     """A vocabulary of word pieces, and how words are made of them."""
 
     def __init__(self, vocabulary: Sequence[str], *, unknown: str = "[UNK]") -> None:

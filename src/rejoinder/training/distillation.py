@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rejoinder.evaluation.score_cache import Remembered
+from rejoinder.evaluation.score_cache import CachedScorer
 from rejoinder.models.scorer import Scorer
 from rejoinder.types import Candidate, Example
 
@@ -81,7 +81,7 @@ def ask_teacher(
     Raises:
         InputError: the file cannot be written, or holds what another teacher said.
     """
-    asked = Remembered(teacher, kept=kept)
+    asked = CachedScorer(teacher, kept=kept)
     scores = []
     for example in examples:
         scores.append(asked.score(example.question, example.candidates).tolist())

@@ -21,8 +21,8 @@ from rejoinder.models.has.module import (
     pool,
 )
 from rejoinder.models.ranker.module.convolution import IN_BFLOAT16
-from rejoinder.models.scorer import Given, Scores
-from rejoinder.text.wordpiece import Pieces
+from rejoinder.models.scorer import Candidates, Scores
+from rejoinder.text.wordpiece import WordPiece
 from rejoinder.training.fit import Fitted, Plan, Run, describe_weights, keep_answered
 from rejoinder.training.loop import Recipe, Step
 from rejoinder.training.mixing import Part
@@ -56,7 +56,7 @@ def fit_has(
     """
     answered = [split_answers(part) for part in keep_answered(parts)]
     start = time.perf_counter()
-    tokens = TextTokens(Pieces(vocabulary), max_tokens=plan.config.max_tokens)
+    tokens = TextTokens(WordPiece(vocabulary), max_tokens=plan.config.max_tokens)
     run = Run(
         plan,
         model,
@@ -94,10 +94,10 @@ class HasTorchScorer:
 
     def __init__(self, model: Has, vocabulary: Sequence[str]) -> None:
         self._model = model.eval()
-        self._tokens = TextTokens(Pieces(vocabulary), max_tokens=model.config.max_tokens)
+        self._tokens = TextTokens(WordPiece(vocabulary), max_tokens=model.config.max_tokens)
         self.name = model.config.composition
 
-    def score(self, question: str, candidates: Given) -> Scores:
+    def score(self, question: str, candidates: Candidates) -> Scores:
         """Return one score per candidate, in the order given."""
         texts = [self._tokens.cut(item.text) for item in to_candidates(candidates)]
         order = sorted(range(len(texts)), key=lambda place: len(texts[place]))

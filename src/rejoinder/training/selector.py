@@ -15,7 +15,7 @@ from rejoinder.errors import InputError, UnknownNameError
 from rejoinder.models.encoders.loading import DEFAULT
 from rejoinder.models.ranker.module.convolution import IN_BFLOAT16
 from rejoinder.models.registry import list_shipped
-from rejoinder.models.scorer import Given, Scores
+from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.models.selector.context import ContextConfig
 from rejoinder.models.selector.export import reopen_selector
 from rejoinder.models.selector.module.ensemble import AnySelector, join_selectors
@@ -139,7 +139,7 @@ class SelectorTorchScorer:
         self._reader = make_reader(model.config, tuple(vocabulary))
         self.name = "selector"
 
-    def score(self, question: str, candidates: Given) -> Scores:
+    def score(self, question: str, candidates: Candidates) -> Scores:
         """Return one score per candidate, in the order given."""
         feeds = self._reader.read(question, to_candidates(candidates))
         scores = np.empty(len(feeds), dtype=np.float64)

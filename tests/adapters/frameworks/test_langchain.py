@@ -16,7 +16,7 @@ from rejoinder.engine.engine import Engine
 from rejoinder.errors import InputError
 from rejoinder.index.index import Index
 from rejoinder.index.update import add_files
-from rejoinder.text.wordpiece import Pieces
+from rejoinder.text.wordpiece import WordPiece
 from tests.adapters.texts import ANSWER, BEES, EVERYTHING, QUESTION, TEA
 
 DOCUMENTS = [
@@ -31,7 +31,9 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     for document in DOCUMENTS:
         (folder / document.metadata["source"]).write_text(document.page_content, encoding="utf-8")
     with Index(folder / "index", create=True) as index:
-        list(add_files(index, [folder / "bees.txt", folder / "tea.md"], Pieces(["[UNK]", "tea"])))
+        list(
+            add_files(index, [folder / "bees.txt", folder / "tea.md"], WordPiece(["[UNK]", "tea"]))
+        )
     engine = rejoinder.open(folder / "index", scorer="word-overlap")
     yield engine
     engine.close()

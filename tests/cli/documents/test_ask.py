@@ -20,7 +20,7 @@ def docs(tmp_path: Path) -> Path:
 
 
 def test_prints_the_sentence_and_where_it_stands(docs: Path) -> None:
-    result = run("when is green tea brewed?", docs, "--scorer", "found")
+    result = run("when is green tea brewed?", docs, "--scorer", "retrieval-order")
 
     assert result.exit_code == 0
     assert result.stdout == f"Green tea is brewed at 75 °C.\n    {docs}/tea.md:3 (Tea)\n"
@@ -102,7 +102,7 @@ def test_without_a_question_reads_them_line_by_line(
 ) -> None:
     monkeypatch.chdir(docs)
 
-    result = run("--scorer", "found", typed="green tea\n\nxylophone\n")
+    result = run("--scorer", "retrieval-order", typed="green tea\n\nxylophone\n")
 
     assert result.stdout == (
         "Green tea is brewed at 75 °C.\n    tea.md:3 (Tea)\n"
@@ -111,7 +111,7 @@ def test_without_a_question_reads_them_line_by_line(
 
 
 def test_a_dash_reads_questions_about_paths(docs: Path) -> None:
-    result = run("-", docs, "--scorer", "found", typed="green tea\n")
+    result = run("-", docs, "--scorer", "retrieval-order", typed="green tea\n")
 
     assert result.stdout.startswith("Green tea is brewed")
 

@@ -174,7 +174,7 @@ def test_a_scorer_alone_whose_answers_are_torn_leaves_the_order_of_retrieval(
     assert bind_scorer(scorer, stored) is None
     found = Engine(stored, scorer).answer("is tea hot?")
 
-    assert found.scorer == "found"
+    assert found.scorer == "retrieval-order"
     assert "rows-1 is cut short; make it anew with 'rejoinder index add … --hash" in caplog.text
     assert any("cut short" in problem for problem in stored.check())
 

@@ -7,13 +7,13 @@ from rejoinder.models.selector.context import Context, ContextConfig, ContextFin
 from rejoinder.models.selector.pair_reader import PairReader, pad
 from rejoinder.models.selector.similarity import Ngrams
 from rejoinder.models.selector.tokens import CANDIDATE, LOCAL, PAGE, QUESTION, PairTokens
-from rejoinder.text.wordpiece import Pieces
+from rejoinder.text.wordpiece import WordPiece
 from rejoinder.types import Candidate, Document
 
 SENTENCES = ("a b c", "d e", "b c", "x y", "c", "a b")
 DOCUMENT = Document("one", "letters", SENTENCES)
 WORDS = ["a", "b", "c", "d", "e", "x", "y", "letters", *(f"w{at}" for at in range(20))]
-PIECES = Pieces(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS])
+PIECES = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS])
 TOKENS = PairTokens(PIECES, max_tokens=24)
 
 

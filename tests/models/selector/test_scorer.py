@@ -20,7 +20,7 @@ from rejoinder.models.onnx_session import count_cores
 from rejoinder.models.selector.export import write_selector
 from rejoinder.models.selector.scorer import KIND, SelectorScorer
 from rejoinder.models.static_vectors.vectors import SHIPPED
-from rejoinder.text.wordpiece import Pieces
+from rejoinder.text.wordpiece import WordPiece
 from rejoinder.types import Candidate
 
 QUESTION = "Where are the caves of a glacier?"
@@ -146,7 +146,7 @@ def shipped_pieces(tmp_path_factory: pytest.TempPathFactory) -> SelectorScorer:
 
 
 def test_pieces_stored_for_the_shipped_vectors_are_read(shipped_pieces: SelectorScorer) -> None:
-    pieces = Pieces((SHIPPED / "vocabulary.txt").read_text(encoding="utf-8").split("\n")[:-1])
+    pieces = WordPiece((SHIPPED / "vocabulary.txt").read_text(encoding="utf-8").split("\n")[:-1])
     texts = [*TEXTS, "Unheardofwords, naïve cafés!", " ".join(WORDS * 5)]
     stored = [Candidate(str(at), text, tokens=pieces.encode(text)) for at, text in enumerate(texts)]
     misleading = [replace(candidate, text="") for candidate in stored]

@@ -1,9 +1,9 @@
 import pytest
 
 from rejoinder.models.selector.tokens import PairTokens
-from rejoinder.text.wordpiece import Pieces
+from rejoinder.text.wordpiece import WordPiece
 
-PIECES = Pieces(["[UNK]", "[CLS]", "[SEP]", "who", "sang", "##s", "the", "song", "?"])
+PIECES = WordPiece(["[UNK]", "[CLS]", "[SEP]", "who", "sang", "##s", "the", "song", "?"])
 CLS, SEP, WHO, SANG, S, THE, SONG, MARK = range(1, 9)
 
 

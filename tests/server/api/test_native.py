@@ -202,7 +202,11 @@ def test_the_server_says_what_it_serves(tmp_path: Path) -> None:
     work.close()
 
     assert body["model_id"] == "default"
-    assert [stage["scorer"] for stage in body["stages"]] == ["found", "cosinet", "selector"]
+    assert [stage["scorer"] for stage in body["stages"]] == [
+        "retrieval-order",
+        "cosinet",
+        "selector",
+    ]
     assert body["has_index"] is True
     assert body["model_type"]["reranker"]["id2label"] == {"0": "LABEL_0"}
 
@@ -212,21 +216,21 @@ def test_health_and_readiness(client: TestClient) -> None:
 
 
 def test_what_users_say_of_answers_is_kept(fresh: TestClient, tmp_path: Path) -> None:
-    said = {"question": "how hot?", "sentence": "Green tea is brewed at 75 °C.", "is_right": True}
+    said = {"question": "how hot?", "sentence": "Green tea is brewed at 75 °C.", "right": True}
 
     assert fresh.post("/v1/feedback", json=said).json() == said
     with Index(tmp_path / "index") as index:
         (mark,) = Engine(index).get_marks()
-    assert mark.is_right
-    assert fresh.post("/v1/feedback", json={**said, "is_right": None}).status_code == 200
+    assert mark.right
+    assert fresh.post("/v1/feedback", json={**said, "right": None}).status_code == 200
     with Index(tmp_path / "index") as index:
         assert Engine(index).get_marks() == []
 
 
 @pytest.mark.parametrize(
-    "change", [{"sentence": "Nobody wrote this."}, {"is_right": "yes"}, {"question": ""}]
+    "change", [{"sentence": "Nobody wrote this."}, {"right": "yes"}, {"question": ""}]
 )
 def test_what_cannot_be_kept_is_told(client: TestClient, change: dict[str, str]) -> None:
-    said = {"question": "how hot?", "sentence": "Green tea is brewed at 75 °C.", "is_right": True}
+    said = {"question": "how hot?", "sentence": "Green tea is brewed at 75 °C.", "right": True}
 
     assert client.post("/v1/feedback", json={**said, **change}).status_code == 422

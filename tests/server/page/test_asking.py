@@ -173,7 +173,7 @@ def test_right_and_wrong_are_kept_with_the_index(page: Page, index: Path) -> Non
     def kept() -> list[bool]:
         with Index(index) as opened:
             marks = [stored.mark for stored in get_marks(opened.store)]
-        return [mark.is_right for mark in marks if mark.sentence == sentence]
+        return [mark.right for mark in marks if mark.sentence == sentence]
 
     first.focus()
     page.keyboard.press("w")

@@ -28,7 +28,7 @@ def feedback() -> None:
 @folder_option
 def right(question: str, sentence: str, folder: Path) -> None:
     """Say that SENTENCE, as `ask` prints it, answers QUESTION."""
-    _mark(folder, question, sentence, is_right=True)
+    _mark(folder, question, sentence, right=True)
 
 
 @feedback.command(epilog=options.example(f"rejoinder feedback wrong {QUESTION} --index my-index"))
@@ -37,7 +37,7 @@ def right(question: str, sentence: str, folder: Path) -> None:
 @folder_option
 def wrong(question: str, sentence: str, folder: Path) -> None:
     """Say that SENTENCE, as `ask` prints it, does not answer QUESTION."""
-    _mark(folder, question, sentence, is_right=False)
+    _mark(folder, question, sentence, right=False)
 
 
 @feedback.command(epilog=options.example(f"rejoinder feedback remove {QUESTION} --index my-index"))
@@ -90,12 +90,12 @@ def list_(folder: Path, as_json: bool) -> None:
     if as_json:
         for mark in marks:
             print_json(
-                {"question": mark.question, "sentence": mark.sentence, "label": int(mark.is_right)}
+                {"question": mark.question, "sentence": mark.sentence, "label": int(mark.right)}
             )
         return
     print_table(
         ["mark", "question", "sentence"],
-        [["right" if mark.is_right else "wrong", mark.question, mark.sentence] for mark in marks],
+        [["right" if mark.right else "wrong", mark.question, mark.sentence] for mark in marks],
     )
 
 
@@ -114,12 +114,12 @@ def export(folder: Path) -> None:
         click.echo(to_line(example), nl=False)
 
 
-def _mark(folder: Path, question: str, sentence: str, *, is_right: bool) -> None:
+def _mark(folder: Path, question: str, sentence: str, *, right: bool) -> None:
     from rejoinder.errors import InputError
     from rejoinder.index.feedback import add_marks, say_unknown
     from rejoinder.index.index import Index
     from rejoinder.types import Mark
 
     with Index(folder) as index:
-        if add_marks(index.store, [Mark(question, sentence, is_right)]):
+        if add_marks(index.store, [Mark(question, sentence, right)]):
             raise InputError(say_unknown(sentence))

@@ -8,7 +8,7 @@ from rejoinder.cli import options
 from rejoinder.cli.output import print_json, print_table, say, show_progress
 
 if TYPE_CHECKING:
-    from rejoinder.evaluation.score_cache import Remembered
+    from rejoinder.evaluation.score_cache import CachedScorer
     from rejoinder.types import Example
 
 _FIRST = "A first scorer, name or bundle; give several."
@@ -37,11 +37,11 @@ def sequential(**given: Any) -> None:
     from rejoinder.cascade.loading import load
     from rejoinder.datasets.catalogue import open_dataset
     from rejoinder.errors import MissingDataError
-    from rejoinder.evaluation.score_cache import Remembered
+    from rejoinder.evaluation.score_cache import CachedScorer
     from rejoinder.papers.sequential import SETS, SIZES, build_lists
 
     firsts, selectors = (
-        [Remembered(load(name), kept=given["kept"]) for name in given[kind]]
+        [CachedScorer(load(name), kept=given["kept"]) for name in given[kind]]
         for kind in ("firsts", "selectors")
     )
     result = []
@@ -66,7 +66,7 @@ def sequential(**given: Any) -> None:
 
 
 def _measure_lists(
-    name: str, lists: "list[Example]", firsts: "list[Remembered]", selectors: "list[Remembered]"
+    name: str, lists: "list[Example]", firsts: "list[CachedScorer]", selectors: "list[CachedScorer]"
 ) -> dict[str, Any]:
     from rejoinder.papers.sequential import measure_rows
 

@@ -43,7 +43,7 @@ RECALLS = (1, 10, 50, 100)
     help="Without a budget: choose the fastest that loses at most so many points of P@1.",
 )
 @click.option(
-    "--carry",
+    "--document-prior",
     type=click.FloatRange(min=0),
     default=0.75,
     show_default=True,
@@ -62,17 +62,17 @@ def tune(**given: Any) -> None:
     """
     from dataclasses import replace
 
-    from rejoinder.evaluation.score_cache import Remembered
+    from rejoinder.evaluation.score_cache import CachedScorer
     from rejoinder.evaluation.tune import choose, find_frontier, measure_recall, replay
 
     examples = _read(given)
     contenders = _time(given["scorers"], given["to"].parent, examples)
     asked = [
-        replace(item, scorer=Remembered(item.scorer, kept=given["kept"])) for item in contenders
+        replace(item, scorer=CachedScorer(item.scorer, kept=given["kept"])) for item in contenders
     ]
     with show_progress("replaying") as progress:
         outcomes = replay(
-            _add_carrying(asked, given["carry"]),
+            _add_priors(asked, given["document_prior"]),
             examples,
             on_question=lambda done: progress(done, len(examples), ""),
         )
@@ -126,14 +126,14 @@ def _time(
     return sorted(contenders, key=lambda item: item.cost.predict(size, 25 * size))
 
 
-def _add_carrying(contenders: "Sequence[Contender]", carry: float) -> "list[Contender]":
+def _add_priors(contenders: "Sequence[Contender]", document_prior: float) -> "list[Contender]":
     """Return the contenders, each but the dearest also as one that carries so much on."""
     from dataclasses import replace
 
     found: list[Contender] = []
     for item in contenders:
-        if carry and item is not contenders[-1]:
-            found.append(replace(item, carry=carry))
+        if document_prior and item is not contenders[-1]:
+            found.append(replace(item, document_prior=document_prior))
         found.append(item)
     return found
 
@@ -155,7 +155,7 @@ def _write(
     costs = {item.name: item.cost for item in contenders}
     keeps = [*chosen.keeps, None]
     stages = [StageLine(n, k, costs[n]) for n, k in zip(chosen.names, keeps, strict=True)]
-    stages[0] = replace(stages[0], carry=chosen.carry)
+    stages[0] = replace(stages[0], document_prior=chosen.document_prior)
     facts = {
         "dataset": given["dataset"],
         "questions": len(examples),
@@ -241,7 +241,7 @@ def _to_row(item: "Outcome") -> dict[str, Any]:
     return {
         "stages": list(item.names),
         "keeps": list(item.keeps),
-        "carry": item.carry,
+        "document_prior": item.document_prior,
         "P@1": item.accuracy,
         "predicted_ms": item.latency_ms,
     }

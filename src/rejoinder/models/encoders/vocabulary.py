@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from rejoinder.models.selector.tokens import BETWEEN, FIRST
+from rejoinder.text.wordpiece import CLS, SEP
 
 
 def order_pieces(vocabulary: Sequence[str]) -> list[int]:
@@ -12,7 +12,7 @@ def order_pieces(vocabulary: Sequence[str]) -> list[int]:
     vectors, which leave out the same ones, are read as they are; then the two marks.
     Other pieces in brackets stand for nothing in a text.
     """
-    marks = [vocabulary.index(mark) for mark in (FIRST, BETWEEN)]
+    marks = [vocabulary.index(mark) for mark in (CLS, SEP)]
     return [row for row, piece in enumerate(vocabulary) if not _is_special(piece)] + marks
 
 

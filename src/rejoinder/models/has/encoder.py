@@ -13,9 +13,8 @@ from rejoinder.bundle.folder import Bundle
 from rejoinder.errors import BundleError
 from rejoinder.models.onnx_session import count_cores, network_errors, open_session, refuse
 from rejoinder.models.ranker.pairs import Matrix
-from rejoinder.models.selector.tokens import BETWEEN, FIRST
 from rejoinder.models.threads import spread
-from rejoinder.text.wordpiece import Pieces
+from rejoinder.text.wordpiece import CLS, SEP, WordPiece
 
 NETWORK = "model.onnx"
 VOCABULARY = "vocabulary.txt"
@@ -24,9 +23,9 @@ VOCABULARY = "vocabulary.txt"
 class TextTokens:
     """Cuts a text into what the network reads: its word pieces between two marks."""
 
-    def __init__(self, pieces: Pieces, *, max_tokens: int) -> None:
+    def __init__(self, pieces: WordPiece, *, max_tokens: int) -> None:
         self._pieces = pieces
-        self._marks = tuple(pieces.vocabulary.index(mark) for mark in (FIRST, BETWEEN))
+        self._marks = tuple(pieces.vocabulary.index(mark) for mark in (CLS, SEP))
         self._room = max_tokens - len(self._marks)
 
     def cut(self, text: str) -> list[int]:
@@ -57,7 +56,7 @@ class TextEncoder:
         try:
             vocabulary = bundle.read_text(VOCABULARY).split("\n")[:-1]
             self.max_tokens = int(bundle.manifest.config["max_tokens"])
-            self.tokens = TextTokens(Pieces(vocabulary), max_tokens=self.max_tokens)
+            self.tokens = TextTokens(WordPiece(vocabulary), max_tokens=self.max_tokens)
             network = (bundle.folder / NETWORK).read_bytes()
         except (OSError, KeyError, ValueError) as error:
             problem = f"file, setting or word piece is missing: {error}"

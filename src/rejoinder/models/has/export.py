@@ -23,7 +23,7 @@ from rejoinder.models.has.module import Has, pad_texts
 from rejoinder.models.has.scorer import KIND, WEIGHTS
 from rejoinder.models.ranker.pairs import Matrix
 from rejoinder.models.selector.export import PRECISIONS, SIZES
-from rejoinder.text.wordpiece import Pieces
+from rejoinder.text.wordpiece import WordPiece
 
 LARGEST_DIFFERENCE = 1e-4
 MOST_FLIPPED = 0.05
@@ -100,7 +100,7 @@ def _build(model: Has, rows: Sequence[int], precision: str) -> bytes:
 
 def _encode_with_torch(model: Has, vocabulary: Sequence[str], texts: Sequence[str]) -> list[Matrix]:
     model.eval()
-    tokens = TextTokens(Pieces(vocabulary), max_tokens=model.config.max_tokens)
+    tokens = TextTokens(WordPiece(vocabulary), max_tokens=model.config.max_tokens)
     found = []
     with torch.inference_mode():
         for text in texts:

@@ -18,7 +18,7 @@ from rejoinder.bundle.folder import Bundle
 from rejoinder.errors import BundleError
 from rejoinder.models.has.compositions import COMPOSITIONS, pool
 from rejoinder.models.has.encoder import NETWORK, VOCABULARY, TextEncoder
-from rejoinder.models.scorer import Given, Scores
+from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.models.stored_rows import AnswerRows, Bytes, StoredRows, join_rows
 from rejoinder.types import Candidate, to_candidates
 
@@ -82,7 +82,7 @@ class HasScorer:
         leaving._missing = "leave"
         return leaving
 
-    def score(self, question: str, candidates: Given) -> Scores:
+    def score(self, question: str, candidates: Candidates) -> Scores:
         """Return one score per candidate, in the order given."""
         items = to_candidates(candidates)
         scores = np.full(len(items), np.nan)

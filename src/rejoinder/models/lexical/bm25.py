@@ -12,7 +12,7 @@ from math import log1p
 
 import numpy as np
 
-from rejoinder.models.scorer import Given, Scores
+from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.text.words import Cut, cut_words, list_normalised
 from rejoinder.types import to_candidates
 
@@ -62,7 +62,7 @@ class Bm25:
         self._k1 = k1
         self._b = b
 
-    def score(self, question: str, candidates: Given) -> Scores:
+    def score(self, question: str, candidates: Candidates) -> Scores:
         """Return the scores; 0 means that no word is shared."""
         given = to_candidates(candidates)
         texts = [list_normalised(candidate.text, self._cut) for candidate in given]

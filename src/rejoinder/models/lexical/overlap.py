@@ -9,7 +9,7 @@ from zlib import crc32
 
 import numpy as np
 
-from rejoinder.models.scorer import Given, Scores
+from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.models.segments import find_orders
 from rejoinder.text.words import Cut, cut_words, list_normalised
 from rejoinder.types import to_candidates
@@ -20,7 +20,7 @@ class OriginalOrder:
 
     name = "original-order"
 
-    def score(self, question: str, candidates: Given) -> Scores:  # noqa: ARG002
+    def score(self, question: str, candidates: Candidates) -> Scores:  # noqa: ARG002
         """Return the reciprocal places; candidates without an order all get 1."""
         return np.asarray(1.0 / (1.0 + find_orders(to_candidates(candidates))), dtype=np.float64)
 
@@ -34,7 +34,7 @@ class WordOverlap:
     def __init__(self, cut: Cut = cut_words) -> None:
         self._cut = cut
 
-    def score(self, question: str, candidates: Given) -> Scores:
+    def score(self, question: str, candidates: Candidates) -> Scores:
         """Return the counts."""
         asked = _word_set(question, self._cut)
         counts = [
@@ -53,7 +53,7 @@ class WordOverlapThenOrder:
         self._overlap = WordOverlap(cut)
         self._order = OriginalOrder()
 
-    def score(self, question: str, candidates: Given) -> Scores:
+    def score(self, question: str, candidates: Candidates) -> Scores:
         """Return the counts plus a fraction below 1 for the order."""
         order = self._order.score(question, candidates)
         return self._overlap.score(question, candidates) + order / 2
@@ -68,7 +68,7 @@ class Jaccard:
     def __init__(self, cut: Cut = cut_words) -> None:
         self._cut = cut
 
-    def score(self, question: str, candidates: Given) -> Scores:
+    def score(self, question: str, candidates: Candidates) -> Scores:
         """Return the similarities, between 0 and 1."""
         asked = _word_set(question, self._cut)
         return np.array(
@@ -88,7 +88,7 @@ class Random:
     def __init__(self, seed: int = 0) -> None:
         self._seed = seed
 
-    def score(self, question: str, candidates: Given) -> Scores:
+    def score(self, question: str, candidates: Candidates) -> Scores:
         """Return numbers between 0 and 1, the same on every call."""
         drawn_for = crc32(question.encode("utf-8", "surrogatepass"))
         return np.random.default_rng([self._seed, drawn_for]).random(len(candidates))

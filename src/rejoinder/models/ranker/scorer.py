@@ -19,9 +19,9 @@ from rejoinder.models.ranker.pairs import Ids, Matrix, Network, Pairs, Weights
 from rejoinder.models.ranker.product import Product
 from rejoinder.models.ranker.relatedness import take_closest
 from rejoinder.models.ranker.surroundings import relate_surroundings
-from rejoinder.models.ranker.word_table import Found, WordTables
+from rejoinder.models.ranker.word_table import WordRows, WordTables
 from rejoinder.models.rel_cnn.network import RelCnnNetwork
-from rejoinder.models.scorer import Given, Scores
+from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.models.segments import find_segments
 from rejoinder.models.static_vectors.vectors import StaticVectors, read_vectors
 from rejoinder.models.threads import spread
@@ -72,7 +72,7 @@ class RankerScorer:
             raise bundle.refuse(f"weights do not fit together ({error})") from error
         self.is_pointwise = manifest.config["head"] == "none"
 
-    def score(self, question: str, candidates: Given) -> Scores:
+    def score(self, question: str, candidates: Candidates) -> Scores:
         """Return one score per candidate, in the order given."""
         given = to_candidates(candidates)
         scores = np.empty(len(given), dtype=np.float64)
@@ -91,7 +91,7 @@ class RankerScorer:
             scores += (around * self._around).sum(axis=1)
         return scores
 
-    def _encode(self, found: Found, run: slice) -> Matrix:
+    def _encode(self, found: WordRows, run: slice) -> Matrix:
         """Return what the head reads of a run of candidates."""
         pairs = self._network.encode(_relate(found, run, self._kernel))
         return self._head.project(pairs)
@@ -105,7 +105,7 @@ class RankerScorer:
         """The hash of the tokenizer whose stored tokens it reads."""
         return self._vectors.pieces.hash if self._vectors.pieces else None
 
-    def _look_up(self, question: str, candidates: Sequence[Candidate]) -> Found:
+    def _look_up(self, question: str, candidates: Sequence[Candidate]) -> WordRows:
         asked = split_words(question)[:MAX_WORDS]
         tokens = [candidate.tokens for candidate in candidates if candidate.tokens is not None]
         if len(tokens) == len(candidates) and self._vectors.can_read(b"".join(tokens)):
@@ -129,7 +129,7 @@ def _cut_evenly(count: int, parts: int) -> list[slice]:
     return [slice(*pair) for pair in pairwise(bounds)]
 
 
-def _relate(found: Found, run: slice, kernel: Kernel | None) -> Pairs:
+def _relate(found: WordRows, run: slice, kernel: Kernel | None) -> Pairs:
     """Return a run of the candidates together with the question."""
     table, rows, all_lengths = found
     lengths = all_lengths[1:][run]

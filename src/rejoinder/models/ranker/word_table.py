@@ -37,7 +37,7 @@ class WordTable:
         return len(self.rows) + count <= len(self.vectors)
 
 
-class Found(NamedTuple):
+class WordRows(NamedTuple):
     """The words of some texts, one text after another, as rows of a table."""
 
     table: WordTable
@@ -63,7 +63,7 @@ class WordTables:
         self._table = self._make_table(capacity)
         self._lock = threading.Lock()
 
-    def look_up(self, texts: Sequence[Sequence[Word]]) -> Found:
+    def look_up(self, texts: Sequence[Sequence[Word]]) -> WordRows:
         """Return the rows of texts that are cut into words."""
         table = self._table
         wanted = set().union(*texts)
@@ -72,9 +72,9 @@ class WordTables:
         rows = table.rows
         found = [[rows[word] for word in text] or [0] for text in texts]
         lengths = np.array([len(text) for text in found], dtype=np.int64)
-        return Found(table, np.fromiter(chain.from_iterable(found), dtype=np.int64), lengths)
+        return WordRows(table, np.fromiter(chain.from_iterable(found), dtype=np.int64), lengths)
 
-    def look_up_tokens(self, question: Sequence[str], texts: Sequence[bytes]) -> Found:
+    def look_up_tokens(self, question: Sequence[str], texts: Sequence[bytes]) -> WordRows:
         """Return the rows of a question in words, and of texts that are stored as word pieces."""
         tokens = _Tokens(texts)
         table = self._table
@@ -85,7 +85,7 @@ class WordTables:
             assert rows is not None, "every word was added"
         asked = [table.rows[word] for word in question] or [0]
         lengths = np.concatenate([[len(asked)], tokens.lengths])
-        return Found(table, np.concatenate([np.array(asked, dtype=np.int64), rows]), lengths)
+        return WordRows(table, np.concatenate([np.array(asked, dtype=np.int64), rows]), lengths)
 
     def _make_table(self, capacity: int) -> WordTable:
         pieces = len(self._source.vocabulary) if self._source.are_pieces else 0

@@ -16,7 +16,7 @@ import numpy as np
 from rejoinder.bundle.folder import Bundle
 from rejoinder.errors import BundleError
 from rejoinder.models.onnx_session import count_cores, network_errors, open_session, refuse
-from rejoinder.models.scorer import Given, Scores
+from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.models.selector.context import ContextConfig, StoredPages
 from rejoinder.models.selector.page_encoder import PageEncoder
 from rejoinder.models.selector.pair_reader import Feed, PairReader
@@ -24,7 +24,7 @@ from rejoinder.models.selector.similarities import open_similarity
 from rejoinder.models.selector.similarity import Cosine
 from rejoinder.models.selector.tokens import PairTokens
 from rejoinder.models.static_vectors.vectors import SHIPPED
-from rejoinder.text.wordpiece import Pieces, hash_vocabulary
+from rejoinder.text.wordpiece import WordPiece, hash_vocabulary
 from rejoinder.types import Candidate, to_candidates
 
 KIND = "selector"
@@ -48,7 +48,7 @@ class SelectorScorer:
         self._pool = ThreadPoolExecutor(self._threads, "selector")
         try:
             text = bundle.read_text(VOCABULARY)
-            self._pieces = Pieces(text.split("\n")[:-1])
+            self._pieces = WordPiece(text.split("\n")[:-1])
             self._max_tokens = int(bundle.manifest.config["max_tokens"])
             self._tokens = PairTokens(self._pieces, max_tokens=self._max_tokens)
             context = ContextConfig.from_dict(bundle.manifest.config.get("context", {}))
@@ -76,7 +76,7 @@ class SelectorScorer:
         bound._reader = self._reader.bind(stored)
         return bound
 
-    def score(self, question: str, candidates: Given) -> Scores:
+    def score(self, question: str, candidates: Candidates) -> Scores:
         """Return one score per candidate, in the order given."""
         feeds = self.read(question, to_candidates(candidates))
         # Longest first, so that no thread is left alone with a long pair at the end.

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.models.onnx_session import count_cores, open_session
-from rejoinder.models.selector.tokens import BETWEEN, FIRST
-from rejoinder.text.wordpiece import Pieces
+from rejoinder.text.wordpiece import CLS, SEP, WordPiece
 
 MAX_TOKENS = 128
 """What is longer is cut at its end."""
@@ -21,8 +20,8 @@ class SentenceEncoder:
     def __init__(
         self, network: bytes, vocabulary: Sequence[str], folder: Path, *, threads: int | None = None
     ) -> None:
-        self._pieces = Pieces(vocabulary)
-        self._marks = [self._pieces.vocabulary.index(mark) for mark in (FIRST, BETWEEN)]
+        self._pieces = WordPiece(vocabulary)
+        self._marks = [self._pieces.vocabulary.index(mark) for mark in (CLS, SEP)]
         self._session = open_session(network, folder)
         self._pool = ThreadPoolExecutor(threads or count_cores(), "sentence-encoder")
         self.width = int(self._session.get_outputs()[0].shape[1])

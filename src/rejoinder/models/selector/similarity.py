@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rejoinder.models.selector.sentence_encoder import SentenceEncoder
 from rejoinder.models.static_vectors.vectors import StaticVectors
-from rejoinder.text.wordpiece import Pieces, split_words
+from rejoinder.text.wordpiece import WordPiece, split_words
 
 MAX_WORDS = 512
 """Words of a sentence beyond this many are not looked at."""
@@ -107,7 +107,7 @@ class StaticTexts:
 
     def __init__(self, vectors: StaticVectors) -> None:
         self._vectors = vectors
-        self._pieces = vectors.pieces or Pieces(vectors.vocabulary)
+        self._pieces = vectors.pieces or WordPiece(vectors.vocabulary)
 
     @property
     def width(self) -> int:

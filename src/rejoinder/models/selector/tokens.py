@@ -8,9 +8,8 @@ is cut at the candidate's end; the question keeps at most half of the room.
 from collections.abc import Iterable, Sequence
 from itertools import chain
 
-from rejoinder.text.wordpiece import Pieces
+from rejoinder.text.wordpiece import CLS, SEP, WordPiece
 
-FIRST, BETWEEN = "[CLS]", "[SEP]"
 QUESTION, CANDIDATE, LOCAL, PAGE = range(4)
 """The kinds of tokens."""
 KINDS = 4
@@ -22,10 +21,10 @@ MAX_TITLE = 16
 class PairTokens:
     """Joins the word pieces of a question with those of its candidates."""
 
-    def __init__(self, pieces: Pieces, *, max_tokens: int) -> None:
+    def __init__(self, pieces: WordPiece, *, max_tokens: int) -> None:
         self._pieces = pieces
-        self._first = pieces.vocabulary.index(FIRST)
-        self._between = pieces.vocabulary.index(BETWEEN)
+        self._first = pieces.vocabulary.index(CLS)
+        self._between = pieces.vocabulary.index(SEP)
         self._max_tokens = max_tokens
 
     def cut(self, text: str) -> list[int]:

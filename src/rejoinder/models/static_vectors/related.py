@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 
 from rejoinder.models.ranker.relatedness import take_closest
-from rejoinder.models.scorer import Given, Scorer, Scores
+from rejoinder.models.scorer import Candidates, Scorer, Scores
 from rejoinder.models.static_vectors.vectors import StaticVectors
 from rejoinder.text.wordpiece import split_words
 from rejoinder.types import to_candidates
@@ -24,7 +24,7 @@ class Related:
     def __init__(self, vectors: StaticVectors) -> None:
         self._vectors = vectors
 
-    def score(self, question: str, candidates: Given) -> Scores:
+    def score(self, question: str, candidates: Candidates) -> Scores:
         """Return one score per candidate, in the order given."""
         items = to_candidates(candidates)
         asked = list(dict.fromkeys(split_words(question)))
@@ -48,7 +48,7 @@ class Beside:
         self.name = f"{first.name}+{second.name}"
         self._first, self._second, self._share = first, second, share
 
-    def score(self, question: str, candidates: Given) -> Scores:
+    def score(self, question: str, candidates: Candidates) -> Scores:
         """Return one score per candidate, in the order given."""
         added = self._share * self._second.score(question, candidates)
         return self._first.score(question, candidates) + added

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.bundle.folder import Bundle, open_bundle
-from rejoinder.text.wordpiece import Pieces
+from rejoinder.text.wordpiece import WordPiece
 
 KIND = "static-vectors"
 SHIPPED = Path(__file__).parents[2] / "weights" / "static-vectors"
@@ -41,7 +41,7 @@ class StaticVectors:
         self.rows = rows
         self.scales = scales.astype(np.float32)
         self.are_pieces = are_pieces
-        self._pieces = Pieces(vocabulary, unknown=UNKNOWN) if are_pieces else None
+        self._pieces = WordPiece(vocabulary, unknown=UNKNOWN) if are_pieces else None
         self._places = {} if are_pieces else {word: place for place, word in enumerate(vocabulary)}
 
     @property
@@ -65,7 +65,7 @@ class StaticVectors:
         return np.asarray(sums / lengths[:, None], dtype=np.float32)
 
     @property
-    def pieces(self) -> Pieces | None:
+    def pieces(self) -> WordPiece | None:
         """How words are cut; None where the table is of whole words."""
         return self._pieces
 

@@ -33,7 +33,7 @@ class FeedbackRequest(Struct, frozen=True):
     question: str
     sentence: str
     """The answer, word for word."""
-    is_right: bool | None
+    right: bool | None
     """Whether it answers the question; null takes back what was said."""
 
 
@@ -105,7 +105,7 @@ def feedback_to_job(request: FeedbackRequest, settings: Settings) -> MarkAnswer:
     """
     check_question(request.question, settings, "question")
     check_text(request.sentence, "sentence")
-    return MarkAnswer(request.question, request.sentence, request.is_right)
+    return MarkAnswer(request.question, request.sentence, request.right)
 
 
 def rank_to_job(request: RankRequest, settings: Settings) -> Rank:

@@ -29,7 +29,7 @@ export function makeButtons(question, sentence, tell) {
   async function say(right) {
     const now = said.get(name) === right ? null : right;
     try {
-      await mark({ question, sentence, is_right: now });
+      await mark({ question, sentence, right: now });
     } catch (problem) {
       tell(`Not kept: ${problem.message}`);
       return;

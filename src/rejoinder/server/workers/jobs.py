@@ -154,8 +154,8 @@ class Work:
         return Removed(job.id, name)
 
     def _mark(self, job: MarkAnswer) -> Marked:
-        self._get_engine().mark(job.question, job.sentence, right=job.is_right)
-        return Marked(job.question, job.sentence, job.is_right)
+        self._get_engine().mark(job.question, job.sentence, right=job.right)
+        return Marked(job.question, job.sentence, job.right)
 
     @contextmanager
     def _changing(self) -> Iterator[Index]:

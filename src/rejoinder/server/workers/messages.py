@@ -60,7 +60,7 @@ class MarkAnswer(Struct, frozen=True, tag=True):
 
     question: str
     sentence: str
-    is_right: bool | None
+    right: bool | None
 
 
 Job = Rank | Ask | ListDocuments | AddDocument | RemoveDocument | MarkAnswer
@@ -203,7 +203,7 @@ class Marked(Struct, frozen=True):
 
     question: str
     sentence: str
-    is_right: bool | None
+    right: bool | None
 
 
 class Failed(Struct, frozen=True, tag=True):

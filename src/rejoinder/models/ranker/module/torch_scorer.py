@@ -5,7 +5,7 @@ import torch
 
 from rejoinder.models.ranker.module.pairs import Pairs, WordVectors
 from rejoinder.models.ranker.module.ranker import Ranker
-from rejoinder.models.scorer import Given, Scores
+from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.types import Example, to_candidates
 
 
@@ -17,7 +17,7 @@ class TorchScorer:
         self._vectors = vectors
         self.name = f"{model.config.model}+{model.config.head}"
 
-    def score(self, question: str, candidates: Given) -> Scores:
+    def score(self, question: str, candidates: Candidates) -> Scores:
         """Return one score per candidate, in the order given."""
         scores = np.empty(len(candidates), dtype=np.float64)
         if not candidates:

@@ -18,12 +18,12 @@ from rejoinder.models.selector.similarities import (
 )
 from rejoinder.models.selector.similarity import Cosine, EncodedTexts, Ngrams, Similarity
 from rejoinder.models.selector.tokens import PairTokens
-from rejoinder.text.wordpiece import Pieces
+from rejoinder.text.wordpiece import WordPiece
 
 
 def make_reader(config: SelectorConfig, vocabulary: tuple[str, ...]) -> PairReader:
     """Return what turns text into the inputs of a selector's network."""
-    tokens = PairTokens(Pieces(vocabulary), max_tokens=config.max_tokens)
+    tokens = PairTokens(WordPiece(vocabulary), max_tokens=config.max_tokens)
     return PairReader(tokens, config.context, get_similarity(config.context))
 
 
