@@ -127,13 +127,18 @@ class Answers:
     question: str
     answers: tuple[Answer, ...]
     closest: Answer | None = None
-    """What came closest, where nothing found is good enough to be an answer."""
+    """The best sentence where none is good enough to be an answer."""
+    abstains: bool = field(init=False)
+    """Whether there is no answer: no sentence was retrieved, or none is good enough."""
     confidence: float | None = None
     scorer: str = ""
     retrieved: int = 0
     """How many sentences were found by their words, and ranked."""
     trace: tuple[StageTrace, ...] = ()
     """What each stage of the scorer did."""
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "abstains", not self.answers)
 
 
 @dataclass(frozen=True, slots=True)

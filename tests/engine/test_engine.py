@@ -92,7 +92,11 @@ def test_top_limits_and_sorts(index: Index) -> None:
 
 
 def test_no_shared_word_gives_no_answer(index: Index) -> None:
-    assert Engine(index).answer("xylophones?").answers == ()
+    answers = Engine(index).answer("xylophones?")
+
+    assert answers.answers == ()
+    assert answers.abstains
+    assert answers.closest is None
 
 
 def test_bad_questions_are_errors(index: Index) -> None:
@@ -183,7 +187,9 @@ def test_a_calibrated_cascade_answers_or_abstains(index: Index, tmp_path: Path) 
     assert sure.confidence == pytest.approx(1 / (1 + np.exp(-(2 * 4 - 4))))
     assert [answer.confidence for answer in sure.answers] == [sure.confidence, None, None]
     assert sure.closest is None
+    assert not sure.abstains
     assert unsure.answers == ()
+    assert unsure.abstains
     assert unsure.closest
     assert unsure.closest.sentence in {"Milk spoils it.", "A colony has one queen."}
     assert unsure.closest.confidence == unsure.confidence

@@ -222,7 +222,7 @@ def _report_answers(found: Answers, elapsed: float, vectors: StaticVectors | Non
         question=found.question,
         answers=[_report_answer(found.question, answer, vectors) for answer in found.answers],
         closest=_report_answer(found.question, found.closest, vectors) if found.closest else None,
-        abstains=not found.answers,
+        abstains=found.abstains,
         confidence=found.confidence,
         scorer=found.scorer,
         retrieved=found.retrieved,
