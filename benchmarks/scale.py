@@ -1,7 +1,7 @@
 """Measures what scaling out costs: one process, Dask and Spark over one table, and the constants.
 
 Usage: python -m benchmarks.scale [--questions 20000] [--candidates 30] > scale.json
-       python -m benchmarks.scale --page scale.json docs/scale.md
+       python -m benchmarks.scale --page scale.json docs/batch.md
 
 The first ranks a table with a cascade of bm25 and Cosinet, one thread per process: in one process,
 on a Dask cluster of two workers and on a Spark cluster of two, all in one run, each as the command

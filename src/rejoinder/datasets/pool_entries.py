@@ -7,7 +7,7 @@ from rejoinder.datasets.transforms.held_out import with_dev
 
 def _pool(name: str, title: str, licence: str, homepage: str, counts: Counts) -> Dataset:
     source = Source((f"pool/{name}.jsonl.gz",), read_pool, counts)
-    by_hand = f"made for training from {homepage}, in the form that docs/formats.md describes"
+    by_hand = f"made for training from {homepage}, in the form that docs/datasets.md describes"
     return Dataset(name, title, licence, homepage, with_dev(source), by_hand=by_hand)
 
 

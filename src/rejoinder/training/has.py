@@ -35,7 +35,7 @@ CHUNK = 32
 DEFAULTS: dict[str, Any] = {"loss": "triplet", "weight_decay": 0.01, "clip": 1.0}
 """What of a recipe nobody has to choose."""
 RECIPE = Recipe(questions_per_step=32, epochs=18, learning_rate=2e-5, **DEFAULTS)
-"""The paper's for WikiQA, with a learning rate for a smaller encoder (docs/has.md)."""
+"""The paper's for WikiQA, with a learning rate for a smaller encoder (docs/models/has.md)."""
 
 
 def fit_has(

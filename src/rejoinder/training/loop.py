@@ -42,7 +42,7 @@ class Recipe:
     """How a model is trained; the defaults are the Cosinet paper's.
 
     The paper does not say how many questions one step holds; 4 was best on WikiQA dev
-    (docs/models.md).
+    (docs/models/rankers.md).
     """
 
     loss: str = "listwise"

@@ -32,7 +32,7 @@ def spread(vectors: Tensor) -> Tensor:
     """Return vectors of length 1 at a length where a component is about 1.
 
     The products of small numbers are smaller still: with vectors of length 1 three epochs
-    teach this network next to nothing (docs/models.md).
+    teach this network next to nothing (docs/models/rankers.md).
     """
     return vectors * vectors.shape[1] ** 0.5
 

@@ -5,7 +5,7 @@ are reduced by principal components and stored as int8 with one scale per row.  
 needed, and nothing is random: two runs on one machine give the same bytes.
 
 model2vec's down-weighting of frequent pieces is left out: vectors of words are scaled to
-length 1 anyway, and on WikiQA dev it made no difference (docs/models.md).
+length 1 anyway, and on WikiQA dev it made no difference (docs/models/rankers.md).
 """
 
 import os

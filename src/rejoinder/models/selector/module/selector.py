@@ -5,7 +5,7 @@ each has read the other: the cosine of their mean states, one learnt weight per 
 The base encoder was trained for that cosine, so training starts from a scorer that ranks.
 
 What stands around the candidate is read as more tokens behind the pair, each with the kind of
-its part, or by multi-way attention besides (docs/context.md).
+its part, or by multi-way attention besides (docs/models/context.md).
 """
 
 from collections.abc import Mapping

@@ -6,7 +6,7 @@ from rejoinder.models.has import scorer as has
 from rejoinder.models.ranker.scorer import NETWORKS
 from rejoinder.models.selector import scorer as selector
 
-PAGE = (Path(__file__).parents[2] / "docs" / "bundles.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "bundle.md").read_text(encoding="utf-8")
 
 
 def test_every_field_and_kind_is_documented() -> None:

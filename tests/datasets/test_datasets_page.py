@@ -1,4 +1,4 @@
-"""docs/formats.md says what the code does."""
+"""docs/datasets.md says what the code does."""
 
 import re
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from rejoinder.datasets.catalogue import DATASETS
 from rejoinder.datasets.readers.jsonl import read_examples, write_examples
 
 Write = Callable[[str, str], Path]
-PAGE = (Path(__file__).parents[2] / "docs" / "formats.md").read_text(encoding="utf-8")
+PAGE = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text(encoding="utf-8")
 
 
 def test_the_example_of_our_format_can_be_read(write: Write, tmp_path: Path) -> None:
