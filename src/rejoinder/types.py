@@ -107,6 +107,15 @@ class Source:
 
 
 @dataclass(frozen=True, slots=True)
+class WordMatch:
+    """A word of the question, the most related word of the sentence, and their cosine."""
+
+    question_word: str
+    sentence_word: str
+    relatedness: float
+
+
+@dataclass(frozen=True, slots=True)
 class Answer:
     """A sentence that answers, where it was found, and what stands before and after it."""
 
@@ -118,6 +127,8 @@ class Answer:
     """How likely it answers; known of the first answer of a calibrated scorer."""
     before: str = ""
     after: str = ""
+    matches: tuple[WordMatch, ...] | None = None
+    """How the question's words relate to the sentence's; None unless explained."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +145,8 @@ class Answers:
     scorer: str = ""
     retrieved: int = 0
     """How many sentences were found by their words, and ranked."""
+    milliseconds: float = 0.0
+    """How long retrieval and ranking took."""
     trace: tuple[StageTrace, ...] = ()
     """What each stage of the scorer did."""
 

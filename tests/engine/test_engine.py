@@ -258,8 +258,8 @@ def test_matches_pair_each_word_with_its_closest() -> None:
 
     matches = match_words("how hot?", "It is warm, how nice.", vectors)
 
-    assert [match.asked for match in matches] == ["how", "hot"]
-    assert matches[0].found == "how"
+    assert [match.question_word for match in matches] == ["how", "hot"]
+    assert matches[0].sentence_word == "how"
     assert matches[0].relatedness == pytest.approx(1, abs=1e-3)
-    assert matches[1].found == "warm"
+    assert matches[1].sentence_word == "warm"
     assert match_words("?", "It is warm.", vectors) == []

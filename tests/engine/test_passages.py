@@ -37,7 +37,7 @@ def list_places(items: Sequence[RankedDocument]) -> list[int]:
 def test_a_document_is_as_good_as_its_best_sentence() -> None:
     ranking = rank_documents("how is green tea brewed", [BEES, TEA], scorer=WordOverlap())
 
-    first, last = ranking.items
+    first, last = ranking.documents
     assert (first.place, first.rank, first.score) == (1, 1, 4.0)  # is, green, tea, brewed
     assert first.best
     assert first.best.sentence == "Green tea is brewed at 75 °C."
@@ -48,7 +48,7 @@ def test_a_document_is_as_good_as_its_best_sentence() -> None:
 
 
 def test_spans_come_best_first_without_the_heading() -> None:
-    (item,) = rank_documents("is green tea brewed", [TEA], scorer=WordOverlap()).items
+    (item,) = rank_documents("is green tea brewed", [TEA], scorer=WordOverlap()).documents
 
     assert [(span.sentence, span.score) for span in item.spans] == [
         ("Green tea is brewed at 75 °C.", 4.0),
@@ -78,8 +78,8 @@ def test_a_scorer_sees_the_document_and_the_place_in_it() -> None:
 def test_equal_documents_keep_their_order_and_are_told_apart() -> None:
     ranking = rank_documents("bees", [BEES, BEES, BEES], scorer=OriginalOrder())
 
-    assert list_places(ranking.items) == [0, 1, 2]
-    assert [len(item.spans) for item in ranking.items] == [2, 2, 2]
+    assert list_places(ranking.documents) == [0, 1, 2]
+    assert [len(item.spans) for item in ranking.documents] == [2, 2, 2]
 
 
 def test_a_line_that_looks_like_a_heading_is_an_answer_when_alone() -> None:
@@ -87,27 +87,27 @@ def test_a_line_that_looks_like_a_heading_is_an_answer_when_alone() -> None:
         "capital of Nevada", ["It rains.", "Carson City is the capital"], scorer=WordOverlap()
     )
 
-    assert list_places(ranking.items) == [1, 0]
+    assert list_places(ranking.documents) == [1, 0]
 
 
 def test_documents_without_a_sentence_come_last_with_relevance_zero() -> None:
     ranking = rank_documents("bees", ["", BEES, " \n"], scorer=WordOverlap())
 
-    assert list_places(ranking.items) == [1, 0, 2]
-    assert [item.relevance for item in ranking.items[1:]] == [0.0, 0.0]
-    assert ranking.items[1].best is None
-    assert np.isfinite(ranking.items[1].score)
+    assert list_places(ranking.documents) == [1, 0, 2]
+    assert [item.relevance for item in ranking.documents[1:]] == [0.0, 0.0]
+    assert ranking.documents[1].best is None
+    assert np.isfinite(ranking.documents[1].score)
 
 
 def test_nothing_given_gives_nothing() -> None:
-    assert rank_documents("bees", [], scorer=WordOverlap()).items == ()
-    assert rank_documents("bees", [""], scorer=WordOverlap()).items[0].relevance == 0.0
+    assert rank_documents("bees", [], scorer=WordOverlap()).documents == ()
+    assert rank_documents("bees", [""], scorer=WordOverlap()).documents[0].relevance == 0.0
 
 
 def test_top_cuts_the_list() -> None:
     ranking = rank_documents("queen", [TEA, BEES, ""], scorer=WordOverlap(), top=1)
 
-    assert list_places(ranking.items) == [1]
+    assert list_places(ranking.documents) == [1]
 
 
 def test_scores_of_all_stages_are_on_one_scale() -> None:
@@ -117,7 +117,7 @@ def test_scores_of_all_stages_are_on_one_scale() -> None:
 
     # The second stage saw one sentence and gave it 1; "a colony" shares one word more
     # with the question than "Bees dance", and stands one step above it.
-    tea, bees = ranking.items
+    tea, bees = ranking.documents
     assert [span.score for span in tea.spans] == [1.0, 0.0, -2.0]
     assert [span.score for span in bees.spans] == [-1.0, -2.0]
     assert tea.relevance == pytest.approx(1 / (1 + np.exp(-1)))
@@ -133,13 +133,13 @@ def test_a_calibrated_scorer_may_abstain() -> None:
     assert not sure.abstains
     assert sure.confidence == pytest.approx(1 / (1 + np.exp(-2)))  # 4 words - 2
     assert unsure.abstains
-    assert len(unsure.items) == 1
+    assert len(unsure.documents) == 1
 
 
 def test_no_time_left_still_ranks_every_document() -> None:
     ranking = rank_documents("queen", [TEA, BEES] * 20, scorer=WordOverlap(), budget_ms=0)
 
-    assert sorted(list_places(ranking.items)) == list(range(40))
+    assert sorted(list_places(ranking.documents)) == list(range(40))
     assert ranking.trace[0].is_cut
 
 
@@ -156,10 +156,10 @@ def test_every_document_is_there_once_and_its_spans_are_in_its_text(
 ) -> None:
     ranking = rank_documents(question, texts, scorer=WordOverlap())
 
-    assert sorted(list_places(ranking.items)) == list(range(len(texts)))
-    scores = [item.score for item in ranking.items]
+    assert sorted(list_places(ranking.documents)) == list(range(len(texts)))
+    scores = [item.score for item in ranking.documents]
     assert scores == sorted(scores, reverse=True)
-    for item in ranking.items:
+    for item in ranking.documents:
         for span in item.spans:
             words = texts[item.place][span.start : span.end].split()
             assert span.sentence.split() == words

@@ -102,7 +102,7 @@ class CrossEncoder:
         return [
             {"corpus_id": item.place, "score": item.score}
             | ({"text": documents[item.place]} if return_documents else {})
-            for item in ranking.items
+            for item in ranking.documents
         ]
 
     def _score_pairs(self, pairs: Sequence[Pair]) -> Scores:
@@ -112,7 +112,7 @@ class CrossEncoder:
             ranking = rank_documents(
                 question, texts, scorer=self._scorer, budget_ms=self._budget_ms
             )
-            for item in ranking.items:
+            for item in ranking.documents:
                 scores[places[item.place]] = item.score
         return scores
 

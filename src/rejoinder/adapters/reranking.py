@@ -55,7 +55,7 @@ def rerank(
     if ranking.abstains and not keep_unanswered:
         return []
     found = []
-    for item in ranking.items:
+    for item in ranking.documents:
         metadata = {
             "rejoinder_sentence": item.best.sentence if item.best else "",
             "rejoinder_start": item.best.start if item.best else 0,

@@ -1,6 +1,7 @@
 """Answers questions: finds sentences by their words, ranks them, and says where they stand."""
 
 import asyncio
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -73,13 +74,14 @@ class Engine:
         check_question(question)
         check_top(top)
         check_where(where)
+        start = time.perf_counter()
         deadline = None if budget_ms is None else Deadline.after(budget_ms)
         found = self._retriever.search(question, self._retrieved, where=where)
         is_late = deadline is not None and deadline.left_ms <= 0
         scorer = self._scorer if self._scorer and not is_late else RetrievalOrder()
         candidates = self._prepare(found, scorer)
         ranking = order(question, candidates, scorer=scorer, deadline=deadline)
-        return self._to_answers(ranking, top, len(found))
+        return self._to_answers(ranking, top, len(found), start)
 
     async def aanswer(
         self,
@@ -132,7 +134,7 @@ class Engine:
             candidates = [replace(candidate, tokens=None) for candidate in candidates]
         return group_by_document(candidates)
 
-    def _to_answers(self, ranking: Ranking, top: int, retrieved: int) -> Answers:
+    def _to_answers(self, ranking: Ranking, top: int, retrieved: int, start: float) -> Answers:
         confidence, abstains = ranking.confidence, ranking.abstains
         best: list[Answer] = []
         for item in drop_duplicates(ranking.items):
@@ -148,6 +150,7 @@ class Engine:
             confidence=confidence,
             scorer=ranking.scorer,
             retrieved=retrieved,
+            milliseconds=1000 * (time.perf_counter() - start),
             trace=ranking.trace,
         )
 

@@ -4,21 +4,26 @@ Bonadiman & Moschitti 2020: each word of the question keeps its largest cosine t
 sentence; here with the word that it belongs to.
 """
 
-from typing import NamedTuple
+from dataclasses import replace
 
 from rejoinder.models.static_vectors.vectors import StaticVectors
 from rejoinder.text.wordpiece import split_words
+from rejoinder.types import Answer, Answers, WordMatch
 
 
-class Match(NamedTuple):
-    """A word of the question, the word of the sentence that is closest, and their cosine."""
+def explain_answers(answers: Answers, vectors: StaticVectors) -> Answers:
+    """Return the answers, and the closest sentence, with the words that match the question's."""
 
-    asked: str
-    found: str
-    relatedness: float
+    def explain(answer: Answer) -> Answer:
+        matches = match_words(answers.question, answer.sentence, vectors)
+        return replace(answer, matches=tuple(matches))
+
+    explained = tuple(map(explain, answers.answers))
+    closest = explain(answers.closest) if answers.closest else None
+    return replace(answers, answers=explained, closest=closest)
 
 
-def match_words(question: str, sentence: str, vectors: StaticVectors) -> list[Match]:
+def match_words(question: str, sentence: str, vectors: StaticVectors) -> list[WordMatch]:
     """Return the closest word of a sentence for each word of a question, in its order."""
     asked = _list_words(question)
     words = _list_words(sentence)
@@ -27,7 +32,7 @@ def match_words(question: str, sentence: str, vectors: StaticVectors) -> list[Ma
     cosines = vectors.embed(asked) @ vectors.embed(words).T
     places = cosines.argmax(axis=1).tolist()
     return [
-        Match(word, words[place], round(float(row[place]), 3))
+        WordMatch(word, words[place], round(float(row[place]), 3))
         for word, place, row in zip(asked, places, cosines, strict=True)
     ]
 

@@ -6,7 +6,7 @@ there, and a document is as good as its best sentence.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -33,11 +33,11 @@ class Span:
     end: int
     score: float
     """On one scale with all others of its ranking, whichever stage gave it."""
+    relevance: float = field(init=False)
+    """The score between 0 and 1; of a selector, its belief that the sentence answers."""
 
-    @property
-    def relevance(self) -> float:
-        """The score between 0 and 1; of a selector, its belief that the sentence answers."""
-        return to_probability(self.score)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "relevance", to_probability(self.score))
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +51,15 @@ class RankedDocument:
     rank: int
     score: float
     """That of the best sentence."""
+    relevance: float = field(init=False)
+    """The score between 0 and 1."""
     spans: tuple[Span, ...]
     """None where the text is empty."""
+    id: str | None = None
+    """The id that the caller gave."""
 
-    @property
-    def relevance(self) -> float:
-        """The score between 0 and 1."""
-        return to_probability(self.score)
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "relevance", to_probability(self.score))
 
     @property
     def best(self) -> Span | None:
@@ -71,7 +73,7 @@ class DocumentRanking:
 
     question: str
     scorer: str
-    items: tuple[RankedDocument, ...]
+    documents: tuple[RankedDocument, ...]
     trace: tuple[StageTrace, ...] = ()
     confidence: float | None = None
     """How likely the first document's best sentence is an answer, where that is known."""
@@ -85,14 +87,18 @@ def rank_documents(
     *,
     scorer: Scorer,
     titles: Sequence[str] | None = None,
+    ids: Sequence[str | None] | None = None,
     top: int | None = None,
+    spans: int | None = None,
     budget_ms: float | None = None,
 ) -> DocumentRanking:
     """Order documents by their best sentence; equals keep their input order.
 
     Args:
         titles: one per text, for scorers that read context.
-        top: how many to return; all if not said.
+        ids: one per text, returned with it.
+        top: how many documents to return; all by default.
+        spans: how many sentences to return of each document; all by default.
         budget_ms: how long it may take, splitting included; the best that is known by then
             is returned.
 
@@ -111,9 +117,9 @@ def rank_documents(
         for candidate in _to_candidates(str(place), text, title, found)
     ]
     ranking = order(question, candidates, scorer=scorer, deadline=deadline)
-    items = tuple(_group(ranking, split))
+    documents = tuple(_group(ranking, split, ids, spans))
     return DocumentRanking(
-        question, scorer.name, items[:top], ranking.trace, ranking.confidence, ranking.abstains
+        question, scorer.name, documents[:top], ranking.trace, ranking.confidence, ranking.abstains
     )
 
 
@@ -129,23 +135,32 @@ def _to_candidates(
             yield Candidate(f"{id_}#{position}", words, document, position)
 
 
-def _group(ranking: Ranking, split: Sequence[Sequence[Sentence]]) -> Iterator[RankedDocument]:
+def _group(
+    ranking: Ranking,
+    split: Sequence[Sequence[Sentence]],
+    ids: Sequence[str | None] | None,
+    limit: int | None,
+) -> Iterator[RankedDocument]:
     """Yield the documents in the order of their best sentences, then those without any."""
     scores = merge_stages(
         np.array([item.score for item in ranking.items], dtype=np.float64),
         np.array([item.stage for item in ranking.items], dtype=np.int64),
     )
+    best: dict[int, float] = {}
     spans: dict[int, list[Span]] = {}
     for item, score in zip(ranking.items, scores.tolist(), strict=True):
         candidate = item.candidate
         assert candidate.document is not None
         assert candidate.position is not None
         place = int(candidate.document.id)
-        found = split[place][candidate.position]
-        span = Span(candidate.text, found.start, found.end, score)
-        spans.setdefault(place, []).append(span)
+        best.setdefault(place, score)
+        own = spans.setdefault(place, [])
+        if limit is None or len(own) < limit:
+            sentence = split[place][candidate.position]
+            own.append(Span(candidate.text, sentence.start, sentence.end, score))
     nothing = min([NOTHING, *(scores - 1).tolist()])
     empty = [place for place in range(len(split)) if place not in spans]
     for rank_, place in enumerate([*spans, *empty], start=1):
-        own = tuple(spans.get(place, ()))
-        yield RankedDocument(place, rank_, own[0].score if own else nothing, own)
+        id_ = ids[place] if ids else None
+        score = best.get(place, nothing)
+        yield RankedDocument(place, rank_, score, tuple(spans.get(place, ())), id_)

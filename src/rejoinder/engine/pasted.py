@@ -1,5 +1,6 @@
 """Answers out of a text that is in no index."""
 
+import time
 from bisect import bisect_left
 from collections.abc import Sequence
 
@@ -24,8 +25,9 @@ def answer_text(
     """
     check_question(question)
     check_top(top)
+    start = time.perf_counter()
     ranking = rank_documents(question, [text], scorer=scorer, budget_ms=budget_ms)
-    spans = ranking.items[0].spans
+    spans = ranking.documents[0].spans
     wanted = spans[: 1 if ranking.abstains else top]
     in_order = sorted(spans, key=lambda span: span.start)
     best = [
@@ -41,6 +43,7 @@ def answer_text(
         confidence=ranking.confidence,
         scorer=ranking.scorer,
         retrieved=len(spans),
+        milliseconds=1000 * (time.perf_counter() - start),
         trace=ranking.trace,
     )
 

@@ -71,7 +71,7 @@ def test_explains_which_words_match(docs: Path) -> None:
 
     assert "green ~ green 1.00, drinks ~ tea" in result.stdout
     assert "1 sentence found, ranked by default" in result.stderr
-    assert matches == [{"asked": "green", "found": "green", "relatedness": 1.0}]
+    assert matches == [{"question_word": "green", "sentence_word": "green", "relatedness": 1.0}]
 
 
 def test_a_page_is_named_for_a_pdf(docs: Path) -> None:

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from rejoinder.cli import options
 from rejoinder.cli.output import count, print_json, print_trace, say, show_progress
-from rejoinder.types import Answer, Answers, Source
+from rejoinder.types import Answers, Source
 
 if TYPE_CHECKING:
     from rejoinder.index.index import Index
@@ -77,8 +77,10 @@ def ask(
         engine = Engine(index, load(scorer or DEFAULT))
         for asked in _read_questions() if question in (None, "-") else [question]:
             found = engine.answer(asked, top=top, budget_ms=budget_ms, where=where)
+            if explain:
+                found = _explain(found)
             if as_json:
-                print_json(_to_json(found, explain))
+                print_json(asdict(found))
             else:
                 _print(found, explain, is_filtered=bool(where))
         documents, sentences, _ = index.store.count()
@@ -156,8 +158,8 @@ def _print(found: Answers, explain: bool, *, is_filtered: bool) -> None:
         click.echo(f"    {_show_source(answer.source)}{sure}")
         if explain:
             words = [
-                f"{match.asked} ~ {match.found} {match.relatedness:.2f}"
-                for match in _match(found.question, answer)
+                f"{match.question_word} ~ {match.sentence_word} {match.relatedness:.2f}"
+                for match in answer.matches or ()
             ]
             click.secho(f"    {', '.join(words)}", dim=True)
     if explain:
@@ -165,19 +167,11 @@ def _print(found: Answers, explain: bool, *, is_filtered: bool) -> None:
         print_trace(found.trace)
 
 
-def _to_json(found: Answers, explain: bool) -> dict[str, Any]:
-    value = asdict(found)
-    if explain:
-        for shown, answer in zip(value["answers"], found.answers, strict=True):
-            shown["matches"] = [match._asdict() for match in _match(found.question, answer)]
-    return value
-
-
-def _match(question: str, answer: Answer) -> list[Any]:
-    from rejoinder.engine.explain import match_words
+def _explain(answers: Answers) -> Answers:
+    from rejoinder.engine.explain import explain_answers
     from rejoinder.models.static_vectors.vectors import load_vectors
 
-    return match_words(question, answer.sentence, load_vectors())
+    return explain_answers(answers, load_vectors())
 
 
 def _show_source(source: Source) -> str:

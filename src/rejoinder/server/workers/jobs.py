@@ -98,7 +98,7 @@ class Work:
         return Ranked(
             question=ranking.question,
             scorer=ranking.scorer,
-            documents=[_report_document(item, job.spans) for item in ranking.items],
+            documents=[_report_document(item, job.spans) for item in ranking.documents],
             trace=_report_trace(ranking.trace),
             confidence=ranking.confidence,
             abstains=ranking.abstains,
@@ -245,5 +245,8 @@ def _report_answer(question: str, answer: Answer, vectors: StaticVectors | None)
         after=answer.after,
         matches=None
         if vectors is None
-        else [Match(*match) for match in match_words(question, answer.sentence, vectors)],
+        else [
+            Match(match.question_word, match.sentence_word, match.relatedness)
+            for match in match_words(question, answer.sentence, vectors)
+        ],
     )
