@@ -49,7 +49,7 @@ from rejoinder.index.sidecar.answers import AnswerMaker
 from rejoinder.index.update import add_files
 from rejoinder.models.has.scorer import AnswerEncoder
 from rejoinder.models.static_vectors.vectors import load_vectors
-from rejoinder.text.words import cut_words
+from rejoinder.text.words import split_words
 from rejoinder.types import Example
 
 RECALL_AT = (1, 10, 100)
@@ -180,7 +180,7 @@ def measure_recall(index: Index, examples: Sequence[Example]) -> dict[str, float
 
 
 def keep_keywords(example: Example) -> Example:
-    words = [word.text for word in cut_words(example.question)]
+    words = [word.text for word in split_words(example.question)]
     no_topic = set(NO_TOPIC.split())
     kept = [word for word in words if word.lower() not in no_topic]
     return replace(example, question=" ".join(kept or words))

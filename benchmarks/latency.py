@@ -50,7 +50,7 @@ from rejoinder.models.ranker.module.pairs import Pairs
 from rejoinder.models.ranker.module.ranker import Ranker, RankerConfig, initialise
 from rejoinder.models.ranker.scorer import RankerScorer
 from rejoinder.models.static_vectors.vectors import load_vectors
-from rejoinder.text.wordpiece import split_words
+from rejoinder.text.wordpiece import pretokenize
 from rejoinder.training.fit import Plan
 from rejoinder.training.loop import Recipe
 from rejoinder.types import Candidate, Example
@@ -270,7 +270,7 @@ def make_searchers(texts: list[str]) -> dict[str, Callable[[], object]]:
         return index.retrieve(asked, k=len(texts), show_progress=False)
 
     def mean(text: str) -> Any:
-        return vectors.embed(split_words(text)).mean(axis=0)
+        return vectors.embed(pretokenize(text)).mean(axis=0)
 
     return {
         "bm25s": search,
@@ -280,8 +280,8 @@ def make_searchers(texts: list[str]) -> dict[str, Callable[[], object]]:
 
 def limit(texts: list[str], peak: float, bandwidth: float) -> dict[str, Any]:
     """Return the least time that the machine allows for the scoring, and how it is counted."""
-    positions = sum(len(split_words(text)) for text in texts)
-    asked = len(split_words(QUESTION)) * len(texts)
+    positions = sum(len(pretokenize(text)) for text in texts)
+    asked = len(pretokenize(QUESTION)) * len(texts)
     channels, hidden, kernel = 300, 150, 5
     read = positions * kernel * channels * 4
     pooled = (positions + asked) * kernel * channels * 3

@@ -31,7 +31,7 @@ def split(text: str) -> list[str]:
 
 
 @given(st.one_of(st.text(), st.lists(PIECES).map("".join)))
-def test_sentences_and_what_lies_between_give_back_the_text(text: str) -> None:
+def test_sentences_and_the_gaps_between_them_make_up_the_text(text: str) -> None:
     sentences = split_sentences(text)
 
     rebuilt, place = "", 0
@@ -43,7 +43,7 @@ def test_sentences_and_what_lies_between_give_back_the_text(text: str) -> None:
 
 
 @given(st.text(st.characters(categories=["L", "Zs", "P", "Cs"])))
-def test_no_letter_stands_outside_a_sentence_but_in_a_mark(text: str) -> None:
+def test_only_marks_have_letters_outside_a_sentence(text: str) -> None:
     covered = {place for s in split_sentences(text) for place in range(s.start, s.end)}
     outside = "".join(character for place, character in enumerate(text) if place not in covered)
 
@@ -74,7 +74,7 @@ def test_prose(text: str, expected: list[str]) -> None:
     assert split(text) == expected
 
 
-def test_list_items_are_apart_and_lose_their_marks() -> None:
+def test_list_items_are_separate_and_lose_their_marks() -> None:
     text = "You need:\n- flour\n* water, i.e. from a tap. Cold.\n1. Mix.\n2) Wait\n   a day\n"
 
     assert split(text) == [
@@ -91,22 +91,22 @@ def test_list_items_are_apart_and_lose_their_marks() -> None:
     "text",
     ["# Tea\nIt is hot.", "Tea\n===\nIt is hot.", "Tea\n\nIt is hot.", "Tea\r\n\r\nIt is hot."],
 )
-def test_headings_are_apart_and_marked(text: str) -> None:
+def test_headings_are_separate_and_flagged(text: str) -> None:
     heading, sentence = split_sentences(text)
 
     assert heading.is_heading
-    assert heading.cut_from(text) == "Tea"
+    assert heading.extract(text) == "Tea"
     assert not sentence.is_heading
-    assert sentence.cut_from(text) == "It is hot."
+    assert sentence.extract(text) == "It is hot."
 
 
-def test_a_question_or_a_long_line_alone_is_no_heading() -> None:
+def test_a_question_or_a_long_line_is_not_a_heading() -> None:
     text = "How hot is it?\n\n" + "word " * 13 + "\n"
 
     assert [sentence.is_heading for sentence in split_sentences(text)] == [False, False]
 
 
-def test_rules_and_table_borders_are_nothing_to_read() -> None:
+def test_rules_and_table_borders_are_skipped() -> None:
     assert split("One.\n\n---\n\n| a | b |\n|---|---|\n| 1 | 2 |\n") == [
         "One.",
         "| a | b |",
@@ -127,10 +127,10 @@ def test_a_lone_surrogate_does_no_harm() -> None:
 def test_line_breaks_inside_a_sentence_become_spaces() -> None:
     text = "One\n  two."
 
-    assert [sentence.cut_from(text) for sentence in split_sentences(text)] == ["One two."]
+    assert [sentence.extract(text) for sentence in split_sentences(text)] == ["One two."]
 
 
-def test_nothing_gives_nothing() -> None:
+def test_empty_text_has_no_sentences() -> None:
     assert split("") == split(" \n\t\n ") == []
 
 
@@ -138,10 +138,10 @@ def test_nothing_gives_nothing() -> None:
 def test_white_space_of_several_bytes_is_white_space(space: str) -> None:
     text = f"See chapter L{space}{space}. Dr.{space}Smith wrote it. It{space}rained."
 
-    assert "It rained." in [item.cut_from(text) for item in split_sentences(text)]
+    assert "It rained." in [item.extract(text) for item in split_sentences(text)]
 
 
-def test_where_the_splitter_gives_up_a_block_is_a_sentence(
+def test_a_block_that_makes_the_splitter_panic_is_one_sentence(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     class PanicException(BaseException):
@@ -153,4 +153,4 @@ def test_where_the_splitter_gives_up_a_block_is_a_sentence(
     monkeypatch.setattr(sentences, "get_sentence_boundaries", panic)
 
     text = "It rains. It pours."
-    assert [item.cut_from(text) for item in split_sentences(text)] == [text]
+    assert [item.extract(text) for item in split_sentences(text)] == [text]

@@ -4,35 +4,35 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from rejoinder.text.wordpiece import WordPiece, split_words
+from rejoinder.text.wordpiece import WordPiece, pretokenize
 
 VOCABULARY = ["[UNK]", "play", "##ing", "##er", "p", "##l", "a", ".", "é"]
 
 
 @pytest.fixture
-def pieces() -> WordPiece:
+def tokenizer() -> WordPiece:
     return WordPiece(VOCABULARY)
 
 
-def test_the_longest_piece_is_taken_from_the_left(pieces: WordPiece) -> None:
-    assert pieces.cut_text("Playing player pl.") == [(1, 2), (1, 3), (4, 5), (7,)]
+def test_the_longest_token_is_taken_from_the_left(tokenizer: WordPiece) -> None:
+    assert tokenizer.tokenize("Playing player pl.") == [(1, 2), (1, 3), (4, 5), (7,)]
 
 
-def test_a_word_that_cannot_be_made_is_unknown_as_a_whole(pieces: WordPiece) -> None:
-    assert pieces.cut_text("playx a") == [(0,), (6,)]
+def test_a_word_outside_the_vocabulary_is_one_unknown_token(tokenizer: WordPiece) -> None:
+    assert tokenizer.tokenize("playx a") == [(0,), (6,)]
 
 
-def test_a_word_beyond_the_limit_is_unknown(pieces: WordPiece) -> None:
-    assert pieces.cut_text("p" + "l" * 99) == [(4, *[5] * 99)]
-    assert pieces.cut_text("p" + "l" * 100) == [(0,)]
+def test_a_word_beyond_the_limit_is_unknown(tokenizer: WordPiece) -> None:
+    assert tokenizer.tokenize("p" + "l" * 99) == [(4, *[5] * 99)]
+    assert tokenizer.tokenize("p" + "l" * 100) == [(0,)]
 
 
-def test_remembered_words_are_cut_the_same(pieces: WordPiece) -> None:
-    assert pieces.cut_text("playing playing") == [(1, 2), (1, 2)]
+def test_cached_words_have_the_same_tokens(tokenizer: WordPiece) -> None:
+    assert tokenizer.tokenize("playing playing") == [(1, 2), (1, 2)]
 
 
-def test_nothing_has_no_words(pieces: WordPiece) -> None:
-    assert pieces.cut_text(" \n") == []
+def test_white_space_has_no_words(tokenizer: WordPiece) -> None:
+    assert tokenizer.tokenize(" \n") == []
 
 
 @pytest.mark.parametrize(
@@ -48,13 +48,13 @@ def test_nothing_has_no_words(pieces: WordPiece) -> None:
     ],
 )
 def test_words_are_split_like_berts(text: str, words: list[str]) -> None:
-    assert split_words(text) == words
+    assert pretokenize(text) == words
 
 
 @given(st.text(st.characters(codec="ascii")))
 def test_plain_text_is_split_the_same_on_both_paths(text: str) -> None:
     # The zero-width space sends the text down the slow path and is dropped there.
-    assert split_words(text + "\u200b") == split_words(text)
+    assert pretokenize(text + "\u200b") == pretokenize(text)
 
 
 def is_old(character: str) -> bool:
@@ -72,4 +72,4 @@ def test_words_agree_with_the_tokenizers_library(text: str) -> None:
 
     expected = [word for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text))]
 
-    assert split_words(text) == expected
+    assert pretokenize(text) == expected

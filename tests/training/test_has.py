@@ -200,7 +200,7 @@ def test_a_letter_that_is_taken_apart_counts_as_its_parts() -> None:
     jamo = [f"##{letter}" for letter in "한국"]
     tokens = TextTokens(WordPiece([*VOCABULARY, "ᄒ", *jamo]), max_tokens=5)
 
-    assert len(WordPiece([*VOCABULARY, "ᄒ", *jamo]).cut_text("한국")[0]) == 6
+    assert len(WordPiece([*VOCABULARY, "ᄒ", *jamo]).tokenize("한국")[0]) == 6
     assert tokens.is_too_long("한국")  # two letters, six pieces
 
 

@@ -22,7 +22,7 @@ words = click.option(
     "--words",
     default="unicode",
     show_default=True,
-    help="How words are cut: unicode, whitespace or spacy.",
+    help="Word splitter: unicode, whitespace or spacy.",
 )
 
 threads = click.option("--threads", type=click.IntRange(min=1), help="[default: all cores]")

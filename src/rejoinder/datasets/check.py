@@ -9,7 +9,7 @@ from rejoinder.datasets.catalogue import find_data_folders, get_dataset, locate
 from rejoinder.datasets.dataset import Dataset
 from rejoinder.datasets.statistics import Statistics, compute_statistics
 from rejoinder.errors import MissingDataError
-from rejoinder.text.words import get_cut
+from rejoinder.text.words import get_word_splitter
 
 FILES = "the distributed files"
 
@@ -39,11 +39,11 @@ def check(name: str, *, folder: Path | None = None, words: str = "unicode") -> l
     """Count every split of a data set whose files are there.
 
     Raises:
-        UnknownNameError: no data set, or way to cut words, has this name.
+        UnknownNameError: no data set, or word splitter, has this name.
         MissingDataError: none of its splits was found.
         DataError: a file breaks its format.
     """
-    dataset, cut = get_dataset(name), get_cut(words)
+    dataset, cut = get_dataset(name), get_word_splitter(words)
     checks: list[Check] = []
     missing: MissingDataError | None = None
     for split in dataset.splits:

@@ -124,7 +124,7 @@ def _place_sentences(extract: Extract) -> Iterator[ReadSentence]:
             paragraph += 1
         place = places.find(found.start) if places else None
         yield ReadSentence(
-            found.cut_from(text),
+            found.extract(text),
             found.start,
             found.end,
             place if places and places.unit == "line" else None,

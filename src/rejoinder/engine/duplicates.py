@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
-from rejoinder.text.words import cut_words, list_normalised
+from rejoinder.text.words import normalise_words, split_words
 from rejoinder.types import ScoredCandidate
 
 MIN_SHARED = 0.8
@@ -26,7 +26,7 @@ def is_near(text: str, others: Iterable[str]) -> bool:
 
 
 def _list_words(text: str) -> frozenset[str]:
-    return frozenset(list_normalised(text, cut_words))
+    return frozenset(normalise_words(text, split_words))
 
 
 def _share(words: frozenset[str], others: frozenset[str]) -> float:

@@ -7,7 +7,7 @@ sentence; here with the word that it belongs to.
 from dataclasses import replace
 
 from rejoinder.models.static_vectors.vectors import StaticVectors
-from rejoinder.text.wordpiece import split_words
+from rejoinder.text.wordpiece import pretokenize
 from rejoinder.types import Answer, Answers, WordMatch
 
 
@@ -38,4 +38,4 @@ def match_words(question: str, sentence: str, vectors: StaticVectors) -> list[Wo
 
 
 def _list_words(text: str) -> list[str]:
-    return [word for word in dict.fromkeys(split_words(text)) if any(map(str.isalnum, word))]
+    return [word for word in dict.fromkeys(pretokenize(text)) if any(map(str.isalnum, word))]

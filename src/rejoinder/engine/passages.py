@@ -126,7 +126,7 @@ def rank_documents(
 def _to_candidates(
     id_: str, text: str, title: str, found: Sequence[Sentence]
 ) -> Iterator[Candidate]:
-    document = Document(id_, title, [sentence.cut_from(text) for sentence in found])
+    document = Document(id_, title, [sentence.extract(text) for sentence in found])
     # A short line without a full stop looks like a heading; alone, it is what there is.
     is_only_headings = all(sentence.is_heading for sentence in found)
     for position, sentence in enumerate(found):

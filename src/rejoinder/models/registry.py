@@ -15,7 +15,7 @@ from rejoinder.models.lexical.overlap import (
 )
 from rejoinder.models.lexical.retrieval_order import RetrievalOrder
 from rejoinder.models.scorer import Scorer
-from rejoinder.text.words import Cut, get_cut
+from rejoinder.text.words import WordSplitter, get_word_splitter
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,7 @@ class Entry:
     """A named scorer: what it is, what it reads, and how it is made."""
 
     what: str
-    make: Callable[[Cut, int], Scorer]
+    make: Callable[[WordSplitter, int], Scorer]
     reads_order: bool = False
     is_seeded: bool = False
 
@@ -75,7 +75,7 @@ def load(
         BundleError: the bundle is missing, torn, too new, or holds no scorer.
     """
     if str(name) in SCORERS:
-        return SCORERS[str(name)].make(get_cut(words), seed)
+        return SCORERS[str(name)].make(get_word_splitter(words), seed)
     if str(name) in (shipped := list_shipped()):
         return open_scorer(shipped[str(name)], threads=threads)
     if Path(name).exists():

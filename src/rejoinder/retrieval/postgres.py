@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, overload
 
 from rejoinder.errors import MissingExtraError, StoreError
-from rejoinder.text.words import cut_words, normalise
+from rejoinder.text.words import normalise, split_words
 from rejoinder.types import Candidate, Document, ScoredCandidate
 
 if TYPE_CHECKING:
@@ -104,7 +104,7 @@ class PostgresRetriever:
         Raises:
             StoreError: the server cannot be asked.
         """
-        words = list(dict.fromkeys(normalise(word.text) for word in cut_words(question)))
+        words = list(dict.fromkeys(normalise(word.text) for word in split_words(question)))
         if not words or k < 1:
             return []
         asked = words[:MAX_QUESTION_WORDS]

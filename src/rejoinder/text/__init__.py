@@ -1,1 +1,1 @@
-"""Text into words and sentences, with their place in the original."""
+"""Sentence splitting, word splitting and WordPiece tokenisation."""

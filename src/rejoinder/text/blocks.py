@@ -1,7 +1,7 @@
-"""Finds the blocks of a plain or Markdown text: paragraphs, list items, headings.
+"""The blocks of a plain or Markdown text: paragraphs, list items, headings.
 
-A sentence never crosses a block's border.  Sentence splitters see only punctuation,
-and a heading or a list item often has none, so the lines are looked at first.
+A sentence never crosses the border of a block.  Sentence splitters see only punctuation,
+and a heading or a list item often has none, so the text is first split by its lines.
 """
 
 import re
@@ -15,7 +15,7 @@ MAX_HEADING_WORDS = 12
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A stretch of text that is read as one piece, without its list or heading mark."""
+    """Text at `text[start:end]`, without its list or heading mark."""
 
     start: int
     end: int
@@ -23,7 +23,7 @@ class Block:
 
 
 def find_blocks(text: str) -> Iterator[Block]:
-    """Yield the blocks of a text in order; between them stand marks and white space."""
+    """Yield the blocks of a text in order; only marks and white space are between them."""
     for paragraph in _PARAGRAPH.finditer(text):
         lines = [
             _Line(match.start() + paragraph.start(), match.group())
@@ -42,11 +42,11 @@ class _Line(NamedTuple):
 
 
 class _Kind(Enum):
-    PROSE = auto()  # goes on with the block before it
+    PROSE = auto()  # continues the block before it
     ITEM = auto()  # begins a block, which the lines after it may continue
     ROW = auto()  # is a block
     HEADING = auto()  # is a block
-    RULE = auto()  # is nothing to read
+    RULE = auto()  # is not text
 
 
 _PARAGRAPH = re.compile(r"[^\r\n]*\S[^\r\n]*(?:(?:\r\n|\r|\n)[^\r\n]*\S[^\r\n]*)*")
@@ -95,6 +95,6 @@ def _classify(lines: list[_Line]) -> Iterator[tuple[_Line, _Kind, int]]:
 
 
 def _looks_like_heading(line: str) -> bool:
-    """Whether a line that stands alone is a title rather than a sentence."""
+    """Whether a line on its own is a title rather than a sentence."""
     is_short = len(line.split()) <= MAX_HEADING_WORDS
     return is_short and not _ITEM.match(line) and not _ENDS_SENTENCE.search(line)

@@ -1,8 +1,8 @@
-"""Splits a text into sentences that know their place in it.
+"""Sentence splitting, with offsets into the text.
 
-sentencex decides where a sentence ends; blocks.py decides what it may look at.
-English is what we claim.  Other languages are split by the same rules: their
-punctuation is known, their abbreviations are not.
+sentencex finds the ends of sentences inside one block (blocks.py) at a time.  The rules
+are for English.  Other languages are split by the same rules: their punctuation is known,
+their abbreviations are not.
 """
 
 import re
@@ -22,7 +22,7 @@ class Sentence:
     end: int
     is_heading: bool = False
 
-    def cut_from(self, text: str) -> str:
+    def extract(self, text: str) -> str:
         """Return the sentence on one line: line breaks inside it become spaces."""
         return " ".join(text[self.start : self.end].split())
 
@@ -30,14 +30,13 @@ class Sentence:
 def split_sentences(text: str) -> list[Sentence]:
     """Return the sentences of a text in order; they never overlap.
 
-    Between them stand only white space, list marks, heading marks and rules, so the
-    sentences and what lies between them give back the text.
+    Only white space, list marks, heading marks and rules are between them, so no text is lost.
 
     >>> text = "Dr. Smith came. He left."
     >>> [text[s.start : s.end] for s in split_sentences(text)]
     ['Dr. Smith came.', 'He left.']
     """
-    # sentencex takes only text that can be encoded; a lone surrogate cannot.
+    # sentencex needs text that can be encoded; a lone surrogate cannot.
     encodable = _SURROGATE.sub("\ufffd", text)
     return [
         sentence for block in find_blocks(encodable) for sentence in _split_block(encodable, block)
@@ -55,7 +54,7 @@ def _split_block(text: str, block: Block) -> list[Sentence]:
 
 
 def _split_prose(text: str, block: Block) -> list[tuple[int, int]]:
-    # White space of several bytes, such as that which does not break, makes sentencex panic.
+    # Multi-byte white space, such as the no-break space, makes sentencex panic.
     prose = _WIDE_SPACE.sub(" ", text[block.start : block.end])
     try:
         boundaries = get_sentence_boundaries("en", prose)
@@ -64,8 +63,8 @@ def _split_prose(text: str, block: Block) -> list[tuple[int, int]]:
             raise
         return [(block.start, block.end)]
     return [
-        (block.start + found["start_index"], block.start + found["end_index"])
-        for found in boundaries
+        (block.start + boundary["start_index"], block.start + boundary["end_index"])
+        for boundary in boundaries
     ]
 
 

@@ -1,10 +1,10 @@
-"""Cuts text into words and word pieces the way BERT's uncased tokenizer does.
+"""WordPiece tokenisation as BERT's uncased tokenizer does it.
 
 A word is a run of characters between white space and punctuation; each punctuation mark
-and each Chinese character is a word too.  A word becomes the longest pieces of the
-vocabulary from left to right (Schuster & Nakajima 2012; Devlin et al. 2019), or the
-unknown piece where that fails.  Words repeat, so each is cut once and remembered: that
-makes plain Python as fast here as a compiled tokenizer (docs/decisions).
+and each Chinese character is a word too.  A word is split into the longest tokens of the
+vocabulary from left to right (Schuster & Nakajima 2012; Devlin et al. 2019), or becomes the
+unknown token where that fails.  Words repeat, so the tokens of each are cached: that makes
+plain Python as fast here as a compiled tokenizer (docs/decisions).
 """
 
 import re
@@ -17,61 +17,61 @@ from hashlib import sha256
 
 CLS, SEP = "[CLS]", "[SEP]"
 MAX_WORD_LENGTH = 100
-MAX_REMEMBERED = 500_000
+MAX_CACHED_WORDS = 500_000
 
 
 class WordPiece:
-    """A vocabulary of word pieces, and how words are made of them."""
+    """A WordPiece vocabulary and its tokenizer."""
 
     def __init__(self, vocabulary: Sequence[str], *, unknown: str = "[UNK]") -> None:
         self.vocabulary = tuple(vocabulary)
-        self._ids = {piece: id_ for id_, piece in enumerate(self.vocabulary)}
+        self._ids = {token: id_ for id_, token in enumerate(self.vocabulary)}
         self.unknown = self._ids[unknown]
-        self._remembered: dict[str, tuple[int, ...]] = {}
+        self._cache: dict[str, tuple[int, ...]] = {}
 
     def __len__(self) -> int:
         return len(self.vocabulary)
 
     @cached_property
     def hash(self) -> str:
-        """What tells this vocabulary from every other: stored pieces are keyed by it."""
+        """Identifies the vocabulary; stored tokens are keyed by it."""
         return hash_vocabulary(self.vocabulary)
 
-    def cut_text(self, text: str) -> list[tuple[int, ...]]:
-        """Return the pieces of each word of a text."""
-        return self.cut_words(split_words(text))
+    def tokenize(self, text: str) -> list[tuple[int, ...]]:
+        """Return the token ids of each word of a text."""
+        return self.tokenize_words(pretokenize(text))
 
-    def cut_words(self, words: Iterable[str]) -> list[tuple[int, ...]]:
-        """Return the pieces of each word."""
-        remembered = self._remembered
+    def tokenize_words(self, words: Iterable[str]) -> list[tuple[int, ...]]:
+        """Return the token ids of each word."""
+        cache = self._cache
         return [
-            found if (found := remembered.get(word)) is not None else self._cut_word(word)
+            ids if (ids := cache.get(word)) is not None else self._tokenize_word(word)
             for word in words
         ]
 
     def encode(self, text: str) -> bytes:
-        """Return the pieces of a text in a form to store: 32-bit numbers, low byte first.
+        """Return the token ids of a text for storage: 32-bit numbers, little-endian.
 
-        A piece that begins a word is its id; one that goes on is -1 - id.
+        A token that begins a word is its id; one that continues a word is -1 - id.
         """
         numbers = array("i")
-        for first, *rest in self.cut_text(text):
+        for first, *rest in self.tokenize(text):
             numbers.append(first)
-            numbers.extend(-1 - piece for piece in rest)
+            numbers.extend(-1 - id_ for id_ in rest)
         if sys.byteorder == "big":
             numbers.byteswap()
         return numbers.tobytes()
 
-    def _cut_word(self, word: str) -> tuple[int, ...]:
-        pieces = self._match(word)
-        if len(self._remembered) < MAX_REMEMBERED:
-            self._remembered[word] = pieces
-        return pieces
+    def _tokenize_word(self, word: str) -> tuple[int, ...]:
+        ids = self._match(word)
+        if len(self._cache) < MAX_CACHED_WORDS:
+            self._cache[word] = ids
+        return ids
 
     def _match(self, word: str) -> tuple[int, ...]:
         if len(word) > MAX_WORD_LENGTH:
             return (self.unknown,)
-        pieces: list[int] = []
+        ids: list[int] = []
         start, mark = 0, ""
         while start < len(word):
             for end in range(len(word), start, -1):
@@ -80,20 +80,20 @@ class WordPiece:
                     break
             else:
                 return (self.unknown,)
-            pieces.append(id_)
+            ids.append(id_)
             start, mark = end, "##"
-        return tuple(pieces)
+        return tuple(ids)
 
 
 def hash_vocabulary(vocabulary: Iterable[str]) -> str:
-    """Return what tells word pieces from others."""
+    """Return a hash that identifies a vocabulary."""
     return sha256("\n".join(vocabulary).encode()).hexdigest()[:16]
 
 
-def split_words(text: str) -> list[str]:
-    """Return the words of a text, lower-cased and without accents.
+def pretokenize(text: str) -> list[str]:
+    """Split a text into BERT's words, lower-cased and without accents.
 
-    >>> split_words("Café-bar, 3.5 km!")
+    >>> pretokenize("Café-bar, 3.5 km!")
     ['cafe', '-', 'bar', ',', '3', '.', '5', 'km', '!']
     """
     if text.isascii() and text.isprintable():
@@ -102,12 +102,12 @@ def split_words(text: str) -> list[str]:
 
 
 class _Characters(dict[int, str | None]):
-    """What becomes of each character; filled as characters are met, there are a million."""
+    """A translation table that is filled on demand, because Unicode has a million characters."""
 
     def __missing__(self, code: int) -> str | None:
         character = chr(code)
         category = unicodedata.category(character)
-        # Letter by letter: Python's own lower() looks around a Greek sigma, BERT's does not.
+        # Letter by letter: str.lower() looks at the letters around a Greek sigma, BERT does not.
         becomes: str | None = character.lower()
         if character in "\t\n\r" or category in {"Zs", "Zl", "Zp"}:
             becomes = " "
@@ -127,7 +127,7 @@ _CHINESE = (
     (0x3400, 0x4DBF),
     (0x20000, 0x2A6DF),
     (0x2A700, 0x2B81F),
-    (0x2B920, 0x2CEAF),  # the tokenizers library leaves 256 characters out before this
+    (0x2B920, 0x2CEAF),  # the tokenizers library omits the 256 characters before this range
     (0xF900, 0xFAFF),
     (0x2F800, 0x2FA1F),
 )

@@ -1,9 +1,9 @@
-"""Cuts text into words, each with its place in the text.
+"""Word splitters: text into words with their offsets.
 
-Three ways to cut have names, because a count of shared words means nothing without
-one: `unicode` (ours: runs of letters, marks and digits; a Chinese or Japanese
-character is a word of its own), `whitespace`, and `spacy` (English, the extra
-`reproduce`; only there to repeat published figures).
+The splitters have names, because a count of shared words means nothing without one:
+`unicode` (runs of letters, marks and digits; each Chinese or Japanese character is a
+word), `whitespace`, and `spacy` (English, needs the extra `reproduce`; only for
+reproducing published figures).
 """
 
 import re
@@ -14,36 +14,36 @@ from typing import Any, NamedTuple
 
 from rejoinder.errors import MissingExtraError, UnknownNameError
 
-MAX_KEPT_CHARACTERS = 500
+MAX_CACHED_LENGTH = 500
 
 
 class Word(NamedTuple):
-    """A word as it stands in the text: `text[start:end] == word.text`."""
+    """A word of a text and its offsets: `text[start:end] == word.text`."""
 
     text: str
     start: int
     end: int
 
 
-Cut = Callable[[str], list[Word]]
+WordSplitter = Callable[[str], list[Word]]
 
 
-def cut_words(text: str) -> list[Word]:
-    """Return the words of a text in order.
+def split_words(text: str) -> list[Word]:
+    """Split a text into words by Unicode category.
 
-    >>> [word.text for word in cut_words("Dr. Smith's 3 cats")]
+    >>> [word.text for word in split_words("Dr. Smith's 3 cats")]
     ['Dr', 'Smith', 's', '3', 'cats']
     """
     return _to_words(_choose_pattern(text).finditer(text))
 
 
-def cut_at_whitespace(text: str) -> list[Word]:
-    """Return what stands between white space, punctuation included."""
+def split_whitespace(text: str) -> list[Word]:
+    """Split a text at white space; punctuation stays attached."""
     return _to_words(_NOT_SPACE.finditer(text))
 
 
-def cut_like_spacy(text: str) -> list[Word]:
-    """Return the tokens of spaCy's English tokenizer.
+def split_spacy(text: str) -> list[Word]:
+    """Split a text with spaCy's English tokenizer.
 
     Raises:
         MissingExtraError: spaCy is not installed.
@@ -55,22 +55,22 @@ def cut_like_spacy(text: str) -> list[Word]:
     ]
 
 
-CUTS: dict[str, Cut] = {
-    "unicode": cut_words,
-    "whitespace": cut_at_whitespace,
-    "spacy": cut_like_spacy,
+WORD_SPLITTERS: dict[str, WordSplitter] = {
+    "unicode": split_words,
+    "whitespace": split_whitespace,
+    "spacy": split_spacy,
 }
 
 
-def get_cut(name: str) -> Cut:
-    """Return the function that cuts words the named way."""
-    if name not in CUTS:
-        raise UnknownNameError("way to cut words", name, CUTS)
-    return CUTS[name]
+def get_word_splitter(name: str) -> WordSplitter:
+    """Return the word splitter of this name."""
+    if name not in WORD_SPLITTERS:
+        raise UnknownNameError("word splitter", name, WORD_SPLITTERS)
+    return WORD_SPLITTERS[name]
 
 
 def normalise(word: str) -> str:
-    """Return the form in which words are compared: compatible characters, no case.
+    """Return the form in which words are compared: NFKC, case-folded.
 
     >>> normalise("Straße") == normalise("STRASSE")
     True
@@ -80,44 +80,44 @@ def normalise(word: str) -> str:
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", word).casefold())
 
 
-def list_normalised(text: str, cut: Cut) -> tuple[str, ...]:
-    """Return the words of a text in their compared form.
+def normalise_words(text: str, split: WordSplitter) -> tuple[str, ...]:
+    """Split a text and normalise its words.
 
-    Those of a sentence are kept, because candidate lists repeat sentences across questions and
-    scorers.  Those of longer texts are not: a server may be sent megabytes, each time others.
+    The words of sentences are cached, because candidate lists repeat sentences across
+    questions and scorers.  Longer texts are not: a server may receive megabytes of new ones.
     """
-    is_long = len(text) > MAX_KEPT_CHARACTERS
-    return _list_normalised(text, cut) if is_long else _keep_normalised(text, cut)
+    is_long = len(text) > MAX_CACHED_LENGTH
+    return _normalise_words(text, split) if is_long else _normalise_words_cached(text, split)
 
 
-def _list_normalised(text: str, cut: Cut) -> tuple[str, ...]:
-    if cut is cut_words and text.isascii():
-        # The same words; their places, which cost more than they do, are left out.
+def _normalise_words(text: str, split: WordSplitter) -> tuple[str, ...]:
+    if split is split_words and text.isascii():
+        # The same words without their offsets, which cost more than the words.
         return tuple(_ASCII_LOWER_WORD.findall(text.lower()))
-    return tuple(normalise(word.text) for word in cut(text))
+    return tuple(normalise(word.text) for word in split(text))
 
 
-_keep_normalised = lru_cache(maxsize=16_384)(_list_normalised)
+_normalise_words_cached = lru_cache(maxsize=16_384)(_normalise_words)
 
 
 _NOT_SPACE = re.compile(r"\S+")
 _ASCII_LOWER_WORD = re.compile(r"[a-z0-9]+")
-# Latin, Greek and Cyrillic letters, dashes and quotes: no mark to combine, no ideograph.
+# Latin, Greek and Cyrillic letters, dashes and quotes: no combining mark, no ideograph.
 _PLAIN = re.compile("[\x00-\u02ff\u0370-\u0482\u048a-\u058f\u2000-\u20cf]*")
 _PLAIN_WORD = re.compile(r"[^\W_]+")
-# Han, kana and their extensions: scripts that put no space between words.
+# Han, kana and their extensions: scripts without spaces between words.
 _IDEOGRAPH = "\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff"
 
 
 def _choose_pattern(text: str) -> re.Pattern[str]:
-    """Return the simplest pattern that finds the words of this text: they differ in speed."""
+    """Return the fastest pattern that finds the words of this text."""
     return _PLAIN_WORD if text.isascii() or _PLAIN.fullmatch(text) else _unicode_word()
 
 
 @cache
 def _unicode_word() -> re.Pattern[str]:
-    # Python's \w leaves out combining marks, which would cut Hindi or Arabic words to
-    # pieces; `re` has no class for them, so it is listed once, on first need.
+    # Python's \w does not match combining marks, which would break Hindi and Arabic words;
+    # `re` has no class for them, so they are listed here, on first use.
     marks = "".join(
         re.escape(character)
         for character in map(chr, range(0x300, 0x1F000))
@@ -136,5 +136,5 @@ def _spacy_tokenizer() -> Any:
     try:
         import spacy
     except ImportError as error:
-        raise MissingExtraError("cutting words like spaCy", extra="reproduce") from error
+        raise MissingExtraError("the word splitter 'spacy'", extra="reproduce") from error
     return spacy.blank("en").tokenizer

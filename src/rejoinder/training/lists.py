@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from rejoinder.models.selector.pair_reader import Feed, PairReader, pad
-from rejoinder.text.wordpiece import split_words
+from rejoinder.text.wordpiece import pretokenize
 from rejoinder.types import Candidate, Example
 
 MAX_CANDIDATES = 8
@@ -55,7 +55,7 @@ class Lists:
         self._reader = reader
         self._chunk_size = chunk_size
         self._questions = [example.question for example in examples]
-        words = {text: frozenset(split_words(text)) for text in _all_texts(examples)}
+        words = {text: frozenset(pretokenize(text)) for text in _all_texts(examples)}
         self._lists = [
             choose_candidates(
                 example, words, limit=max_candidates, rng=random.Random(f"{seed}/{at}")

@@ -33,11 +33,11 @@ def test_an_empty_question_is_one_line() -> None:
     assert result.stderr == "Error: the question is empty\n"
 
 
-def test_an_unknown_way_to_cut_words_is_named() -> None:
+def test_an_unknown_word_splitter_is_named() -> None:
     result = run("cat", "--words", "foo", given="a dog\n")
 
     assert result.exit_code == 1
-    assert result.stderr.startswith("Error: unknown way to cut words 'foo'; known: ")
+    assert result.stderr.startswith("Error: unknown word splitter 'foo'; known: ")
 
 
 def test_reads_stdin_without_a_file() -> None:

@@ -153,7 +153,7 @@ def test_compare_needs_two_scorers(dataset: Path) -> None:
         (["evaluate", "bm25", "wikqa"], "unknown data set 'wikqa'; did you mean 'wikiqa'?"),
         (["evaluate", "bm25", "DATASET", "--protocol", "al"], "unknown protocol 'al'"),
         (["evaluate", "bm25", "DATASET", "--ties", "x"], "unknown tie rule 'x'"),
-        (["evaluate", "bm25", "DATASET", "--words", "x"], "unknown way to cut words 'x'"),
+        (["evaluate", "bm25", "DATASET", "--words", "x"], "unknown word splitter 'x'"),
         (["evaluate", "bm25", "DATASET", "--measures", "map"], "unknown measure 'map'"),
         (["evaluate", "bm25", "DATASET", "--seeds", "2"], "'bm25' draws no random numbers"),
         (["evaluate", "bm25", "none.jsonl"], "none.jsonl: No such file or directory"),

@@ -9,7 +9,7 @@ import pytest
 from rejoinder.models.ranker.pairs import Ids, Matrix, Pairs, Weights
 from rejoinder.models.ranker.relatedness import take_closest
 from rejoinder.models.segments import find_segments
-from rejoinder.text.wordpiece import split_words
+from rejoinder.text.wordpiece import pretokenize
 from rejoinder.types import Candidate, Document, Example
 from tests.training.conftest import WIDTH, SpelledVectors
 
@@ -37,7 +37,7 @@ def make_pairs(question: str, texts: Sequence[str]) -> Pairs:
     """Return what the runtime reads."""
     rows: dict[str, int] = {"": 0}
     asked, *answers = (
-        np.array([rows.setdefault(word, len(rows)) for word in split_words(text) or [""]])
+        np.array([rows.setdefault(word, len(rows)) for word in pretokenize(text) or [""]])
         for text in [question, *texts]
     )
     vectors = SpelledVectors().embed(list(rows))

@@ -116,9 +116,9 @@ def _load(name: str | None, words: str, corpus: Path | None) -> "Scorer":
     from rejoinder.datasets.files import read_lines
     from rejoinder.errors import InputError
     from rejoinder.models.lexical.bm25 import Bm25, CorpusStatistics
-    from rejoinder.text.words import get_cut
+    from rejoinder.text.words import get_word_splitter
 
-    cut = get_cut(words)
+    cut = get_word_splitter(words)
     if corpus is None:
         return load(name or DEFAULT, words=words)
     if name not in (None, "bm25"):

@@ -60,7 +60,7 @@ def _read_article(article: JsonObject, answers: Answers) -> Iterator[Example]:
     title = article.get("title", str)
     paragraphs = [_to_paragraph(row) for row in article.get_objects("paragraphs")]
     texts = [
-        sentence.cut_from(paragraph.context)
+        sentence.extract(paragraph.context)
         for paragraph in paragraphs
         for sentence in paragraph.sentences
     ]

@@ -20,7 +20,7 @@ import tantivy
 
 from rejoinder.errors import StoreError, is_panic
 from rejoinder.index.sqlite.records import StoredDocument, StoredSentence
-from rejoinder.text.words import cut_words, normalise
+from rejoinder.text.words import normalise, split_words
 
 Where = Mapping[str, str | Sequence[str]]
 """What a document's metadata must say: a value, or one of several."""
@@ -127,7 +127,7 @@ class Search:
 
     def search(self, question: str, limit: int, where: Where | None = None) -> list[Hit]:
         """Return the sentences that share most with a question, best first."""
-        words = list(dict.fromkeys(normalise(word.text) for word in cut_words(question)))
+        words = list(dict.fromkeys(normalise(word.text) for word in split_words(question)))
         if not words or limit < 1:
             return []
         query = self._parse(words[:MAX_QUESTION_WORDS])
@@ -249,7 +249,7 @@ def _to_tag(key: str, value: str) -> str:
 
 def _to_words(text: str) -> str:
     """Return text whose words Tantivy cuts as we do: a Chinese character is a word, for one."""
-    return text if text.isascii() else " ".join(normalise(word.text) for word in cut_words(text))
+    return text if text.isascii() else " ".join(normalise(word.text) for word in split_words(text))
 
 
 def _look_around(sentences: Sequence[StoredSentence]) -> Iterator[tuple[StoredSentence, str]]:

@@ -44,7 +44,7 @@ class TextTokens:
         return not is_surely_short and len(self._cut_all(text)) > self._room
 
     def _cut_all(self, text: str) -> list[int]:
-        found = [piece for word in self._pieces.cut_text(text) for piece in word]
+        found = [piece for word in self._pieces.tokenize(text) for piece in word]
         return found or [self._pieces.unknown]
 
 

@@ -13,7 +13,7 @@ from math import log1p
 import numpy as np
 
 from rejoinder.models.scorer import Candidates, Scores
-from rejoinder.text.words import Cut, cut_words, list_normalised
+from rejoinder.text.words import WordSplitter, normalise_words, split_words
 from rejoinder.types import to_candidates
 
 
@@ -26,12 +26,14 @@ class CorpusStatistics:
     frequencies: Mapping[str, int]
 
     @classmethod
-    def from_texts(cls, texts: Iterable[str], cut: Cut = cut_words) -> "CorpusStatistics":
+    def from_texts(
+        cls, texts: Iterable[str], cut: WordSplitter = split_words
+    ) -> "CorpusStatistics":
         """Count the words of a corpus, one text at a time."""
         count = length = 0
         frequencies: Counter[str] = Counter()
         for text in texts:
-            words = list_normalised(text, cut)
+            words = normalise_words(text, cut)
             count += 1
             length += len(words)
             frequencies.update(set(words))
@@ -50,7 +52,7 @@ class Bm25:
 
     def __init__(
         self,
-        cut: Cut = cut_words,
+        cut: WordSplitter = split_words,
         *,
         corpus: CorpusStatistics | None = None,
         k1: float = 1.2,
@@ -65,8 +67,8 @@ class Bm25:
     def score(self, question: str, candidates: Candidates) -> Scores:
         """Return the scores; 0 means that no word is shared."""
         given = to_candidates(candidates)
-        texts = [list_normalised(candidate.text, self._cut) for candidate in given]
-        asked = set(list_normalised(question, self._cut))
+        texts = [normalise_words(candidate.text, self._cut) for candidate in given]
+        asked = set(normalise_words(question, self._cut))
         shared = [[word for word in words if word in asked] for words in texts]
         corpus = self._corpus or _count_list(texts, shared)
         weights = {word: corpus.weigh(word) for word in asked}

@@ -11,7 +11,7 @@ import numpy as np
 
 from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.models.segments import find_orders
-from rejoinder.text.words import Cut, cut_words, list_normalised
+from rejoinder.text.words import WordSplitter, normalise_words, split_words
 from rejoinder.types import to_candidates
 
 
@@ -31,7 +31,7 @@ class WordOverlap:
     name = "word-overlap"
     is_pointwise = True
 
-    def __init__(self, cut: Cut = cut_words) -> None:
+    def __init__(self, cut: WordSplitter = split_words) -> None:
         self._cut = cut
 
     def score(self, question: str, candidates: Candidates) -> Scores:
@@ -49,7 +49,7 @@ class WordOverlapThenOrder:
 
     name = "word-overlap+order"
 
-    def __init__(self, cut: Cut = cut_words) -> None:
+    def __init__(self, cut: WordSplitter = split_words) -> None:
         self._overlap = WordOverlap(cut)
         self._order = OriginalOrder()
 
@@ -65,7 +65,7 @@ class Jaccard:
     name = "jaccard"
     is_pointwise = True
 
-    def __init__(self, cut: Cut = cut_words) -> None:
+    def __init__(self, cut: WordSplitter = split_words) -> None:
         self._cut = cut
 
     def score(self, question: str, candidates: Candidates) -> Scores:
@@ -94,8 +94,8 @@ class Random:
         return np.random.default_rng([self._seed, drawn_for]).random(len(candidates))
 
 
-def _word_set(text: str, cut: Cut) -> frozenset[str]:
-    return frozenset(list_normalised(text, cut))
+def _word_set(text: str, cut: WordSplitter) -> frozenset[str]:
+    return frozenset(normalise_words(text, cut))
 
 
 def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:

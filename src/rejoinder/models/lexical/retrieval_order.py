@@ -4,7 +4,7 @@ import numpy as np
 
 from rejoinder.models.lexical.bm25 import Bm25
 from rejoinder.models.scorer import Candidates, Scores
-from rejoinder.text.words import Cut, cut_words
+from rejoinder.text.words import WordSplitter, split_words
 from rejoinder.types import to_candidates
 
 
@@ -17,7 +17,7 @@ class RetrievalOrder:
 
     name = "retrieval-order"
 
-    def __init__(self, cut: Cut = cut_words) -> None:
+    def __init__(self, cut: WordSplitter = split_words) -> None:
         self._bm25 = Bm25(cut)
 
     def score(self, question: str, candidates: Candidates) -> Scores:

@@ -25,7 +25,7 @@ from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.models.segments import find_segments
 from rejoinder.models.static_vectors.vectors import StaticVectors, read_vectors
 from rejoinder.models.threads import spread
-from rejoinder.text.wordpiece import split_words
+from rejoinder.text.wordpiece import pretokenize
 from rejoinder.types import Candidate, to_candidates
 
 MAX_WORDS = 512
@@ -106,13 +106,13 @@ class RankerScorer:
         return self._vectors.pieces.hash if self._vectors.pieces else None
 
     def _look_up(self, question: str, candidates: Sequence[Candidate]) -> WordRows:
-        asked = split_words(question)[:MAX_WORDS]
+        asked = pretokenize(question)[:MAX_WORDS]
         tokens = [candidate.tokens for candidate in candidates if candidate.tokens is not None]
         if len(tokens) == len(candidates) and self._vectors.can_read(b"".join(tokens)):
             found = self._tables.look_up_tokens(asked, tokens)
             if found.lengths.max() <= MAX_WORDS:
                 return found
-        texts = [split_words(candidate.text)[:MAX_WORDS] for candidate in candidates]
+        texts = [pretokenize(candidate.text)[:MAX_WORDS] for candidate in candidates]
         return self._tables.look_up([asked, *texts])
 
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rejoinder.models.ranker.relatedness import take_closest
 from rejoinder.models.selector.context import MAX_TITLE, get_place
-from rejoinder.text.wordpiece import split_words
+from rejoinder.text.wordpiece import pretokenize
 from rejoinder.types import Candidate
 
 COUNT = 3
@@ -29,9 +29,9 @@ def relate_surroundings(question: str, candidates: Sequence[Candidate], embed: E
         embed: gives words vectors of length 1.
     """
     around = [_look_around(candidate) for candidate in candidates]
-    words = {text: split_words(text)[:MAX_WORDS] for texts in around for text in texts}
+    words = {text: pretokenize(text)[:MAX_WORDS] for texts in around for text in texts}
     known = [text for text, found in words.items() if found]
-    asked = split_words(question)[:MAX_WORDS]
+    asked = pretokenize(question)[:MAX_WORDS]
     related = dict.fromkeys(words, 0.0)
     if known and asked:
         related |= zip(known, _relate(asked, [words[text] for text in known], embed), strict=True)

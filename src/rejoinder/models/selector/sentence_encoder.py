@@ -33,7 +33,7 @@ class SentenceEncoder:
 
     def _encode(self, text: str) -> NDArray[np.float32]:
         first, last = self._marks
-        pieces = [piece for word in self._pieces.cut_text(text) for piece in word]
+        pieces = [piece for word in self._pieces.tokenize(text) for piece in word]
         ids = np.array([[first, *pieces[: MAX_TOKENS - 2], last]], dtype=np.int64)
         feed = {"ids": ids, "mask": np.ones_like(ids), "kinds": np.zeros_like(ids)}
         return np.asarray(self._session.run(None, feed)[0][0], dtype=np.float32)

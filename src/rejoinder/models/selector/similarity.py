@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rejoinder.models.selector.sentence_encoder import SentenceEncoder
 from rejoinder.models.static_vectors.vectors import StaticVectors
-from rejoinder.text.wordpiece import WordPiece, split_words
+from rejoinder.text.wordpiece import WordPiece, pretokenize
 
 MAX_WORDS = 512
 """Words of a sentence beyond this many are not looked at."""
@@ -135,9 +135,9 @@ class StaticTexts:
         return sums
 
     def _cut(self, text: str) -> list[int]:
-        words = split_words(text)[:MAX_WORDS]
+        words = pretokenize(text)[:MAX_WORDS]
         unknown = self._pieces.unknown
-        cut = chain.from_iterable(self._pieces.cut_words(words))
+        cut = chain.from_iterable(self._pieces.tokenize_words(words))
         return [piece for piece in cut if piece != unknown]
 
 
@@ -211,7 +211,7 @@ class _NgramPage:
 
     @staticmethod
     def _number(text: str, numbers: dict[str, int]) -> list[int]:
-        words = (word for word in split_words(text)[:MAX_WORDS] if word.isalnum())
+        words = (word for word in pretokenize(text)[:MAX_WORDS] if word.isalnum())
         return [numbers.setdefault(word, len(numbers) + 1) for word in words]
 
 

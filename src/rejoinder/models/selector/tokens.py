@@ -29,7 +29,7 @@ class PairTokens:
 
     def cut(self, text: str) -> list[int]:
         """Return the word pieces of a text."""
-        return list(chain.from_iterable(self._pieces.cut_text(text)))
+        return list(chain.from_iterable(self._pieces.tokenize(text)))
 
     def join(
         self,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from rejoinder.models.static_vectors.files import read_vector_file
 from rejoinder.models.static_vectors.vectors import StaticVectors, quantise
-from rejoinder.text.wordpiece import split_words
+from rejoinder.text.wordpiece import pretokenize
 from rejoinder.types import Example
 
 MOST_FREQUENT = 50_000
@@ -22,14 +22,14 @@ def cut_vectors(path: Path, examples: Iterable[Example]) -> StaticVectors:
         word
         for example in examples
         for text in (example.question, *(item.text for item in example.candidates))
-        for word in split_words(text)
+        for word in pretokenize(text)
     }
     seen = 0
 
     def is_wanted(word: str) -> bool:
         nonlocal seen
         seen += 1
-        return word in needed or (seen <= MOST_FREQUENT and split_words(word) == [word])
+        return word in needed or (seen <= MOST_FREQUENT and pretokenize(word) == [word])
 
     words, matrix = read_vector_file(path, is_wanted, required=needed)
     return StaticVectors(words, *quantise(matrix), are_pieces=False)

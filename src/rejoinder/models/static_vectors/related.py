@@ -11,7 +11,7 @@ import numpy as np
 from rejoinder.models.ranker.relatedness import take_closest
 from rejoinder.models.scorer import Candidates, Scorer, Scores
 from rejoinder.models.static_vectors.vectors import StaticVectors
-from rejoinder.text.wordpiece import split_words
+from rejoinder.text.wordpiece import pretokenize
 from rejoinder.types import to_candidates
 
 
@@ -27,8 +27,8 @@ class Related:
     def score(self, question: str, candidates: Candidates) -> Scores:
         """Return one score per candidate, in the order given."""
         items = to_candidates(candidates)
-        asked = list(dict.fromkeys(split_words(question)))
-        texts = [split_words(item.text) or [""] for item in items]
+        asked = list(dict.fromkeys(pretokenize(question)))
+        texts = [pretokenize(item.text) or [""] for item in items]
         if not asked or not texts:
             return np.zeros(len(items))
         places = {word: at for at, word in enumerate(dict.fromkeys(chain.from_iterable(texts)))}

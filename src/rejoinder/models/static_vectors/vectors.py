@@ -87,7 +87,7 @@ class StaticVectors:
     def _find(self, word: str) -> tuple[int, ...]:
         if self._pieces is None:
             return (self._places[word],) if word in self._places else ()
-        (rows,) = self._pieces.cut_words([word])
+        (rows,) = self._pieces.tokenize_words([word])
         return () if rows == (self._pieces.unknown,) else rows
 
     def _spell(self, word: Word) -> Matrix:

@@ -23,7 +23,7 @@ from rejoinder.models.ranker.scorer import MAX_WORDS
 from rejoinder.models.ranker.surroundings import relate_surroundings
 from rejoinder.models.rel_cnn.network import IDENTICAL
 from rejoinder.models.segments import find_segments
-from rejoinder.text.wordpiece import split_words
+from rejoinder.text.wordpiece import pretokenize
 from rejoinder.types import Example
 
 
@@ -218,7 +218,7 @@ class _Packer:
 
     def _look_up(self, text: str) -> NDArray[np.int64]:
         # A text without words still is one position wide: that of no word.
-        words = split_words(text)[:MAX_WORDS] or [""]
+        words = pretokenize(text)[:MAX_WORDS] or [""]
         rows = [self.rows.setdefault(word, len(self.rows)) for word in words]
         return np.array(rows, dtype=np.int64)
 
