@@ -37,7 +37,7 @@ class Asked:
 
     milliseconds: float
     is_right: bool
-    is_cut: bool
+    timed_out: bool
 
 
 def main() -> None:
@@ -92,7 +92,7 @@ def ask(scorer: Scorer, example: Example, budget_ms: float | None) -> Asked:
     return Asked(
         milliseconds,
         labels[ranking.items[0].candidate.id],
-        any(stage.is_cut for stage in ranking.trace),
+        any(stage.timed_out for stage in ranking.trace),
     )
 
 
@@ -106,7 +106,7 @@ def summarise(budget_ms: float | None, asked: Sequence[Asked]) -> dict[str, Any]
         "most_ms": round(float(times.max()), 1),
         f"share_within_{GRACE_MS:.0f}_ms_more": within,
         "P@1": round(100 * float(np.mean([item.is_right for item in asked])), 2),
-        "share_cut": float(np.mean([item.is_cut for item in asked])),
+        "share_cut": float(np.mean([item.timed_out for item in asked])),
     }
 
 

@@ -1,18 +1,18 @@
-"""Every error this package raises on purpose.
+"""The error tree.
 
     RejoinderError
-    ├── InputError          what the user gave cannot be used
+    ├── InputError          an argument or input file cannot be used
     ├── DataError           a data file breaks its format
-    ├── MissingDataError    a data set's files are not where they were looked for
-    ├── DownloadError       a data set could not be fetched
-    ├── BundleError         a model folder is missing, torn or too new
-    ├── StoreError          an index is missing, torn, in use or too new
+    ├── MissingDataError    the files of a data set are missing
+    ├── DownloadError       a data set could not be downloaded
+    ├── BundleError         a model folder is missing, corrupt or of another format
+    ├── StoreError          an index is missing, corrupt, in use or of another format
     ├── TrainingError       a model could not be trained
     ├── UnknownNameError    no scorer, data set, measure, … has this name
     └── MissingExtraError   an optional dependency is not installed
 
-The command line prints these as one line and exits with 1.  Anything else that
-escapes is a bug in this package.
+The command line prints these as one line and exits with 1.  Any other exception is a bug
+in this package.
 """
 
 from collections.abc import Iterable
@@ -21,11 +21,11 @@ from pathlib import Path
 
 
 class RejoinderError(Exception):
-    """Base class of all errors raised on purpose."""
+    """Base class of all errors that rejoinder raises on purpose."""
 
 
 class InputError(RejoinderError):
-    """What the user gave cannot be used."""
+    """An argument or input file cannot be used."""
 
 
 class DataError(RejoinderError):
@@ -40,19 +40,19 @@ class DataError(RejoinderError):
 
 
 class MissingDataError(RejoinderError):
-    """A data set's files are not where they were looked for."""
+    """The files of a data set are missing."""
 
 
 class DownloadError(RejoinderError):
-    """A data set could not be fetched."""
+    """A data set could not be downloaded."""
 
 
 class BundleError(RejoinderError):
-    """A model folder is missing, torn or too new."""
+    """A model folder is missing, corrupt or of another format."""
 
 
 class StoreError(RejoinderError):
-    """An index is missing, torn, in use or too new."""
+    """An index is missing, corrupt, in use or of another format."""
 
 
 class TrainingError(RejoinderError):
@@ -79,5 +79,5 @@ class MissingExtraError(RejoinderError, ImportError):
 
 
 def is_panic(error: BaseException) -> bool:
-    """Whether a library in Rust has given up: its error is no Exception, and of no known class."""
+    """Whether a Rust library panicked; its class derives from BaseException and is not exported."""
     return type(error).__name__ == "PanicException"

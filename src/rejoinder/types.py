@@ -1,4 +1,4 @@
-"""The nouns of the package: what is asked, what may answer it, what comes back."""
+"""The public types: documents and candidates in, rankings and answers out."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """A title and ordered sentences: where a candidate stands, and what stands around it."""
+    """A title and ordered sentences; the context of its candidates."""
 
     id: str
     title: str = ""
@@ -18,8 +18,7 @@ class Candidate:
     """A sentence that may answer the question.
 
     `position` counts from 0 inside the document, or inside the list where there is no
-    document.  None says that order has no meaning here, and that nothing may be read
-    from where the candidate stands.
+    document.  None means that the order of the list has no meaning; scorers then ignore it.
     """
 
     id: str
@@ -27,9 +26,9 @@ class Candidate:
     document: Document | None = None
     position: int | None = None
     tokens: bytes | None = field(default=None, repr=False, compare=False)
-    """The text as word pieces (`text.pieces.WordPiece.encode`), where a store has them."""
+    """The encoded tokens (`text.wordpiece.WordPiece.encode`), where an index stores them."""
     retrieval_score: float | None = field(default=None, repr=False, compare=False)
-    """What the search that found it gave it as a score, where one did."""
+    """The score of the retriever, where there is one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +39,7 @@ class Example:
     question: str
     candidates: tuple[Candidate, ...]
     labels: tuple[bool, ...]
-    """True where the candidate at the same place answers the question."""
+    """True where the candidate at the same index answers the question."""
 
     def __post_init__(self) -> None:
         if len(self.candidates) != len(self.labels):
@@ -52,50 +51,50 @@ class Example:
 
 @dataclass(frozen=True, slots=True)
 class ScoredCandidate:
-    """A candidate with its score; a higher score means a better answer, rank 1 is best."""
+    """A candidate with its score (higher is better) and its rank (1 is best)."""
 
     candidate: Candidate
     score: float
-    """As its stage gave it: scores of two stages say nothing to each other."""
+    """The score of its last stage; scores of different stages are not comparable."""
     rank: int
     stage: int = 0
-    """The stage that gave the score, its place in the trace; -1 where the clock left no time."""
+    """Index in the trace of the stage that gave the score; -1 if time ran out before the first."""
 
 
 @dataclass(frozen=True, slots=True)
 class StageTrace:
-    """What one stage did with the candidates that reached it."""
+    """Counts and time of one stage."""
 
     scorer: str
     given: int
     scored: int
     kept: int
-    """How many went on to the next stage; of the last one, how many it scored."""
+    """How many it passed to the next stage; for the last stage, how many it scored."""
     milliseconds: float
-    is_cut: bool = False
-    """Whether the clock made it score or keep fewer than it would have."""
+    timed_out: bool = False
+    """Whether it scored or kept fewer candidates because the budget ran out."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
-    """What ranking returns: the candidates of one question, best first."""
+    """The candidates of one question, best first."""
 
     question: str
     scorer: str
     items: tuple[ScoredCandidate, ...]
     trace: tuple[StageTrace, ...] = ()
     confidence: float | None = None
-    """How likely the first candidate is an answer; None where the scorer is not calibrated, or
-    the clock did not let its last stage begin."""
+    """Probability that the first candidate answers; None if the scorer is not calibrated, or
+    time ran out before its last stage."""
     abstains: bool = False
-    """Whether the confidence is below the threshold: no candidate here answers."""
+    """Whether the confidence is below the threshold: no candidate answers."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where an answer stands: `text[start:end]` of the document, in code points.
+    """Where an answer is: `text[start:end]` of the document, in code points.
 
-    `line` counts in the file, where it has lines, and `page` in a PDF; both from 1.
+    `line` is the line in the file and `page` the page of a PDF, both from 1; None if unknown.
     """
 
     document: str
@@ -117,23 +116,23 @@ class WordMatch:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A sentence that answers, where it was found, and what stands before and after it."""
+    """A sentence that answers, its source, and the sentences before and after it."""
 
     sentence: str
     source: Source
     score: float
     rank: int
     confidence: float | None = None
-    """How likely it answers; known of the first answer of a calibrated scorer."""
+    """Probability that it answers; only for the first answer of a calibrated scorer."""
     before: str = ""
     after: str = ""
     matches: tuple[WordMatch, ...] | None = None
-    """How the question's words relate to the sentence's; None unless explained."""
+    """How the words of the question relate to the sentence; None unless explained."""
 
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """What comes back for a question: answers, best first, or the abstention."""
+    """The answers to a question, best first, or the abstention."""
 
     question: str
     answers: tuple[Answer, ...]
@@ -144,7 +143,7 @@ class Answers:
     confidence: float | None = None
     scorer: str = ""
     retrieved: int = 0
-    """How many sentences were found by their words, and ranked."""
+    """How many sentences were retrieved and ranked."""
     milliseconds: float = 0.0
     """How long retrieval and ranking took."""
     trace: tuple[StageTrace, ...] = ()
@@ -156,7 +155,7 @@ class Answers:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """What a user says of an answer: whether the sentence answers the question."""
+    """A user's judgement: whether the sentence is a right answer to the question."""
 
     question: str
     sentence: str
@@ -166,11 +165,11 @@ class Mark:
 def to_candidates(
     texts: Iterable[str | Candidate], *, in_order: bool = False
 ) -> Sequence[Candidate]:
-    """Return candidates for plain strings; what is a candidate already stays as it is.
+    """Turn strings into candidates; candidates are returned as they are.
 
     Args:
-        in_order: the strings are one text in its order (a page, a search engine's rank),
-            which order-reading scorers may use.  A bare list says nothing by its order.
+        in_order: the order has a meaning (sentences of a page, a search engine's ranking)
+            that scorers may use.
     """
     return [
         item

@@ -43,7 +43,7 @@ def test_three_stages_stand_one_below_the_other() -> None:
     assert texts(ranking) == ["ababa", "abab", "bbbbb", "bb", "b", ""]
     assert [item.stage for item in ranking.items] == [2, 1, 1, 0, 0, 0]
     assert [item.score for item in ranking.items] == [5.0, 2.0, 0.0, 2.0, 1.0, 0.0]
-    assert [(s.scorer, s.given, s.scored, s.kept, s.is_cut) for s in ranking.trace] == [
+    assert [(s.scorer, s.given, s.scored, s.kept, s.timed_out) for s in ranking.trace] == [
         ("length", 6, 6, 3, False),
         ("letters", 3, 3, 1, False),
         ("length", 1, 1, 1, False),
@@ -181,7 +181,7 @@ class TestBudget:
         ranking, _, dear, _ = self.run(1000, costs=costs)
 
         assert dear.scored == 10
-        assert not any(stage.is_cut for stage in ranking.trace)
+        assert not any(stage.timed_out for stage in ranking.trace)
 
     def test_the_last_stage_gets_what_time_is_left_for(self) -> None:
         ranking, _, dear, clock = self.run(75)
@@ -189,7 +189,7 @@ class TestBudget:
         # 20 ms for the first stage; 55 ms are enough for five of 10 ms.
         assert dear.scored == 5
         assert clock.now <= 0.075
-        assert [(s.given, s.scored, s.kept, s.is_cut) for s in ranking.trace] == [
+        assert [(s.given, s.scored, s.kept, s.timed_out) for s in ranking.trace] == [
             (20, 20, 10, False),
             (10, 5, 5, True),
         ]
@@ -206,7 +206,7 @@ class TestBudget:
         # A first batch of eight to learn the speed, then what fits.
         assert dear.scored == 10
         assert clock.now <= 0.121
-        assert not ranking.trace[1].is_cut
+        assert not ranking.trace[1].timed_out
 
     def test_a_list_reading_stage_gets_fewer(self) -> None:
         ranking, _, dear, clock = self.run(75, pointwise=False)
@@ -214,14 +214,14 @@ class TestBudget:
         assert [len(call) for call in dear.calls] == [5]
         assert clock.now == pytest.approx(0.070)
         assert ranking.trace[0].kept == 5
-        assert ranking.trace[0].is_cut
+        assert ranking.trace[0].timed_out
 
     @pytest.mark.parametrize("pointwise", [True, False])
     def test_a_stage_without_time_for_one_candidate_is_left_out(self, pointwise: bool) -> None:
         ranking, _, dear, _ = self.run(25, pointwise=pointwise)
 
         assert dear.scored == 0
-        assert [(s.kept, s.is_cut) for s in ranking.trace] == [(0, True)]
+        assert [(s.kept, s.timed_out) for s in ranking.trace] == [(0, True)]
         assert texts(ranking) == list(self.WORDS)
 
     @pytest.mark.parametrize("costs", [True, False])
@@ -235,7 +235,7 @@ class TestBudget:
         assert ranking.items[0].stage == 0
         assert ranking.items[-1].stage == -1
         assert ranking.items[-1].score == -np.inf
-        assert ranking.trace[0].is_cut
+        assert ranking.trace[0].timed_out
 
     def test_a_real_clock_works_too(self) -> None:
         cascade = Cascade("two", [Stage(length(), 2), Stage(letters())])
@@ -275,7 +275,7 @@ def test_a_plain_scorer_keeps_to_a_budget_too(clock: Clock) -> None:
     ranking = rank("q", ["x"] * 50, scorer=slow, deadline=Deadline.after(200, clock=clock))
 
     assert slow.scored == 20
-    assert (ranking.trace[0].scored, ranking.trace[0].is_cut) == (20, True)
+    assert (ranking.trace[0].scored, ranking.trace[0].timed_out) == (20, True)
 
 
 def test_a_list_reading_scorer_cannot_be_cut(clock: Clock) -> None:
@@ -283,7 +283,7 @@ def test_a_list_reading_scorer_cannot_be_cut(clock: Clock) -> None:
 
     ranking = rank("q", ["x"] * 50, scorer=slow, deadline=Deadline.after(1, clock=clock))
 
-    assert (ranking.trace[0].scored, ranking.trace[0].is_cut) == (50, False)
+    assert (ranking.trace[0].scored, ranking.trace[0].timed_out) == (50, False)
 
 
 @pytest.mark.parametrize("budget", [-1.0, float("nan")])
@@ -334,7 +334,7 @@ def test_what_a_stage_leaves_goes_on_unscored() -> None:
     # "a cat" is kept; both dogs go on besides, and are scored by the last stage only
     assert [item.candidate.text for item in staged.items] == ["a cat", "a dog", "dog", "cat"]
     assert [item.stage for item in staged.items] == [1, 1, 1, 0]
-    assert [(stage.scored, stage.kept, stage.is_cut) for stage in staged.trace] == [
+    assert [(stage.scored, stage.kept, stage.timed_out) for stage in staged.trace] == [
         (2, 3, False),
         (3, 3, False),
     ]
@@ -353,8 +353,8 @@ def test_what_is_left_gets_no_more_time_than_there_is(clock: Clock) -> None:
     too_late = rank("q", given, scorer=cascade, deadline=Deadline.after(5, clock=clock))
 
     assert [len(call) for call in last.calls] == [5]
-    assert [(stage.kept, stage.is_cut) for stage in in_time.trace] == [(5, True), (5, False)]
-    assert [(stage.kept, stage.is_cut) for stage in too_late.trace] == [(0, True)]
+    assert [(stage.kept, stage.timed_out) for stage in in_time.trace] == [(5, True), (5, False)]
+    assert [(stage.kept, stage.timed_out) for stage in too_late.trace] == [(0, True)]
     assert texts(too_late)[:3] == ["mouse", "cat", "dog"]
 
 

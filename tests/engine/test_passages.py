@@ -140,7 +140,7 @@ def test_no_time_left_still_ranks_every_document() -> None:
     ranking = rank_documents("queen", [TEA, BEES] * 20, scorer=WordOverlap(), budget_ms=0)
 
     assert sorted(list_places(ranking.documents)) == list(range(40))
-    assert ranking.trace[0].is_cut
+    assert ranking.trace[0].timed_out
 
 
 def test_bad_numbers_are_errors() -> None:

@@ -129,7 +129,7 @@ class _Run:
                 scored=len(scored),
                 kept=len(self.places),
                 milliseconds=1000 * (time.perf_counter() - start),
-                is_cut=len(seen) < len(given) or len(self.places) < len(wanted),
+                timed_out=len(seen) < len(given) or len(self.places) < len(wanted),
             )
         )
 

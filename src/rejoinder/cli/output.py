@@ -46,7 +46,7 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 def print_trace(trace: "Sequence[StageTrace]") -> None:
     """Print what each stage of a ranking did."""
     print_table(
-        ["stage", "given", "scored", "kept", "ms", "cut by the clock"],
+        ["stage", "given", "scored", "kept", "ms", "timed out"],
         [
             [
                 stage.scorer,
@@ -54,7 +54,7 @@ def print_trace(trace: "Sequence[StageTrace]") -> None:
                 str(stage.scored),
                 str(stage.kept),
                 f"{stage.milliseconds:.1f}",
-                "yes" if stage.is_cut else "no",
+                "yes" if stage.timed_out else "no",
             ]
             for stage in trace
         ],

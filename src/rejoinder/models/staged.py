@@ -93,8 +93,8 @@ def score_alone(
     stages = np.full(len(candidates), -1, dtype=np.int64)
     scores[scored], stages[scored] = found[scored], 0
     elapsed = 1000 * (time.perf_counter() - start)
-    is_cut = len(found) < len(candidates)
-    trace = StageTrace(scorer.name, len(candidates), len(scored), len(scored), elapsed, is_cut)
+    timed_out = len(found) < len(candidates)
+    trace = StageTrace(scorer.name, len(candidates), len(scored), len(scored), elapsed, timed_out)
     return Staged(scores, stages, (trace,))
 
 

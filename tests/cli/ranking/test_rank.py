@@ -188,7 +188,7 @@ def test_json_holds_confidence_and_trace(cascade: Path) -> None:
     assert found["abstains"] is True
     assert found["candidates"][0]["stage"] == 1
     assert found["trace"][0]["scorer"] == "jaccard"
-    assert found["trace"][0]["is_cut"] is False
+    assert found["trace"][0]["timed_out"] is False
 
 
 @pytest.mark.parametrize("budget", ["0", "1"])
@@ -203,4 +203,4 @@ def test_a_tiny_budget_ranks_all_the_same(budget: str, cascade: Path) -> None:
     assert "–" in result.stdout
     assert len(found["candidates"]) == 2000
     assert found["candidates"][-1]["score"] is None
-    assert found["trace"][0]["is_cut"] is True
+    assert found["trace"][0]["timed_out"] is True

@@ -123,7 +123,7 @@ def test_what_is_left_by_a_scorer_alone_counts_as_not_scored(
 
     assert [item.stage for item in found.items] == [0, 0, -1]
     assert found.items[-1].score == -np.inf
-    assert [(stage.scored, stage.is_cut) for stage in found.trace] == [(2, False)]
+    assert [(stage.scored, stage.timed_out) for stage in found.trace] == [(2, False)]
 
 
 def test_without_a_store_nothing_is_left(scorer: HasScorer) -> None:

@@ -50,7 +50,7 @@ function follow(stages, trace) {
     given: stage.given,
     kept: stage.kept,
     milliseconds: stage.milliseconds,
-    isCut: stage.is_cut,
+    isCut: stage.timed_out,
     isLast: isOurs ? place === stages.length - 1 : true,
     tint: place + 1,
   }));

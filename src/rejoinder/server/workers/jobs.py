@@ -211,7 +211,7 @@ def _report_trace(trace: Sequence[StageTrace]) -> list[StageReport]:
             stage.scored,
             stage.kept,
             round(stage.milliseconds, 3),
-            stage.is_cut,
+            stage.timed_out,
         )
         for stage in trace
     ]

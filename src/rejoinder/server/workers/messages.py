@@ -74,7 +74,7 @@ class StageReport(Struct, frozen=True):
     scored: int
     kept: int
     milliseconds: float
-    is_cut: bool
+    timed_out: bool
 
 
 class SpanReport(Struct, frozen=True):
