@@ -25,8 +25,8 @@ from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.models.ranker.module.convolution import IN_BFLOAT16
 from rejoinder.models.selector.module.selector import Selector, SelectorConfig, load_selector
 from rejoinder.models.selector.module.similarities import make_reader
-from rejoinder.training.lists import Lists, TokenBatch
-from rejoinder.training.threads import use_threads
+from rejoinder.training.batches import CandidateLists, TokenBatch
+from rejoinder.training.loop import use_threads
 
 QUESTIONS = 16
 """Of a step, as in training."""
@@ -54,7 +54,7 @@ def main() -> None:
     use_threads(arguments.threads)
     model, vocabulary = load_selector(SelectorConfig())
     examples = list(open_dataset(arguments.dataset, split=arguments.split, folder=arguments.data))
-    lists = Lists(examples, make_reader(model.config, tuple(vocabulary)))
+    lists = CandidateLists(examples, make_reader(model.config, tuple(vocabulary)))
     contenders = {"ours": model, "padded": PaddedSelector(model.config, model.encoder)}
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
     pairs = []

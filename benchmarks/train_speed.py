@@ -34,9 +34,10 @@ from rejoinder.models.ranker.module.pairs import Batch, Pairs, Side
 from rejoinder.models.ranker.module.ranker import Ranker, RankerConfig, initialise
 from rejoinder.models.ranker.module.torch_scorer import TorchScorer
 from rejoinder.models.static_vectors.vectors import load_vectors
-from rejoinder.training.fit import Plan, fit
+from rejoinder.training.fit import Plan
 from rejoinder.training.loop import Recipe, make_optimizer, train
 from rejoinder.training.mixing import Part, order_epoch
+from rejoinder.training.ranker import fit_ranker
 from rejoinder.types import Example
 
 CHUNKS = {"padded": 1_000_000, "by_length": 20, "by_length_bfloat16": 20}
@@ -134,7 +135,7 @@ def main() -> None:
     quality: dict[str, list[float]] = {name: [] for name in seconds}
     for seed in range(arguments.seeds):
         recipe = Recipe(seed=seed)
-        fitted = fit(Plan(config, recipe), [Part(examples)], vectors)
+        fitted = fit_ranker(Plan(config, recipe), [Part(examples)], vectors)
         trained = {"ours": (fitted.model, fitted.seconds)}
         for name, chunk in CHUNKS.items():
             trained[name] = train_plain(

@@ -10,9 +10,10 @@ from rejoinder.evaluation.evaluate import evaluate  # noqa: E402
 from rejoinder.models.ranker.module.ranker import Ranker, RankerConfig  # noqa: E402
 from rejoinder.models.ranker.module.torch_scorer import TorchScorer  # noqa: E402
 from rejoinder.training import fit as fitting  # noqa: E402
-from rejoinder.training.fit import Plan, fit  # noqa: E402
+from rejoinder.training.fit import Plan  # noqa: E402
 from rejoinder.training.loop import Recipe, Step  # noqa: E402
 from rejoinder.training.mixing import Part  # noqa: E402
+from rejoinder.training.ranker import fit_ranker  # noqa: E402
 from rejoinder.types import Example  # noqa: E402
 from tests.training.conftest import WIDTH, SpelledVectors  # noqa: E402
 
@@ -26,7 +27,7 @@ def equal(one: Ranker, other: Ranker) -> bool:
 def test_training_learns(examples: list[Example], vectors: SpelledVectors) -> None:
     plan = replace(PLAN, recipe=replace(PLAN.recipe, epochs=20))
 
-    fitted = fit(plan, [Part(examples)], vectors)
+    fitted = fit_ranker(plan, [Part(examples)], vectors)
 
     report = evaluate(TorchScorer(fitted.model, vectors), examples)
     assert report.means["P@1"] == 1.0
@@ -36,8 +37,10 @@ def test_training_learns(examples: list[Example], vectors: SpelledVectors) -> No
 def test_the_same_seed_gives_the_same_bits(
     examples: list[Example], vectors: SpelledVectors
 ) -> None:
-    one, same = (fit(PLAN, [Part(examples)], vectors).model for _ in range(2))
-    other = fit(replace(PLAN, recipe=replace(PLAN.recipe, seed=1)), [Part(examples)], vectors)
+    one, same = (fit_ranker(PLAN, [Part(examples)], vectors).model for _ in range(2))
+    other = fit_ranker(
+        replace(PLAN, recipe=replace(PLAN.recipe, seed=1)), [Part(examples)], vectors
+    )
 
     assert equal(one, same)
     assert not equal(one, other.model)
@@ -53,17 +56,17 @@ def test_a_stopped_training_goes_on_where_it_was(
 ) -> None:
     monkeypatch.setattr(fitting, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
     checkpoint = tmp_path / "model.checkpoint"
-    through = fit(PLAN, [Part(examples)], vectors).model
+    through = fit_ranker(PLAN, [Part(examples)], vectors).model
 
     def interrupt(step: Step) -> None:
         if step.number == stop:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fit(PLAN, [Part(examples)], vectors, checkpoint=checkpoint, on_step=interrupt)
+        fit_ranker(PLAN, [Part(examples)], vectors, checkpoint=checkpoint, on_step=interrupt)
     assert checkpoint.exists()
     numbers: list[int] = []
-    resumed = fit(
+    resumed = fit_ranker(
         PLAN,
         [Part(examples)],
         vectors,
@@ -79,10 +82,10 @@ def test_a_finished_training_is_kept_until_its_bundle_is_written(
     examples: list[Example], vectors: SpelledVectors, tmp_path: Path
 ) -> None:
     checkpoint = tmp_path / "model.checkpoint"
-    first = fit(PLAN, [Part(examples)], vectors, checkpoint=checkpoint)
+    first = fit_ranker(PLAN, [Part(examples)], vectors, checkpoint=checkpoint)
     steps: list[Step] = []
 
-    again = fit(PLAN, [Part(examples)], vectors, checkpoint=checkpoint, on_step=steps.append)
+    again = fit_ranker(PLAN, [Part(examples)], vectors, checkpoint=checkpoint, on_step=steps.append)
 
     assert not steps
     assert again.steps == first.steps
@@ -102,11 +105,11 @@ def test_the_checkpoint_of_another_training_is_refused(
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        fit(PLAN, [Part(examples)], vectors, checkpoint=checkpoint, on_step=interrupt)
+        fit_ranker(PLAN, [Part(examples)], vectors, checkpoint=checkpoint, on_step=interrupt)
     other = replace(PLAN, recipe=replace(PLAN.recipe, seed=3))
 
     with pytest.raises(TrainingError, match="is the checkpoint of a training with other data"):
-        fit(other, [Part(examples)], vectors, checkpoint=checkpoint)
+        fit_ranker(other, [Part(examples)], vectors, checkpoint=checkpoint)
     assert checkpoint.exists()
 
 
@@ -119,7 +122,7 @@ def test_a_checkpoint_that_cannot_be_written_is_named(
     monkeypatch.setattr(fitting, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
 
     with pytest.raises(TrainingError, match=r"cannot write .*none/m: No such file"):
-        fit(PLAN, [Part(examples)], vectors, checkpoint=tmp_path / "none" / "m")
+        fit_ranker(PLAN, [Part(examples)], vectors, checkpoint=tmp_path / "none" / "m")
 
 
 def test_a_torn_checkpoint_is_named(
@@ -129,13 +132,15 @@ def test_a_torn_checkpoint_is_named(
     checkpoint.write_bytes(b"torn")
 
     with pytest.raises(TrainingError, match="not a checkpoint; remove it to start anew"):
-        fit(PLAN, [Part(examples)], vectors, checkpoint=checkpoint)
+        fit_ranker(PLAN, [Part(examples)], vectors, checkpoint=checkpoint)
 
 
 def test_the_best_epoch_can_be_kept(examples: list[Example], vectors: SpelledVectors) -> None:
     harmful = replace(PLAN.recipe, epochs=6, learning_rate=0.5)
-    last = fit(Plan(PLAN.config, harmful), [Part(examples)], vectors)
-    best = fit(Plan(PLAN.config, harmful, keeps_best=True), [Part(examples)], vectors, dev=examples)
+    last = fit_ranker(Plan(PLAN.config, harmful), [Part(examples)], vectors)
+    best = fit_ranker(
+        Plan(PLAN.config, harmful, keeps_best=True), [Part(examples)], vectors, dev=examples
+    )
 
     def quality(model: Ranker) -> float:
         return evaluate(TorchScorer(model, vectors), examples, measures=["MAP"]).means["MAP"]
@@ -147,7 +152,7 @@ def test_the_best_needs_something_to_choose_on(
     examples: list[Example], vectors: SpelledVectors
 ) -> None:
     with pytest.raises(TrainingError, match="needs dev examples"):
-        fit(replace(PLAN, keeps_best=True), [Part(examples)], vectors)
+        fit_ranker(replace(PLAN, keeps_best=True), [Part(examples)], vectors)
 
 
 def test_a_loss_that_is_not_finite_stops_the_training(
@@ -156,7 +161,7 @@ def test_a_loss_that_is_not_finite_stops_the_training(
     plan = replace(PLAN, recipe=replace(PLAN.recipe, learning_rate=1e38))
 
     with pytest.raises(TrainingError, match=r"the loss became (nan|inf) at step \d+ of 12; lower"):
-        fit(plan, [Part(examples)], vectors)
+        fit_ranker(plan, [Part(examples)], vectors)
 
 
 def test_without_any_answer_there_is_nothing_to_learn(
@@ -165,8 +170,8 @@ def test_without_any_answer_there_is_nothing_to_learn(
     unanswered = [replace(item, labels=(False,) * 4) for item in examples]
 
     with pytest.raises(TrainingError, match="no question has an answer"):
-        fit(PLAN, [Part(unanswered)], vectors)
-    fit(PLAN, [Part([*unanswered, *examples[:2]])], vectors)
+        fit_ranker(PLAN, [Part(unanswered)], vectors)
+    fit_ranker(PLAN, [Part([*unanswered, *examples[:2]])], vectors)
 
 
 def test_examples_without_candidates_are_passed_over(
@@ -174,9 +179,9 @@ def test_examples_without_candidates_are_passed_over(
 ) -> None:
     empty = Example("empty", "who?", (), ())
 
-    one = fit(PLAN, [Part([*examples, empty])], vectors)
+    one = fit_ranker(PLAN, [Part([*examples, empty])], vectors)
 
-    assert equal(one.model, fit(PLAN, [Part(examples)], vectors).model)
+    assert equal(one.model, fit_ranker(PLAN, [Part(examples)], vectors).model)
 
 
 def test_training_stops_when_dev_does_not_get_better(
@@ -185,7 +190,7 @@ def test_training_stops_when_dev_does_not_get_better(
     recipe = replace(PLAN.recipe, epochs=50, learning_rate=3e-3)
     plan = Plan(PLAN.config, recipe, keeps_best=True, patience=3)
 
-    fitted = fit(plan, [Part(examples)], vectors, dev=examples)
+    fitted = fit_ranker(plan, [Part(examples)], vectors, dev=examples)
 
     # Everything is right after a few epochs, and nothing can be better than that.
     assert fitted.steps < 50 * 3
@@ -193,5 +198,5 @@ def test_training_stops_when_dev_does_not_get_better(
 
 
 def test_stopping_early_needs_the_best(examples: list[Example], vectors: SpelledVectors) -> None:
-    with pytest.raises(TrainingError, match="stopping early means keeping the best epoch"):
-        fit(replace(PLAN, patience=2), [Part(examples)], vectors)
+    with pytest.raises(TrainingError, match="stopping early requires keeping the best epoch"):
+        fit_ranker(replace(PLAN, patience=2), [Part(examples)], vectors)

@@ -26,11 +26,11 @@ from rejoinder.models.has.module import (  # noqa: E402
 )
 from rejoinder.models.has.scorer import HasScorer  # noqa: E402
 from rejoinder.text.wordpiece import WordPiece  # noqa: E402
+from rejoinder.training.batches import Triplets, split_answers  # noqa: E402
 from rejoinder.training.fit import Plan  # noqa: E402
 from rejoinder.training.has import HasTorchScorer, fit_has, measure_loss  # noqa: E402
 from rejoinder.training.loop import Recipe  # noqa: E402
 from rejoinder.training.mixing import Part  # noqa: E402
-from rejoinder.training.triplets import Triplets, split_answers  # noqa: E402
 from rejoinder.types import Candidate, Example  # noqa: E402
 from tests.training.hashers import make_has, write_tiny_has  # noqa: E402
 from tests.training.selectors import VOCABULARY  # noqa: E402
@@ -112,7 +112,7 @@ def test_the_loss_is_a_hinge_over_triplets_however_they_are_cut(
     tokens = TextTokens(WordPiece(VOCABULARY), max_tokens=32)
     right = [replace(EXAMPLE, candidates=CANDIDATES[:2], labels=(True, False))]
     other = [replace(OTHER, candidates=CANDIDATES[1:3], labels=(True, False))]
-    monkeypatch.setattr("rejoinder.training.triplets.CHUNK", 1)
+    monkeypatch.setattr("rejoinder.training.batches.TRIPLET_CHUNK", 1)
     batch = Triplets(right + other, tokens).batch(torch.tensor([0, 1]))
 
     loss = measure_loss(model, batch, "triplet").item()

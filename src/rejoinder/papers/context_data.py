@@ -11,7 +11,7 @@ from rejoinder.datasets.transforms.join_pages import join_pages
 from rejoinder.errors import MissingDataError
 from rejoinder.models.registry import load
 from rejoinder.models.scorer import Scorer
-from rejoinder.training.lists import MAX_CANDIDATES
+from rejoinder.training.batches import MAX_CANDIDATES
 from rejoinder.types import Candidate, Example
 
 TRAIN: tuple[tuple[str, str | None], ...] = (

@@ -25,9 +25,10 @@ from rejoinder.papers.context_data import TRAIN, Data, name_set
 from rejoinder.papers.context_rows import COSINET, ROWS, Row
 from rejoinder.papers.context_runs import Run
 from rejoinder.training.checkpoint import keep_checkpoint
-from rejoinder.training.fit import Plan, describe_training, fit
+from rejoinder.training.fit import Plan, describe_training
 from rejoinder.training.loop import Recipe, Step
 from rejoinder.training.mixing import Part
+from rejoinder.training.ranker import fit_ranker
 from rejoinder.training.selector import DEFAULTS, fit_selector, open_start, read_context
 
 START = "selector"
@@ -128,7 +129,7 @@ class _Trainer:
         folder, examples, vectors = self._name(row, seed), self._data().train, load_vectors()
         config = RankerConfig(COSINET, vectors.width, "birnn", context=row.name != COSINET)
         plan = Plan(config, Recipe("anchored", seed=seed))
-        fitted = fit(
+        fitted = fit_ranker(
             plan,
             [Part(examples)],
             vectors,

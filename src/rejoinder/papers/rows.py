@@ -19,9 +19,10 @@ from rejoinder.models.registry import list_shipped, load
 from rejoinder.models.scorer import Scorer
 from rejoinder.models.static_vectors.vectors import StaticVectors
 from rejoinder.papers.published import SELECTOR, Row
-from rejoinder.training.fit import Fitted, Plan, fit
+from rejoinder.training.fit import Fitted, Plan
 from rejoinder.training.loop import Recipe, Step
 from rejoinder.training.mixing import Part
+from rejoinder.training.ranker import fit_ranker
 from rejoinder.training.selector import ADAPTING, SelectorTorchScorer, fit_selector, open_start
 
 OnStep = Callable[[Step], None]
@@ -61,7 +62,7 @@ def _train_ranker(
     start = read_weights(row.model, config) if row.is_shipped else None
     if row.is_trained:
         plan = Plan(config, Recipe(row.loss, seed=seed))
-        fitted = fit(plan, parts, vectors, start=start, on_step=on_step)
+        fitted = fit_ranker(plan, parts, vectors, start=start, on_step=on_step)
     else:
         fitted = _open(config, start or {})
     scorer = TorchScorer(fitted.model, vectors)

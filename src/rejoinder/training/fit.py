@@ -1,23 +1,19 @@
-"""Trains a network on examples: checkpoints on the way, the last or the best weights kept."""
+"""One training from start to end: checkpoints on the way, the last or the best weights kept."""
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import chain
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
-from torch import Tensor, nn
+from torch import nn
 from torch.optim import Optimizer
 
 from rejoinder.errors import TrainingError
 from rejoinder.evaluation.evaluate import evaluate
-from rejoinder.models.ranker.module.pairs import Pairs, WordVectors
-from rejoinder.models.ranker.module.ranker import Ranker, RankerConfig, initialise
-from rejoinder.models.ranker.module.torch_scorer import TorchScorer
 from rejoinder.models.scorer import Scorer
 from rejoinder.training.checkpoint import Best, load_checkpoint, make_fingerprint, save_checkpoint
-from rejoinder.training.loop import Lists, Measure, Recipe, Step, make_optimizer, train
+from rejoinder.training.loop import BatchSource, MeasureLoss, Recipe, Step, make_optimizer, train
 from rejoinder.training.mixing import Part, order_epoch
 from rejoinder.types import Example
 
@@ -29,73 +25,23 @@ Network = TypeVar("Network", bound=nn.Module)
 
 @dataclass(frozen=True, slots=True)
 class Plan(Generic[Config]):
-    """All that a training depends on, but its examples and where it starts."""
+    """All that determines a training, except its examples and its initial weights."""
 
     config: Config
     recipe: Recipe
     keeps_best: bool = False
     """Keep the epoch with the highest MAP on dev, not the last one."""
     patience: int | None = None
-    """Stop when so many epochs have passed without a better one; needs `keeps_best`."""
+    """Stop after this many epochs without a better one; needs `keeps_best`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted(Generic[Network]):
-    """A trained network and what its training cost."""
+    """A trained network and the cost of its training."""
 
     model: Network
     seconds: float
     steps: int
-
-
-class Described(Lists, Protocol):
-    """Lists that a checkpoint can tell from others."""
-
-    def describe(self) -> Any:
-        """Return what tells these lists from others, in plain JSON types."""
-        ...
-
-
-def fit(
-    plan: Plan[RankerConfig],
-    parts: Sequence[Part],
-    vectors: WordVectors,
-    *,
-    start: Mapping[str, Tensor] | None = None,
-    dev: Sequence[Example] = (),
-    checkpoint: Path | None = None,
-    on_step: Callable[[Step], None] = lambda _: None,
-) -> Fitted[Ranker]:
-    """Train a small ranker, from the checkpoint where there is one.
-
-    Args:
-        start: the weights to begin with, where they are not to be new ones.
-
-    Raises:
-        TrainingError: no question has an answer, the loss is not finite, the checkpoint is
-            of another training, or the best is to be kept without dev examples.
-    """
-    answered = keep_answered(parts)
-    begun = time.perf_counter()
-    model = initialise(plan.config, plan.recipe.seed)
-    if start is not None:
-        model.load_state_dict(dict(start))
-    run = Run(
-        plan,
-        model,
-        Pairs(
-            list(chain.from_iterable(part.examples for part in answered)),
-            vectors,
-            targets=chain.from_iterable(part.get_targets() for part in answered),
-            context=plan.config.context,
-        ),
-        answered,
-        to_scorer=lambda model: TorchScorer(model, vectors),
-        dev=dev,
-        checkpoint=checkpoint,
-        start=describe_weights(model) if start is not None else "",
-    )
-    return run.finish(on_step, since=begun)
 
 
 def describe_training(
@@ -104,7 +50,7 @@ def describe_training(
     """Return the provenance that a bundle's manifest records.
 
     Args:
-        command: the command that reproduces the training, where there is one.
+        command: the command that reproduces the training, if there is one.
     """
     return {
         "data": list(data),
@@ -130,48 +76,49 @@ def keep_answered(parts: Sequence[Part]) -> list[Part]:
 
 
 def describe_weights(model: nn.Module) -> str:
-    """Return a text that tells these weights from others."""
+    """Return a text that identifies these weights in a checkpoint's fingerprint."""
     return ",".join(f"{parameter.double().sum().item():.6g}" for parameter in model.parameters())
 
 
-class Run(Generic[Network]):
-    """One training: its network, its optimizer, and what is saved between steps."""
+class TrainingRun(Generic[Network]):
+    """One training: its network, its optimizer and its checkpoint."""
 
     def __init__(
         self,
         plan: Plan[Any],
         model: Network,
-        lists: Described,
+        source: BatchSource,
         parts: Sequence[Part],
         *,
         to_scorer: Callable[[Network], Scorer],
         dev: Sequence[Example] = (),
         checkpoint: Path | None = None,
         start: str = "",
-        measure: Measure | None = None,
+        measure: MeasureLoss | None = None,
     ) -> None:
-        """Get ready, and go back to the checkpoint where there is one.
+        """Load the checkpoint, if there is one.
 
         Args:
-            lists: the examples of all parts, one part after another.
-            to_scorer: makes the network measurable on `dev`.
-            start: names the weights that the model begins with, where the plan does not.
-            measure: the loss of a batch, where it is no loss over scores.
+            source: the examples of all parts, one part after another.
+            to_scorer: wraps the network for its evaluation on `dev`.
+            start: identifies the initial weights, if the plan does not.
+            measure: computes the loss of a batch, if it is not a loss over scores.
 
         Raises:
-            TrainingError: the plan does not fit, or the checkpoint is of another training.
+            TrainingError: the plan is inconsistent, or the checkpoint belongs to another
+                training.
         """
         if plan.keeps_best and not dev:
             raise TrainingError("keeping the best epoch needs dev examples to choose it on")
         if plan.patience is not None and not plan.keeps_best:
-            raise TrainingError("stopping early means keeping the best epoch: ask for both")
-        self._plan, self._model, self._lists = plan, model, lists
+            raise TrainingError("stopping early requires keeping the best epoch: set both")
+        self._plan, self._model, self._source = plan, model, source
         self._to_scorer, self._dev, self._measure = to_scorer, dev, measure
         self._counts = [len(part.examples) for part in parts]
         self._weights = [part.weight for part in parts]
         self._checkpoint = checkpoint
         self._fingerprint = make_fingerprint(
-            asdict(plan), self._counts, self._weights, lists.describe(), start
+            asdict(plan), self._counts, self._weights, source.describe(), start
         )
         self._optimizer: Optimizer = make_optimizer(model, plan.recipe)
         self._best: Best | None = None
@@ -182,23 +129,23 @@ class Run(Generic[Network]):
             )
 
     def finish(self, on_step: Callable[[Step], None], *, since: float) -> Fitted[Network]:
-        """Train to the end; return the network that is kept, and the seconds since `since`.
+        """Train to the end; return the selected network, and the seconds since `since`.
 
-        The checkpoint stays, at its last step: who wrote the network somewhere removes it.
+        The last checkpoint stays on disk until the caller has written the network.
         """
-        for step in self._go_on():
+        for step in self._take_steps():
             on_step(step)
         self._save()
         if self._best:
             self._model.load_state_dict(dict(self._best.weights))
         return Fitted(self._model.eval(), time.perf_counter() - since, self.done)
 
-    def _go_on(self) -> Iterator[Step]:
+    def _take_steps(self) -> Iterator[Step]:
         saved = time.monotonic()
         recipe = self._plan.recipe
         steps = train(
             self._model,
-            self._lists,
+            self._source,
             recipe,
             self._optimizer,
             order=lambda epoch: order_epoch(self._counts, self._weights, recipe.seed, epoch),
@@ -208,23 +155,21 @@ class Run(Generic[Network]):
         for step in steps:
             self.done = step.number
             if step.ends_epoch and self._plan.keeps_best:
-                self._remember_best(step.epoch)
+                self._update_best(step.epoch)
             if time.monotonic() - saved > SECONDS_BETWEEN_CHECKPOINTS:
                 self._save()
                 saved = time.monotonic()
             yield step
-            if step.ends_epoch and self._has_waited_enough(step.epoch):
+            if step.ends_epoch and self._is_out_of_patience(step.epoch):
                 return
 
-    def _has_waited_enough(self, epoch: int) -> bool:
+    def _is_out_of_patience(self, epoch: int) -> bool:
         patience = self._plan.patience
         return (
-            self._best is not None
-            and patience is not None
-            and (epoch - self._best.epoch >= patience)
+            self._best is not None and patience is not None and epoch - self._best.epoch >= patience
         )
 
-    def _remember_best(self, epoch: int) -> None:
+    def _update_best(self, epoch: int) -> None:
         report = evaluate(self._to_scorer(self._model), self._dev, measures=["MAP"])
         value = report.means["MAP"]
         if self._best is None or value > self._best.value:

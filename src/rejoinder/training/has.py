@@ -23,10 +23,10 @@ from rejoinder.models.has.module import (
 from rejoinder.models.ranker.module.convolution import IN_BFLOAT16
 from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.text.wordpiece import WordPiece
-from rejoinder.training.fit import Fitted, Plan, Run, describe_weights, keep_answered
+from rejoinder.training.batches import TripletBatch, Triplets, split_answers
+from rejoinder.training.fit import Fitted, Plan, TrainingRun, describe_weights, keep_answered
 from rejoinder.training.loop import Recipe, Step
 from rejoinder.training.mixing import Part
-from rejoinder.training.triplets import TripletBatch, Triplets, split_answers
 from rejoinder.types import Example, to_candidates
 
 MARGIN = 0.1
@@ -57,7 +57,7 @@ def fit_has(
     answered = [split_answers(part) for part in keep_answered(parts)]
     start = time.perf_counter()
     tokens = TextTokens(WordPiece(vocabulary), max_tokens=plan.config.max_tokens)
-    run = Run(
+    run = TrainingRun(
         plan,
         model,
         Triplets(list(chain.from_iterable(part.examples for part in answered)), tokens),

@@ -1,8 +1,7 @@
 """The training loop: plain torch, one generator, no callbacks.
 
-The caller owns the model, the data and the clock; this module owns only the order in which
-they meet.  Everything random depends on the seed and the step's number, so training
-that goes on from a checkpoint ends where it would have ended.
+The caller owns the model, the data and the clock.  Everything random depends only on the seed
+and on the step's number, so a resumed training ends with the same bits.
 """
 
 from collections.abc import Callable, Iterator
@@ -17,31 +16,37 @@ from torch.optim import Adam, AdamW, Optimizer
 from rejoinder.errors import TrainingError
 from rejoinder.models.ranker.module.pairs import pad_lists
 from rejoinder.training.losses import LOSSES
-from rejoinder.training.schedule import slanted_triangle
 
 PEAKS = {"pointwise": 2e-3, "pairwise": 2e-4, "listwise": 2e-4, "anchored": 2e-4}
+"""Default peak learning rate of each loss."""
+RISING_SHARE = 0.1
+RATIO = 32
+
+MeasureLoss = Callable[[nn.Module, Any, str], Tensor]
+"""Computes the loss of a model on a batch; the text is the name of the loss."""
 
 
-Measure = Callable[[nn.Module, Any, str], Tensor]
-"""Gives the loss of a model on a batch; the text is the recipe's name for it."""
+class BatchSource(Protocol):
+    """Training examples that can be gathered into batches.
 
-
-class Lists(Protocol):
-    """Questions with their candidates, ready to be gathered into a batch.
-
-    A batch has `labels`, one per pair, and `list_lengths`, one per question.
+    A batch has `labels`, one per pair, and `list_lengths`, one per question, unless the
+    training computes its loss itself.
     """
 
     def batch(self, questions: Tensor) -> Any:
         """Return the pairs of these questions."""
         ...
 
+    def describe(self) -> Any:
+        """Return plain JSON that identifies the examples, for a checkpoint's fingerprint."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
-    """How a model is trained; the defaults are the Cosinet paper's.
+    """Hyper-parameters of a training; the defaults are the Cosinet paper's.
 
-    The paper does not say how many questions one step holds; 4 was best on WikiQA dev
+    The paper does not give the number of questions per step; 4 was best on WikiQA dev
     (docs/models/rankers.md).
     """
 
@@ -50,23 +55,23 @@ class Recipe:
     questions_per_step: int = 4
     learning_rate: float | None = None
     new_learning_rate: float | None = None
-    """The highest of weights that begin from nothing beside learnt ones."""
+    """Peak learning rate of new weights beside pretrained ones."""
     weight_decay: float = 0.0
     clip: float | None = None
-    """Scale the gradient down to this length where it is longer."""
+    """Largest norm of the gradient."""
     questions_at_once: int | None = None
-    """Accumulate the gradient over parts of a step, where a whole one needs too much memory."""
+    """Accumulate gradients over parts of a step, to save memory."""
     seed: int = 0
 
     @property
     def peak(self) -> float:
-        """The highest learning rate: the loss's own where none is given."""
+        """The peak learning rate; without `learning_rate`, the default of the loss."""
         return self.learning_rate or PEAKS[self.loss]
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What happened in one optimizer step, counted from 1."""
+    """The result of one optimizer step, counted from 1."""
 
     number: int
     of: int
@@ -75,19 +80,39 @@ class Step:
     ends_epoch: bool
 
 
-def make_optimizer(model: nn.Module, recipe: Recipe) -> Optimizer:
-    """Return Adam, with decoupled weight decay where the recipe asks for it.
+def use_threads(count: int | None) -> None:
+    """Limit torch to this number of threads; None keeps its default."""
+    if count is not None:
+        torch.set_num_threads(count)
 
-    Each group of weights has its own `peak`: a network says with `get_new_parameters` which of
-    its weights are new.
+
+def slanted_triangle(step: int, steps: int) -> float:
+    """Return the share of the peak learning rate at a step, counted from 0.
+
+    Howard & Ruder 2018, "Universal Language Model Fine-tuning for Text Classification", with
+    their constants: the first tenth of all steps rises, and the ends are 1/32 of the peak.
+
+    >>> [round(slanted_triangle(step, 20), 3) for step in (0, 1, 2, 11, 19)]
+    [0.031, 0.516, 1.0, 0.516, 0.085]
+    """
+    peak = max(1, int(steps * RISING_SHARE))
+    height = step / peak if step < peak else 1 - (step - peak) / max(1, steps - peak)
+    return (1 + height * (RATIO - 1)) / RATIO
+
+
+def make_optimizer(model: nn.Module, recipe: Recipe) -> Optimizer:
+    """Return Adam, or AdamW if the recipe has weight decay.
+
+    Each parameter group has its own `peak`; a network lists its new weights with
+    `get_new_parameters`.
     """
     groups: list[dict[str, Any]] = [{"params": list(model.parameters()), "peak": recipe.peak}]
     new = list(getattr(model, "get_new_parameters", list)())
     if recipe.new_learning_rate is not None and new:
-        known = {id(parameter) for parameter in new}
-        learnt = [parameter for parameter in model.parameters() if id(parameter) not in known]
+        ids = {id(parameter) for parameter in new}
+        pretrained = [parameter for parameter in model.parameters() if id(parameter) not in ids]
         groups = [
-            {"params": learnt, "peak": recipe.peak},
+            {"params": pretrained, "peak": recipe.peak},
             {"params": new, "peak": recipe.new_learning_rate},
         ]
     if recipe.weight_decay:
@@ -97,24 +122,24 @@ def make_optimizer(model: nn.Module, recipe: Recipe) -> Optimizer:
 
 def train(
     model: nn.Module,
-    lists: Lists,
+    source: BatchSource,
     recipe: Recipe,
     optimizer: Optimizer,
     *,
     order: Callable[[int], Tensor],
     done: int = 0,
-    measure: Measure | None = None,
+    measure: MeasureLoss | None = None,
 ) -> Iterator[Step]:
     """Train, yielding after every step.
 
-    It is a generator, so that the caller decides what a step is worth: show it, evaluate,
-    save a checkpoint, or stop by leaving the loop.
+    This is a generator, so that the caller can show progress, evaluate, save a checkpoint, or
+    stop early by leaving the loop.
 
     Args:
-        model: gives a batch of the lists one score per pair.
-        order: which questions an epoch reads, in which order; every epoch as many.
-        done: how many steps a checkpoint has behind it.
-        measure: the loss of a batch, where it is none of `LOSSES` over scores.
+        model: returns one score per pair of a batch.
+        order: returns the questions of an epoch in order; every epoch has the same number.
+        done: steps already taken, when a training is resumed.
+        measure: computes the loss of a batch, if it is none of `LOSSES` over scores.
 
     Raises:
         TrainingError: the loss is not a finite number.
@@ -129,23 +154,23 @@ def train(
                 continue
             for group in optimizer.param_groups:
                 group["lr"] = group["peak"] * slanted_triangle(number, steps)
-            loss = _take_step(model, lists, questions, recipe, optimizer, number, measure)
+            loss = _take_step(model, source, questions, recipe, optimizer, number, measure)
             if not isfinite(loss):
                 raise TrainingError(
                     f"the loss became {loss} at step {number + 1} of {steps};"
-                    " lower the learning rate, or look for odd vectors"
+                    " lower the learning rate, or check the vectors"
                 )
             yield Step(number + 1, steps, epoch + 1, loss, place + 1 == per_epoch)
 
 
 def _take_step(
     model: nn.Module,
-    lists: Lists,
+    source: BatchSource,
     questions: Tensor,
     recipe: Recipe,
     optimizer: Optimizer,
     number: int,
-    measure: Measure,
+    measure: MeasureLoss,
 ) -> float:
     model.train()
     optimizer.zero_grad()
@@ -153,7 +178,7 @@ def _take_step(
     with torch.random.fork_rng():
         torch.manual_seed(recipe.seed * 1_000_003 + number)
         for part in questions.split(recipe.questions_at_once or len(questions)):
-            loss = measure(model, lists.batch(part), recipe.loss)
+            loss = measure(model, source.batch(part), recipe.loss)
             loss = loss * (len(part) / len(questions))
             loss.backward()
             total += loss.item()
@@ -164,7 +189,7 @@ def _take_step(
 
 
 def measure_loss(model: nn.Module, batch: Any, loss: str) -> Tensor:
-    """Return the loss with this name of a batch's scores."""
+    """Return the loss with this name over a batch's scores."""
     scores, mask = pad_lists(model(batch), batch.list_lengths)
     labels, _ = pad_lists(batch.labels, batch.list_lengths)
     return LOSSES[loss](scores, labels, mask)

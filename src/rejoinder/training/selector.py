@@ -26,8 +26,8 @@ from rejoinder.models.selector.module.selector import (
     load_selector,
 )
 from rejoinder.models.selector.module.similarities import get_vector_width, make_reader
-from rejoinder.training.fit import Fitted, Plan, Run, describe_weights, keep_answered
-from rejoinder.training.lists import Lists, TokenBatch, make_chunks
+from rejoinder.training.batches import CandidateLists, TokenBatch, make_chunks
+from rejoinder.training.fit import Fitted, Plan, TrainingRun, describe_weights, keep_answered
 from rejoinder.training.loop import Recipe, Step
 from rejoinder.training.losses import LOSSES
 from rejoinder.training.mixing import Part
@@ -117,10 +117,10 @@ def fit_selector(
     start = time.perf_counter()
     reader = make_reader(plan.config, tuple(vocabulary))
     examples = list(chain.from_iterable(part.examples for part in answered))
-    run = Run(
+    run = TrainingRun(
         plan,
         _InChunks(model),
-        Lists(examples, reader, seed=plan.recipe.seed),
+        CandidateLists(examples, reader, seed=plan.recipe.seed),
         answered,
         to_scorer=lambda trained: SelectorTorchScorer(trained.selector, vocabulary),
         dev=dev,

@@ -136,8 +136,8 @@ def train_ranker(model: str, parts: "Sequence[Part]", given: dict[str, Any]) -> 
     from rejoinder.models.ranker.export import read_weights, write_ranker
     from rejoinder.models.ranker.module.ranker import count_parameters
     from rejoinder.training.checkpoint import keep_checkpoint
-    from rejoinder.training.fit import fit
-    from rejoinder.training.threads import use_threads
+    from rejoinder.training.loop import use_threads
+    from rejoinder.training.ranker import fit_ranker
 
     use_threads(given["threads"])
     target: Path = given["to"]
@@ -146,7 +146,7 @@ def train_ranker(model: str, parts: "Sequence[Part]", given: dict[str, Any]) -> 
     plan = _make_plan(model, vectors.width, given)
     with keep_checkpoint(target, say) as checkpoint:
         with show_progress(f"training {model}") as progress:
-            fitted = fit(
+            fitted = fit_ranker(
                 plan,
                 parts,
                 vectors,

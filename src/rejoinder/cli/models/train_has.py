@@ -55,8 +55,8 @@ def has(**given: Any) -> None:
     from rejoinder.models.has.module import load_has
     from rejoinder.training.checkpoint import keep_checkpoint
     from rejoinder.training.has import fit_has
+    from rejoinder.training.loop import use_threads
     from rejoinder.training.mixing import read_parts
-    from rejoinder.training.threads import use_threads
 
     use_threads(given["threads"])
     target: Path = given["to"]

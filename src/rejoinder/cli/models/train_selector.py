@@ -66,9 +66,9 @@ def selector(**given: Any) -> None:
     last checkpoint was when the same command is given again.
     """
     from rejoinder.training.checkpoint import keep_checkpoint
+    from rejoinder.training.loop import use_threads
     from rejoinder.training.mixing import read_training
     from rejoinder.training.selector import fit_selector, make_plan, open_start, read_context
-    from rejoinder.training.threads import use_threads
 
     use_threads(given["threads"])
     target: Path = given["to"]

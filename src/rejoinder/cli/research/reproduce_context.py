@@ -61,7 +61,7 @@ def context(**given: Any) -> None:
     """
     from rejoinder.papers.context_rows import BASE, ROWS
     from rejoinder.papers.context_table import decide, summarise
-    from rejoinder.training.threads import use_threads
+    from rejoinder.training.loop import use_threads
 
     use_threads(given["threads"])
     if given["to"]:

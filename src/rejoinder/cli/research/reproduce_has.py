@@ -60,7 +60,7 @@ def has(**given: Any) -> None:
     sets that are not found are left out, and said.  With --runs, a table that was stopped goes
     on where the training under way was.
     """
-    from rejoinder.training.threads import use_threads
+    from rejoinder.training.loop import use_threads
 
     use_threads(given["threads"])
     result: dict[str, Any] = {"tables": [], "costs": []}

@@ -53,7 +53,7 @@ def make_command(name: str, what: str) -> click.Command:
 def _reproduce_tables(name: str, given: dict[str, Any]) -> None:
     from rejoinder.papers.published import TABLES as KNOWN
     from rejoinder.papers.reproduction import measure_gains, summarise
-    from rejoinder.training.threads import use_threads
+    from rejoinder.training.loop import use_threads
 
     use_threads(given["threads"])
     result = []

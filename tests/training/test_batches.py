@@ -9,7 +9,7 @@ from rejoinder.models.selector.context import ContextConfig  # noqa: E402
 from rejoinder.models.selector.pair_reader import PairReader, to_feed  # noqa: E402
 from rejoinder.models.selector.tokens import PairTokens  # noqa: E402
 from rejoinder.text.wordpiece import WordPiece  # noqa: E402
-from rejoinder.training.lists import Lists, choose_candidates, make_chunks  # noqa: E402
+from rejoinder.training.batches import CandidateLists, choose_candidates, make_chunks  # noqa: E402
 from rejoinder.types import Example  # noqa: E402
 
 WORDS = [f"w{at}" for at in range(60)]
@@ -54,18 +54,18 @@ def test_what_is_chosen_depends_on_the_seed_alone() -> None:
 
 def test_a_sentence_from_elsewhere_is_one_more_wrong_candidate() -> None:
     examples = [make_example("a", 1, 2), make_example("b", 1, 20)]
-    batch = Lists(examples, READER, max_candidates=30).batch(torch.tensor([0]))
+    batch = CandidateLists(examples, READER, max_candidates=30).batch(torch.tensor([0]))
     assert batch.list_lengths.tolist() == [4]
     assert batch.labels.tolist() == [1, 0, 0, 0]
 
 
 def test_where_there_is_no_other_sentence_none_is_added() -> None:
     alone = to_unordered_example("q", "w0", [Judged("w1", True), Judged("w2", False)])
-    assert Lists([alone], READER).batch(torch.tensor([0])).list_lengths.tolist() == [2]
+    assert CandidateLists([alone], READER).batch(torch.tensor([0])).list_lengths.tolist() == [2]
 
 
 def test_a_batch_holds_every_pair_once_in_chunks_of_similar_length() -> None:
-    lists = Lists([make_example("a", 1, 4), make_example("b", 2, 5)], READER, chunk_size=4)
+    lists = CandidateLists([make_example("a", 1, 4), make_example("b", 2, 5)], READER, chunk_size=4)
     batch = lists.batch(torch.tensor([1, 0]))
     places = torch.cat([chunk.places for chunk in batch.chunks])
     assert sorted(places.tolist()) == list(range(len(batch.labels)))
@@ -81,5 +81,5 @@ def test_padding_is_masked() -> None:
 
 
 def test_lists_describe_themselves() -> None:
-    lists = Lists([make_example("a", 1, 2)], READER, elsewhere=False)
+    lists = CandidateLists([make_example("a", 1, 2)], READER, elsewhere=False)
     assert lists.describe() == {"questions": 1, "pairs": 3, "characters": 17}
