@@ -43,6 +43,7 @@ from benchmarks.train_speed import CHUNKS, PlainRanker
 from rejoinder.bundle.folder import open_bundle
 from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.errors import RejoinderError
+from rejoinder.models.cosinet.network import CosinetNetwork
 from rejoinder.models.encoders.loading import find_encoder
 from rejoinder.models.onnx_session import import_onnxruntime
 from rejoinder.models.ranker.export import write_ranker
@@ -148,8 +149,8 @@ def make_scorers(folder: Path, threads: int) -> tuple[Ranker, RankerScorer, Rank
     bundle = open_bundle(folder / "m")
     return (
         ranker,
-        RankerScorer(bundle, threads=threads),
-        RankerScorer(bundle, threads=threads, compiled=False),
+        RankerScorer(bundle, CosinetNetwork, threads=threads),
+        RankerScorer(bundle, CosinetNetwork, threads=threads, compiled=False),
     )
 
 

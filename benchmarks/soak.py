@@ -22,7 +22,7 @@ import numpy as np
 
 from benchmarks.made_up import draw_texts, write_cosinet
 from rejoinder.models.many import Asked
-from rejoinder.models.registry import load
+from rejoinder.models.registry import open_scorer
 from rejoinder.models.scorer import Scorer
 from rejoinder.types import Candidate
 
@@ -33,7 +33,7 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=8)
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
-        scorer = load(write_cosinet(Path(folder, "m")))
+        scorer = open_scorer(write_cosinet(Path(folder, "m")))
     result = soak(scorer, make_asked(40), seconds=arguments.seconds, threads=arguments.threads)
     print(json.dumps({**result, "cores": os.cpu_count()}, indent=2))
     sys.exit(result["wrong"] > 0)

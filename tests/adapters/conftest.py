@@ -4,7 +4,7 @@ import pytest
 
 from rejoinder.cascade.calibration import Calibration
 from rejoinder.cascade.cascade import Cascade, Stage
-from rejoinder.models.lexical.overlap import WordOverlap
+from rejoinder.models.lexical.scorers import WordOverlap
 
 # Run where their frameworks are installed: run.py.
 collect_ignore = ["frameworks"]

@@ -5,8 +5,7 @@ import pytest
 
 from rejoinder.adapters.cross_encoder import CrossEncoder
 from rejoinder.errors import InputError
-from rejoinder.models.lexical.bm25 import Bm25
-from rejoinder.models.lexical.overlap import WordOverlap
+from rejoinder.models.lexical.scorers import Bm25, WordOverlap
 from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.types import Candidate
 from tests.adapters.texts import BEES, QUESTION, RAIN, TEA

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 from rejoinder.adapters.reranking import rerank
-from rejoinder.models.lexical.overlap import WordOverlap
+from rejoinder.models.lexical.scorers import WordOverlap
 from tests.adapters.run import SECTIONS
 from tests.adapters.test_extras import FRAMEWORKS
 from tests.adapters.texts import QUESTION, TEA

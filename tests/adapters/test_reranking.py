@@ -3,7 +3,7 @@ import pytest
 from rejoinder.adapters.reranking import rerank, to_scorer, to_text
 from rejoinder.cascade.cascade import Cascade
 from rejoinder.errors import UnknownNameError
-from rejoinder.models.lexical.overlap import WordOverlap
+from rejoinder.models.lexical.scorers import WordOverlap
 from tests.adapters.texts import BEES, EVERYTHING, QUESTION, RAIN, TEA
 
 

@@ -5,7 +5,7 @@ from benchmarks.made_up import write_cosinet
 
 from rejoinder.batch.packing import Packed, load_packed, pack_scorer
 from rejoinder.errors import InputError, RejoinderError
-from rejoinder.models.static_vectors.vectors import SHIPPED as VECTORS
+from rejoinder.models.static_vectors.vectors import SHIPPED_VECTORS as VECTORS
 
 
 def write_cascade(folder: Path) -> Path:

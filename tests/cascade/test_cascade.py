@@ -8,7 +8,7 @@ from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.cascade.cost import Cost
 from rejoinder.errors import InputError
 from rejoinder.models.deadline import Deadline
-from rejoinder.models.lexical.overlap import WordOverlap
+from rejoinder.models.lexical.scorers import WordOverlap
 from rejoinder.models.ranking import rank
 from rejoinder.types import Candidate, Document, Ranking
 from tests.cascade.conftest import Clock, Slow, count_a

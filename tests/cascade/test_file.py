@@ -87,10 +87,10 @@ def test_a_scorer_is_named_as_it_will_be_found(folder: Path) -> None:
 
 
 def test_the_default_is_the_shipped_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "SHIPPED", folder / "two.toml")
+    monkeypatch.setattr(loading, "DEFAULT_FILE", folder / "two.toml")
     assert rejoinder.load("default").name == "two"
 
-    monkeypatch.setattr(loading, "SHIPPED", folder / "none.toml")
+    monkeypatch.setattr(loading, "DEFAULT_FILE", folder / "none.toml")
     with pytest.raises(UnknownNameError, match="unknown scorer 'default'"):
         rejoinder.load("default")
 
@@ -151,9 +151,11 @@ def test_files_that_cannot_be_read_or_written(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("line", "problem"),
-    [('missing = "drop"', "encode or leave"), ('missing = "leave"', "reads no store of answers")],
+    [('missing = "drop"', "encode or leave"), ('missing = "leave"', "reads no stored rows")],
 )
-def test_only_has_can_leave_candidates(folder: Path, line: str, problem: str) -> None:
+def test_only_a_scorer_with_a_sidecar_can_leave_candidates(
+    folder: Path, line: str, problem: str
+) -> None:
     (folder / "two.toml").write_text(f"{TWO_STAGES}{line}\n", encoding="utf-8")
 
     with pytest.raises(DataError, match=problem):

@@ -6,7 +6,7 @@ from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.errors import InputError
 from rejoinder.evaluation.calibrate import METHODS, Observed, calibrate, check, observe
 from rejoinder.evaluation.logistic import fit_logistic, fit_rising, sigmoid
-from rejoinder.models.lexical.overlap import Jaccard, WordOverlap
+from rejoinder.models.lexical.scorers import Jaccard, WordOverlap
 from rejoinder.types import Candidate, Example
 
 

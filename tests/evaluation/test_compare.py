@@ -2,7 +2,7 @@ import pytest
 
 from rejoinder.evaluation.compare import compare
 from rejoinder.evaluation.evaluate import evaluate
-from rejoinder.models.registry import load
+from rejoinder.models.registry import open_scorer
 from rejoinder.types import Candidate, Example
 
 EXAMPLES = [
@@ -18,7 +18,7 @@ EXAMPLES = [
 
 def test_further_scorers_are_held_against_the_first() -> None:
     order, overlap = compare(
-        [evaluate(load(name), EXAMPLES) for name in ("original-order", "word-overlap")]
+        [evaluate(open_scorer(name), EXAMPLES) for name in ("original-order", "word-overlap")]
     )
 
     assert order.differences == {}
@@ -29,7 +29,7 @@ def test_further_scorers_are_held_against_the_first() -> None:
 
 
 def test_a_comparison_is_plain_json() -> None:
-    _, other = compare([evaluate(load(name), EXAMPLES) for name in ("bm25", "jaccard")])
+    _, other = compare([evaluate(open_scorer(name), EXAMPLES) for name in ("bm25", "jaccard")])
 
     found = other.to_dict()
 
@@ -43,7 +43,7 @@ def test_a_comparison_is_plain_json() -> None:
 
 
 def test_different_questions_cannot_be_compared() -> None:
-    reports = [evaluate(load("bm25"), EXAMPLES), evaluate(load("bm25"), EXAMPLES[1:])]
+    reports = [evaluate(open_scorer("bm25"), EXAMPLES), evaluate(open_scorer("bm25"), EXAMPLES[1:])]
 
     with pytest.raises(ValueError, match="different questions"):
         compare(reports)

@@ -4,7 +4,7 @@ from rejoinder.errors import InputError
 from rejoinder.evaluation.evaluate import evaluate
 from rejoinder.evaluation.protocol import Protocol
 from rejoinder.evaluation.seeds import evaluate_named
-from rejoinder.models.registry import load
+from rejoinder.models.registry import open_scorer
 from rejoinder.types import Candidate, Example
 
 
@@ -24,7 +24,7 @@ EXAMPLES = [
 
 
 def test_means_are_over_the_questions_that_count() -> None:
-    report = evaluate(load("word-overlap"), EXAMPLES)
+    report = evaluate(open_scorer("word-overlap"), EXAMPLES)
 
     # q1: right first; q2: right second; q3 does not count; q4: right first
     assert report.means == {
@@ -38,14 +38,14 @@ def test_means_are_over_the_questions_that_count() -> None:
 
 @pytest.mark.parametrize(("questions", "count", "p_at_1"), [("mixed", 2, 1 / 2), ("all", 4, 2 / 4)])
 def test_protocols_change_what_counts(questions: str, count: int, p_at_1: float) -> None:
-    report = evaluate(load("word-overlap"), EXAMPLES, protocol=Protocol(questions))
+    report = evaluate(open_scorer("word-overlap"), EXAMPLES, protocol=Protocol(questions))
 
     assert len(report.judged) == count
     assert report.means["P@1"] == pytest.approx(p_at_1)
 
 
 def test_each_question_lists_its_candidates_best_first() -> None:
-    first = evaluate(load("word-overlap"), EXAMPLES, measures=["MRR"]).list_questions()[0]
+    first = evaluate(open_scorer("word-overlap"), EXAMPLES, measures=["MRR"]).list_questions()[0]
 
     assert first == {
         "id": "q1",
@@ -61,7 +61,7 @@ def test_each_question_lists_its_candidates_best_first() -> None:
 
 def test_nothing_to_measure_is_said() -> None:
     with pytest.raises(InputError, match="no question counts under protocol 'answered'"):
-        evaluate(load("bm25"), EXAMPLES[2:3])
+        evaluate(open_scorer("bm25"), EXAMPLES[2:3])
 
 
 def test_seeds_give_mean_and_deviation() -> None:

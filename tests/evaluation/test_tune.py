@@ -18,8 +18,7 @@ from rejoinder.evaluation.tune import (
     replay,
     time_contender,
 )
-from rejoinder.models.lexical.bm25 import Bm25
-from rejoinder.models.lexical.overlap import Jaccard, WordOverlap
+from rejoinder.models.lexical.scorers import Bm25, Jaccard, WordOverlap
 from rejoinder.models.ranking import rank
 from rejoinder.models.scorer import Scorer
 from rejoinder.types import Candidate, Document, Example

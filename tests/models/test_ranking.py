@@ -3,7 +3,7 @@ import pytest
 
 from rejoinder.errors import InputError, UnknownNameError
 from rejoinder.models.ranking import rank
-from rejoinder.models.registry import load
+from rejoinder.models.registry import open_scorer
 from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.types import Candidate, to_candidates
 
@@ -57,4 +57,4 @@ def test_strings_get_their_place_as_id_and_no_order() -> None:
 
 def test_an_unknown_scorer_suggests_the_nearest() -> None:
     with pytest.raises(UnknownNameError, match=r"unknown scorer 'bm52'; did you mean 'bm25'\?"):
-        load("bm52")
+        open_scorer("bm52")

@@ -11,7 +11,7 @@ from rejoinder.cli import main
 from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.evaluation.protocol import Protocol
 from rejoinder.evaluation.seeds import evaluate_named
-from rejoinder.models.registry import SCORERS
+from rejoinder.models.registry import list_named
 from rejoinder.papers.baselines import TABLES, Baseline, Table, reproduce
 from rejoinder.types import Candidate, Example
 
@@ -69,7 +69,7 @@ def test_all_lexical_scorers_on_wikiqa_take_seconds(data_folder: Path) -> None:
     examples = list(open_dataset("wikiqa", split="test", folder=data_folder))
 
     start = time.process_time()
-    for name in SCORERS:
+    for name in list_named():
         evaluate_named(name, examples, protocol=Protocol())
 
     assert time.process_time() - start < 10

@@ -6,8 +6,8 @@ torch = pytest.importorskip("torch")
 
 from rejoinder.datasets.readers.judged import Judged, to_ordered_example  # noqa: E402
 from rejoinder.errors import InputError  # noqa: E402
-from rejoinder.models import registry as catalogue  # noqa: E402
-from rejoinder.models.registry import load  # noqa: E402
+from rejoinder.models import registry  # noqa: E402
+from rejoinder.models.registry import open_scorer  # noqa: E402
 from rejoinder.models.static_vectors.vectors import load_vectors  # noqa: E402
 from rejoinder.papers.published import UNSEEN, Row  # noqa: E402
 from rejoinder.papers.rows import train_row  # noqa: E402
@@ -42,7 +42,7 @@ def test_the_shipped_selector_is_measured_as_it_is() -> None:
     assert (seconds, steps) == (0.0, 0)
     assert parameters > 20_000_000
     example = EXAMPLES[0]
-    assert scores == load("selector").score(example.question, example.candidates).tolist()
+    assert scores == open_scorer("selector").score(example.question, example.candidates).tolist()
 
 
 def test_the_shipped_selector_is_adapted() -> None:
@@ -56,6 +56,6 @@ def test_the_shipped_selector_is_adapted() -> None:
 def test_weights_that_are_not_there_are_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(catalogue, "MODELS", tmp_path)
+    monkeypatch.setattr(registry, "WEIGHTS", tmp_path)
     with pytest.raises(InputError, match="the weights of selector are not installed"):
         train(Row("selector", "none", UNSEEN, is_shipped=True))

@@ -7,8 +7,7 @@ from tests.evaluation.test_tune import make_examples
 
 from rejoinder.cli import main
 from rejoinder.evaluation.score_cache import CachedScorer
-from rejoinder.models.lexical.bm25 import Bm25
-from rejoinder.models.lexical.overlap import Jaccard, WordOverlap
+from rejoinder.models.lexical.scorers import Bm25, Jaccard, WordOverlap
 from rejoinder.papers import sequential
 from rejoinder.papers.sequential import build_lists, measure_rows
 

@@ -27,8 +27,7 @@ from rejoinder.datasets.readers.jsonl import read_examples
 from rejoinder.documents.read import read_file
 from rejoinder.documents.sandbox import READERS, Child
 from rejoinder.errors import RejoinderError
-from rejoinder.models.ranker.scorer import RankerScorer
-from rejoinder.models.registry import open_scorer
+from rejoinder.models.registry import make_scorer, open_scorer
 from rejoinder.models.static_vectors.files import read_vector_file
 from rejoinder.models.static_vectors.vectors import read_vectors
 from tests.documents.test_sandbox import PAGE, PARAGRAPHS, make_docx, make_pdf
@@ -87,7 +86,7 @@ def _read_weights(raw: bytes) -> object:
     (folder / "weights.safetensors").write_bytes(raw)
     # With the sums that it claims: who makes a bundle makes its sums too.
     bundle = Bundle(folder, parse_manifest((folder / "manifest.json").read_text(), folder))
-    return RankerScorer(bundle).score("tea?", ["tea is hot", "ice"])
+    return make_scorer(bundle).score("tea?", ["tea is hot", "ice"])
 
 
 def _read_table_of_vectors(raw: bytes) -> object:

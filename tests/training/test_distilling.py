@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from rejoinder.datasets.readers.judged import Judged, to_ordered_example
-from rejoinder.models.registry import load
+from rejoinder.models.registry import open_scorer
 from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.training.distillation import ask_teacher, join_lists, soften
 from rejoinder.types import Example
@@ -26,7 +26,7 @@ class Counting:
 
     def __init__(self) -> None:
         self.asked = 0
-        self._scorer = load("word-overlap")
+        self._scorer = open_scorer("word-overlap")
 
     def score(self, question: str, candidates: Candidates) -> Scores:
         self.asked += 1

@@ -20,7 +20,7 @@ from rejoinder.models.selector.export_graph import build_graph, quantise, read_s
 from rejoinder.models.selector.module.selector import Selector  # noqa: E402
 from rejoinder.models.selector.scorer import SelectorScorer  # noqa: E402
 from rejoinder.models.selector.tokens import PairTokens  # noqa: E402
-from rejoinder.models.static_vectors.vectors import SHIPPED, load_vectors  # noqa: E402
+from rejoinder.models.static_vectors.vectors import SHIPPED_VECTORS, load_vectors  # noqa: E402
 from rejoinder.text.wordpiece import WordPiece  # noqa: E402
 from rejoinder.training.selector import SelectorTorchScorer  # noqa: E402
 from rejoinder.types import Candidate, Example  # noqa: E402
@@ -275,7 +275,7 @@ def test_another_kind_of_bundle_is_refused(tmp_path: Path) -> None:
     with pytest.raises(BundleError, match="not a bundle"):
         reopen_selector(tmp_path)
     with pytest.raises(BundleError, match="not 'selector'"):
-        reopen_selector(SHIPPED)
+        reopen_selector(SHIPPED_VECTORS)
 
 
 def test_an_incomplete_manifest_is_refused(tmp_path: Path) -> None:

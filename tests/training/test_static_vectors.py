@@ -120,9 +120,9 @@ def test_the_default_is_found_in_its_package(
 
 
 def test_shipped_vectors_are_small_and_know_words() -> None:
-    from rejoinder.models.static_vectors.vectors import SHIPPED
+    from rejoinder.models.static_vectors.vectors import SHIPPED_VECTORS
 
-    size = sum(path.stat().st_size for path in SHIPPED.iterdir())
+    size = sum(path.stat().st_size for path in SHIPPED_VECTORS.iterdir())
     vectors = load_vectors()
 
     assert size <= 8_000_000

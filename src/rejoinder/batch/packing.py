@@ -11,9 +11,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from rejoinder.cascade.file import find_scorer, read_cascade_file, to_toml
-from rejoinder.cascade.loading import load
+from rejoinder.cascade.loading import describe_cascades, load
 from rejoinder.errors import InputError, UnknownNameError
-from rejoinder.models.registry import describe_all, describe_cascades
+from rejoinder.models.registry import list_names
 from rejoinder.models.scorer import Scorer
 
 _CASCADE = "cascade.toml"
@@ -42,7 +42,7 @@ def pack_scorer(scorer: str, *, send: bool) -> Packed:
     """
     path = Path(scorer)
     if not path.exists():
-        known = [item.name for item in (*describe_all(), *describe_cascades())]
+        known = [*list_names(), *(cascade.name for cascade in describe_cascades())]
         if scorer not in known:
             raise UnknownNameError("scorer", scorer, known)
         return Packed(scorer)  # a name, which the package knows on every machine

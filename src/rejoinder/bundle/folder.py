@@ -14,6 +14,8 @@ from rejoinder.bundle.manifest import NAME, Manifest, parse_manifest
 from rejoinder.errors import BundleError
 
 Tensors = Mapping[str, NDArray[np.generic]]
+WEIGHTS = Path(__file__).parents[1] / "weights"
+"""The folder of the bundles and the cascade that come with the package."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@
 
     [[stage]]
     scorer = "models/selector"  # or a bundle's folder, from where this file is
-    missing = "leave"           # only of HAS: candidates that its store does not have go on
-                                # to the next stage unscored; "encode", they are encoded now
+    missing = "leave"           # optional, of a scorer that reads a sidecar, such as HAS: leave
+                                # candidates without stored rows to the next stage, unscored;
+                                # "encode" encodes them now
 
 `[calibration]` (from `rejoinder calibrate`), `[tuned]` and `[[frontier]]` (from `rejoinder tune`)
 may follow.
@@ -28,11 +29,11 @@ from rejoinder.cascade.cascade import Cascade, Stage, check_keeps
 from rejoinder.cascade.cost import Cost
 from rejoinder.cascade.toml import Table, quote_key, read_toml, show
 from rejoinder.errors import DataError, InputError, RejoinderError
-from rejoinder.models.has.scorer import MISSING, HasScorer
-from rejoinder.models.registry import describe_all
+from rejoinder.models.registry import list_names
 from rejoinder.models.scorer import Scorer
 from rejoinder.storage.atomic import writing_whole
 
+MISSING = ("encode", "leave")
 WEIGHTS = ("intercept", "best", "margin", "count", "threshold")
 
 
@@ -171,9 +172,10 @@ def open_cascade(path: Path, *, load: Callable[[str | Path], Scorer]) -> Cascade
 
 
 def _leave_missing(scorer: Scorer) -> Scorer:
-    if not isinstance(scorer, HasScorer):
-        raise InputError(f"missing: {scorer.name} reads no store of answers; leave it out")
-    return scorer.leave_missing()
+    leave_missing: Callable[[], Scorer] | None = getattr(scorer, "leave_missing", None)
+    if leave_missing is None:
+        raise InputError(f"missing: {scorer.name} reads no stored rows; leave it out")
+    return leave_missing()
 
 
 def find_scorer(name: str, folder: Path) -> str | Path:
@@ -182,7 +184,7 @@ def find_scorer(name: str, folder: Path) -> str | Path:
     Raises:
         InputError: there is neither.
     """
-    named = _list_names()
+    named = list_names()
     if name in named:
         return name
     place = folder / name
@@ -196,13 +198,9 @@ def find_scorer(name: str, folder: Path) -> str | Path:
 
 def name_scorer(scorer: str | Path, folder: Path) -> str:
     """Return how a file in the folder names a scorer: the inverse of `find_scorer`."""
-    if str(scorer) in _list_names():
+    if str(scorer) in list_names():
         return str(scorer)
     return Path(os.path.relpath(Path(scorer).resolve(), folder.resolve())).as_posix()
-
-
-def _list_names() -> list[str]:
-    return [described.name for described in describe_all()]
 
 
 def move_cascade_file(cascade: CascadeFile, old: Path, new: Path) -> CascadeFile:

@@ -21,7 +21,7 @@ from rejoinder.models.arguments import (
     check_where,
 )
 from rejoinder.models.deadline import Deadline
-from rejoinder.models.lexical.retrieval_order import RetrievalOrder
+from rejoinder.models.lexical.scorers import RetrievalOrder
 from rejoinder.models.ranking import order
 from rejoinder.models.scorer import Scorer
 from rejoinder.retrieval.retriever import Retriever

@@ -10,7 +10,7 @@ from rejoinder.errors import InputError
 from rejoinder.evaluation.evaluate import Report, evaluate
 from rejoinder.evaluation.measures import DEFAULT_MEASURES
 from rejoinder.evaluation.protocol import Protocol
-from rejoinder.models.registry import SCORERS
+from rejoinder.models.registry import list_named
 from rejoinder.types import Example
 
 
@@ -57,7 +57,8 @@ def evaluate_named(
         InputError: several seeds for a scorer that draws no random numbers.
     """
     runs = [load(scorer, words=protocol.words, seed=seed) for seed in range(seeds)]
-    if seeds > 1 and not (scorer in SCORERS and SCORERS[scorer].is_seeded):
+    named = list_named()
+    if seeds > 1 and not (scorer in named and named[scorer].is_seeded):
         raise InputError(f"scorer {scorer!r} draws no random numbers; leave out the seeds")
     return SeededReport(
         tuple(evaluate(run, examples, protocol=protocol, measures=measures) for run in runs)

@@ -1,138 +1,146 @@
-"""The scorers that have a name."""
+"""The model families, and the scorers that can be opened by name or from a bundle.
 
-from collections.abc import Callable
-from dataclasses import dataclass
+A family is one folder with one `Family` object, and one line of `FAMILIES`.  Families are
+imported when they are needed: opening a bundle imports the family of that bundle alone.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from importlib import import_module
 from pathlib import Path
 
+from rejoinder.bundle.folder import WEIGHTS, Bundle, open_bundle
 from rejoinder.errors import BundleError, UnknownNameError
-from rejoinder.models.lexical.bm25 import Bm25
-from rejoinder.models.lexical.overlap import (
-    Jaccard,
-    OriginalOrder,
-    Random,
-    WordOverlap,
-    WordOverlapThenOrder,
-)
-from rejoinder.models.lexical.retrieval_order import RetrievalOrder
 from rejoinder.models.scorer import Scorer
 from rejoinder.text.words import WordSplitter, get_word_splitter
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """A named scorer: what it is, what it reads, and how it is made."""
+class NamedScorer:
+    """A scorer that needs no bundle."""
 
-    what: str
+    summary: str
     make: Callable[[WordSplitter, int], Scorer]
+    """Takes the word splitter and the seed."""
     reads_order: bool = False
     is_seeded: bool = False
 
 
-SCORERS: dict[str, Entry] = {
-    "original-order": Entry(
-        "the order of the document (RR)", lambda _, __: OriginalOrder(), reads_order=True
-    ),
-    "word-overlap": Entry(
-        "distinct words shared with the question (WO)", lambda cut, _: WordOverlap(cut)
-    ),
-    "word-overlap+order": Entry(
-        "word overlap, then the order of the document (WO+RR)",
-        lambda cut, _: WordOverlapThenOrder(cut),
-        reads_order=True,
-    ),
-    "jaccard": Entry("shared over all distinct words", lambda cut, _: Jaccard(cut)),
-    "bm25": Entry("BM25 over the candidate list", lambda cut, _: Bm25(cut)),
-    "retrieval-order": Entry(
-        "the search that found the candidates, else BM25", lambda cut, _: RetrievalOrder(cut)
-    ),
-    "random": Entry("a seeded random number", lambda _, seed: Random(seed), is_seeded=True),
+@dataclass(frozen=True, slots=True)
+class Family:
+    """A model family: how its bundles open, what it stores, how it is trained."""
+
+    name: str
+    """The kind of its bundles; a bundle that is shipped has this name too."""
+    summary: str
+    open: Callable[[Bundle, int | None], Scorer] | None = None
+    """Opens a bundle as a scorer that uses so many threads; None where it holds no scorer."""
+    scorers: Mapping[str, NamedScorer] = field(default_factory=dict)
+    """The scorers that need no bundle."""
+    reads_order: bool = False
+    training: str | None = None
+    """The dotted path of its trainer ("package.module:OBJECT"), which only training imports."""
+
+
+FAMILIES: dict[str, str] = {
+    "lexical": "rejoinder.models.lexical.scorers:FAMILY",
+    "static-vectors": "rejoinder.models.static_vectors:FAMILY",
+    "rel-cnn": "rejoinder.models.rel_cnn:FAMILY",
+    "cosinet": "rejoinder.models.cosinet:FAMILY",
+    "compare-aggregate": "rejoinder.models.compare_aggregate:FAMILY",
+    "compare-aggregate-bilstm": "rejoinder.models.compare_aggregate:BILSTM",
+    "selector": "rejoinder.models.selector:FAMILY",
+    "has": "rejoinder.models.has:FAMILY",
 }
+"""The dotted path of each `Family` object, by name."""
+NAMED = ("lexical",)
+"""The families with scorers that need no bundle."""
 
 
-SHIPPED = {
-    "cosinet": "a small network over word vectors that reads a document's order",
-    "selector": "a transformer that reads question and candidate together; the best and slowest",
-}
-CASCADES = {"default": "the shipped cascade, which ranks where no scorer is named"}
-MODELS = Path(__file__).parents[1] / "weights"
-"""Where the bundles are that come with the package."""
+def get_family(name: str) -> Family:
+    """Return a family, importing its module.
+
+    Raises:
+        UnknownNameError: no family has this name.
+    """
+    if name not in FAMILIES:
+        raise UnknownNameError("model family", name, FAMILIES)
+    module, _, attribute = FAMILIES[name].partition(":")
+    family: Family = getattr(import_module(module), attribute)
+    return family
 
 
-def load(
+def list_named() -> dict[str, NamedScorer]:
+    """Return the scorers that need no bundle, by name."""
+    return {name: scorer for family in NAMED for name, scorer in get_family(family).scorers.items()}
+
+
+def list_shipped() -> dict[str, Path]:
+    """Return the folders of the scorers that come with the package as bundles, by name."""
+    folders = {name: WEIGHTS / name for name in FAMILIES if (WEIGHTS / name).is_dir()}
+    return {name: folder for name, folder in folders.items() if get_family(name).open is not None}
+
+
+def list_names() -> list[str]:
+    """Return the names of all scorers that can be a stage."""
+    return [*list_named(), *list_shipped()]
+
+
+@dataclass(frozen=True, slots=True)
+class ScorerSummary:
+    """A scorer as `rejoinder models list` shows it."""
+
+    name: str
+    summary: str
+    reads_order: bool
+
+
+def describe_scorers() -> list[ScorerSummary]:
+    """Return a summary of every scorer that has a name and can be a stage."""
+    named = [
+        ScorerSummary(name, scorer.summary, scorer.reads_order)
+        for name, scorer in list_named().items()
+    ]
+    shipped = [(name, get_family(name)) for name in list_shipped()]
+    return named + [
+        ScorerSummary(name, family.summary, family.reads_order) for name, family in shipped
+    ]
+
+
+def open_scorer(
     name: str | Path, *, words: str = "unicode", seed: int = 0, threads: int | None = None
 ) -> Scorer:
     """Return the scorer with this name, or the one in this bundle.
 
     Args:
         name: a name of `rejoinder models list`, or a bundle's folder.
-        words: how lexical scorers cut words: unicode, whitespace or spacy.
+        words: the word splitter of lexical scorers: unicode, whitespace or spacy.
         seed: for scorers that draw random numbers.
-        threads: how many may work on one list, for bundles; no score depends on it.  A small
-            ranker uses 1 if not said, a selector all cores of this process.
+        threads: how many may work on one list, for bundles; no score depends on it.  By
+            default a small ranker uses 1, a selector all cores of this process.
 
     Raises:
-        UnknownNameError: no scorer has this name, and no folder.
-        BundleError: the bundle is missing, torn, too new, or holds no scorer.
+        UnknownNameError: no scorer has this name, and there is no such folder.
+        BundleError: the bundle is corrupt, too new, or holds no scorer.
     """
-    if str(name) in SCORERS:
-        return SCORERS[str(name)].make(get_word_splitter(words), seed)
-    if str(name) in (shipped := list_shipped()):
-        return open_scorer(shipped[str(name)], threads=threads)
-    if Path(name).exists():
-        return open_scorer(Path(name), threads=threads)
-    # Who loads cascades too comes here with no cascade's name; who does not is not told of them.
-    cascades = [] if str(name) in CASCADES else list_cascades()
-    raise UnknownNameError("scorer", str(name), [*SCORERS, *shipped, *cascades])
+    named = list_named()
+    if str(name) in named:
+        return named[str(name)].make(get_word_splitter(words), seed)
+    shipped = list_shipped()
+    folder = shipped.get(str(name), Path(name))
+    if not folder.exists():
+        raise UnknownNameError("scorer", str(name), [*named, *shipped])
+    return make_scorer(open_bundle(folder), threads=threads)
 
 
-@dataclass(frozen=True, slots=True)
-class Described:
-    """A scorer as `rejoinder models list` shows it."""
-
-    name: str
-    what: str
-    reads_order: bool
-
-
-def describe_all() -> list[Described]:
-    """Return every scorer that has a name and may be a stage."""
-    lexical = [Described(name, entry.what, entry.reads_order) for name, entry in SCORERS.items()]
-    return lexical + [
-        Described(name, SHIPPED[name], reads_order=name == "cosinet") for name in list_shipped()
-    ]
-
-
-def describe_cascades() -> list[Described]:
-    """Return the cascades that have a name."""
-    return [Described(name, CASCADES[name], reads_order=True) for name in list_cascades()]
-
-
-def list_cascades() -> list[str]:
-    """Return the names of the cascades that come with the package."""
-    return [name for name in CASCADES if (MODELS / f"{name}.toml").exists()]
-
-
-def list_shipped() -> dict[str, Path]:
-    """Return the scorers that come with the package as bundles: their names and folders."""
-    return {name: MODELS / name for name in ("cosinet", "selector") if (MODELS / name).is_dir()}
-
-
-def open_scorer(folder: Path, *, threads: int | None = None) -> Scorer:
+def make_scorer(bundle: Bundle, *, threads: int | None = None) -> Scorer:
     """Return the scorer that a bundle holds.
 
     Raises:
-        BundleError: it is missing, torn, too new, or holds no scorer.
+        BundleError: its files are not those of its kind, or it holds no scorer.
     """
-    from rejoinder.bundle.folder import open_bundle
-    from rejoinder.models.has import scorer as has
-    from rejoinder.models.ranker.scorer import NETWORKS, RankerScorer
-    from rejoinder.models.selector.scorer import KIND, SelectorScorer
-
-    bundle = open_bundle(folder)
-    if bundle.manifest.kind == KIND:
-        return SelectorScorer(bundle, threads=threads)
-    if bundle.manifest.kind == has.KIND:
-        return has.HasScorer(bundle, threads=threads)
-    if bundle.manifest.kind not in NETWORKS:
-        raise BundleError(f"{folder}: a bundle of kind {bundle.manifest.kind!r} holds no scorer")
-    return RankerScorer(bundle, threads=threads or 1)
+    kind = bundle.manifest.kind
+    family = get_family(kind) if kind in FAMILIES else None
+    if family is None or family.open is None:
+        raise BundleError(f"{bundle.folder}: a bundle of kind {kind!r} holds no scorer")
+    return family.open(bundle, threads)

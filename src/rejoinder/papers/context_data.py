@@ -9,7 +9,7 @@ import numpy as np
 from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.datasets.transforms.join_pages import join_pages
 from rejoinder.errors import MissingDataError
-from rejoinder.models.registry import load
+from rejoinder.models.registry import open_scorer
 from rejoinder.models.scorer import Scorer
 from rejoinder.training.batches import MAX_CANDIDATES
 from rejoinder.types import Candidate, Example
@@ -71,7 +71,7 @@ def read_data(folder: Path | None, *, pairs: int, say: Callable[[str], None]) ->
     return Data(
         spread(_keep_answered(train), pairs, most=MAX_CANDIDATES + 1),
         tests,
-        _keep_best(tests.get(name_set(*LISTS), []), load(FIRST)),
+        _keep_best(tests.get(name_set(*LISTS), []), open_scorer(FIRST)),
     )
 
 

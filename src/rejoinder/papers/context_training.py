@@ -16,7 +16,7 @@ from rejoinder.errors import BundleError
 from rejoinder.evaluation.evaluate import evaluate
 from rejoinder.models.ranker.export import read_weights, write_ranker
 from rejoinder.models.ranker.module.ranker import RankerConfig
-from rejoinder.models.registry import list_shipped, load
+from rejoinder.models.registry import list_shipped, open_scorer
 from rejoinder.models.scorer import Scorer
 from rejoinder.models.selector.export import reopen_selector, write_selector
 from rejoinder.models.selector.module.ensemble import AnySelector
@@ -78,7 +78,7 @@ class _Trainer:
     def run(self, row: Row, seed: int) -> Run:
         data = self._data()
         folder = (self._make_selector if row.is_selector else self._make_cosinet)(row, seed)
-        values, scores = _test(load(folder), data)
+        values, scores = _test(open_scorer(folder), data)
         labels = [labels for _, _, labels in data.lists]
         precision = open_bundle(folder).manifest.precision
         return Run(row.name, seed, self._pairs, precision, values, labels, scores)

@@ -15,7 +15,7 @@ from rejoinder.models.ranker.module.ranker import (
     initialise,
 )
 from rejoinder.models.ranker.module.torch_scorer import TorchScorer
-from rejoinder.models.registry import list_shipped, load
+from rejoinder.models.registry import list_shipped, open_scorer
 from rejoinder.models.scorer import Scorer
 from rejoinder.models.static_vectors.vectors import StaticVectors
 from rejoinder.papers.published import SELECTOR, Row
@@ -52,7 +52,7 @@ def train_row(
     else:
         trained = _train_ranker(row, seed, parts, vectors, on_step)
     # What is shipped is measured as it is used: in int8, without torch.
-    return trained if row.is_trained else replace(trained, scorer=load(row.model))
+    return trained if row.is_trained else replace(trained, scorer=open_scorer(row.model))
 
 
 def _train_ranker(

@@ -20,7 +20,7 @@ from sentence_transformers.cross_encoder.evaluation import (
 from datasets import Dataset
 from rejoinder.adapters.cross_encoder import CrossEncoder
 from rejoinder.adapters.mteb import RejoinderCrossEncoder
-from rejoinder.models.lexical.overlap import WordOverlap
+from rejoinder.models.lexical.scorers import WordOverlap
 from tests.adapters.texts import BEES, QUESTION, RAIN, TEA
 
 RAINING = "does it rain?"

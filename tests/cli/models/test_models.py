@@ -7,15 +7,14 @@ from click.testing import CliRunner
 from rejoinder.cascade.loading import load
 from rejoinder.cli import main
 from rejoinder.errors import UnknownNameError
-from rejoinder.models import registry as catalogue
-from rejoinder.models.registry import SCORERS, list_shipped
+from rejoinder.models.registry import list_named, list_shipped, open_scorer
 
 
 def test_every_scorer_is_listed() -> None:
     result = CliRunner().invoke(main, ["models", "list"])
 
     names = [line.split()[0] for line in result.stdout.splitlines()]
-    assert names == ["scorer", *SCORERS, *list_shipped(), "default"]
+    assert names == ["scorer", *list_named(), *list_shipped(), "default"]
     assert "selector" in names
 
 
@@ -32,7 +31,7 @@ def test_an_unknown_scorer_lists_all() -> None:
 
 def test_a_cascade_is_no_single_scorer() -> None:
     with pytest.raises(UnknownNameError, match=r"unknown scorer 'default'; known: .*, selector$"):
-        catalogue.load("default")
+        open_scorer("default")
 
 
 def test_a_shipped_bundle_is_known_by_its_name() -> None:
@@ -55,4 +54,8 @@ def test_what_is_no_bundle_is_one_line(command: str, tmp_path: Path) -> None:
 def test_the_list_as_json() -> None:
     listed = json.loads(CliRunner().invoke(main, ["models", "list", "--json"]).stdout)
 
-    assert {"name": "jaccard", "what": SCORERS["jaccard"].what, "reads_order": False} in listed
+    assert {
+        "name": "jaccard",
+        "what": list_named()["jaccard"].summary,
+        "reads_order": False,
+    } in listed

@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch")
 
 from rejoinder.bundle.folder import open_bundle  # noqa: E402
 from rejoinder.cli import main  # noqa: E402
-from rejoinder.models.registry import load  # noqa: E402
+from rejoinder.models.registry import open_scorer  # noqa: E402
 
 
 def run(*arguments: str | Path) -> Result:
@@ -35,7 +35,7 @@ def test_transfer_then_adapt(dataset: Path, encoder: Path, tmp_path: Path) -> No
     training = open_bundle(tmp_path / "adapted", kind="selector").manifest.training
     assert training["from"] == str(tmp_path / "general")
     assert (training["epochs"], training["steps"], training["loss"]) == (2, 2, "anchored")
-    scores = load(tmp_path / "adapted").score("where is the ice?", ["the ice is here", "no"])
+    scores = open_scorer(tmp_path / "adapted").score("where is the ice?", ["the ice is here", "no"])
     assert scores.shape == (2,)
 
 

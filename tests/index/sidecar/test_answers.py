@@ -22,7 +22,7 @@ from rejoinder.index.sidecar.rows import RowStore
 from rejoinder.index.sidecar.sidecar import ANSWERS
 from rejoinder.index.update import add_files
 from rejoinder.models.has.scorer import HasScorer
-from rejoinder.models.lexical.overlap import WordOverlap
+from rejoinder.models.lexical.scorers import WordOverlap
 from rejoinder.models.ranking import rank
 from rejoinder.types import Candidate
 

@@ -25,7 +25,7 @@ from rejoinder.index.sidecar.sidecar import CONTEXT
 from rejoinder.index.update import add_files
 from rejoinder.models.encoders.encoder_graph import build_sentence_encoder
 from rejoinder.models.encoders.vocabulary import order_pieces
-from rejoinder.models.lexical.overlap import WordOverlap
+from rejoinder.models.lexical.scorers import WordOverlap
 from rejoinder.models.selector.export import write_selector
 from rejoinder.models.selector.module import similarities
 from rejoinder.models.selector.page_encoder import open_page_encoder

@@ -1,13 +1,22 @@
 """The same pairs and the same weights for torch and for the runtime."""
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
 
+from rejoinder.bundle.folder import open_bundle
+from rejoinder.models.compare_aggregate.network import (
+    CompareAggregateBilstmNetwork,
+    CompareAggregateNetwork,
+)
+from rejoinder.models.cosinet.network import CosinetNetwork
 from rejoinder.models.ranker.pairs import Ids, Matrix, Pairs, Weights
 from rejoinder.models.ranker.relatedness import take_closest
+from rejoinder.models.ranker.scorer import MakeNetwork, RankerScorer
+from rejoinder.models.rel_cnn.network import RelCnnNetwork
 from rejoinder.models.segments import find_segments
 from rejoinder.text.wordpiece import pretokenize
 from rejoinder.types import Candidate, Document, Example
@@ -31,6 +40,19 @@ LISTS = {
     "long": (QUESTION, [f"the {n} of {n * n} cats " * (1 + n % 7) for n in range(40)]),
 }
 """Questions with the texts of their candidates."""
+
+NETWORKS: dict[str, MakeNetwork] = {
+    "rel-cnn": lambda weights, _: RelCnnNetwork(weights),
+    "cosinet": CosinetNetwork,
+    "compare-aggregate": lambda weights, _: CompareAggregateNetwork(weights),
+    "compare-aggregate-bilstm": lambda weights, _: CompareAggregateBilstmNetwork(weights),
+}
+
+
+def open_ranker(folder: Path, *, compiled: bool = True) -> RankerScorer:
+    """Return the scorer of a bundle, with the compiled kernel or without."""
+    bundle = open_bundle(folder)
+    return RankerScorer(bundle, NETWORKS[bundle.manifest.kind], compiled=compiled)
 
 
 def make_pairs(question: str, texts: Sequence[str]) -> Pairs:

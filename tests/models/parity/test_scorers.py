@@ -8,16 +8,15 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from rejoinder.bundle.folder import open_bundle  # noqa: E402
 from rejoinder.errors import BundleError  # noqa: E402
 from rejoinder.models.kernel import load_kernel  # noqa: E402
 from rejoinder.models.ranker.export import check_parity, write_ranker  # noqa: E402
 from rejoinder.models.ranker.module.heads import HEADS  # noqa: E402
 from rejoinder.models.ranker.module.ranker import ENCODERS, RankerConfig, initialise  # noqa: E402
 from rejoinder.models.ranker.module.torch_scorer import TorchScorer  # noqa: E402
-from rejoinder.models.ranker.scorer import RankerScorer  # noqa: E402
 from rejoinder.models.static_vectors.vectors import load_vectors  # noqa: E402
 from rejoinder.types import Candidate, Document, Example  # noqa: E402
+from tests.models.parity.networks import open_ranker  # noqa: E402
 
 VECTORS = load_vectors()
 PAGES = [Document("one"), Document("two")]
@@ -58,7 +57,7 @@ def test_the_runtime_agrees_with_torch(
 ) -> None:
     trained = export(tmp_path / "b", model, head)
 
-    scorer = RankerScorer(open_bundle(tmp_path / "b"), compiled=compiled)
+    scorer = open_ranker(tmp_path / "b", compiled=compiled)
 
     for count in (1, 2, len(TEXTS)):
         candidates = EXAMPLE.candidates[:count]
@@ -72,7 +71,7 @@ def test_the_runtime_agrees_with_torch(
 @pytest.mark.parametrize("head", ["none", "birnn"])
 def test_context_is_read_as_torch_does_and_changes_scores(head: str, tmp_path: Path) -> None:
     trained = export(tmp_path / "b", "cosinet", head, context=True)
-    scorer = RankerScorer(open_bundle(tmp_path / "b"))
+    scorer = open_ranker(tmp_path / "b")
     untitled = replace(PAGES[0], title="")
     titled = replace(PAGES[0], title="Glacier caves", sentences=("It rained.", *TEXTS))
 
@@ -92,7 +91,7 @@ def test_context_is_read_as_torch_does_and_changes_scores(head: str, tmp_path: P
 @pytest.mark.parametrize("model", ENCODERS)
 def test_stored_tokens_score_like_their_text(model: str, tmp_path: Path) -> None:
     export(tmp_path / "b", model, "birnn")
-    scorer = RankerScorer(open_bundle(tmp_path / "b"))
+    scorer = open_ranker(tmp_path / "b")
     stored = [replace(item, tokens=scorer.encode(item.text)) for item in EXAMPLE.candidates]
     known = [stored[place] for place in (0, 1, 2, 3, 6)]
     lost = [replace(item, text="") for item in known]

@@ -12,9 +12,10 @@ import rejoinder
 from rejoinder.bundle.folder import open_bundle, write_bundle
 from rejoinder.cli import main
 from rejoinder.errors import BundleError, UnknownNameError
+from rejoinder.models.cosinet.network import CosinetNetwork
 from rejoinder.models.many import AsyncScorer, score_many
 from rejoinder.models.ranker.scorer import RankerScorer
-from rejoinder.models.static_vectors.vectors import SHIPPED
+from rejoinder.models.static_vectors.vectors import SHIPPED_VECTORS
 from rejoinder.types import Candidate, Document, to_candidates
 
 QUESTION = "Where is the red cat?"
@@ -70,7 +71,7 @@ def test_a_head_reads_documents_and_their_order_of_appearance_changes_nothing(
 
 @pytest.mark.parametrize("compiled", [True, False])
 def test_the_kernel_and_numpy_give_the_same_scores(bundle: Path, compiled: bool) -> None:
-    scorer = RankerScorer(open_bundle(bundle), compiled=compiled)
+    scorer = RankerScorer(open_bundle(bundle), CosinetNetwork, compiled=compiled)
 
     np.testing.assert_allclose(
         scorer.score(QUESTION, TEXTS),
@@ -114,7 +115,9 @@ def test_scores_do_not_depend_on_threads(bundle: Path, compiled: bool, in_order:
     opened = open_bundle(bundle)
 
     one, many = (
-        RankerScorer(opened, threads=threads, compiled=compiled).score(QUESTION, candidates)
+        RankerScorer(opened, CosinetNetwork, threads=threads, compiled=compiled).score(
+            QUESTION, candidates
+        )
         for threads in (1, 3)
     )
 
@@ -123,7 +126,7 @@ def test_scores_do_not_depend_on_threads(bundle: Path, compiled: bool, in_order:
 
 @pytest.mark.parametrize("compiled", [True, False])
 def test_scores_do_not_depend_on_the_batch(bundle: Path, compiled: bool) -> None:
-    scorer = RankerScorer(open_bundle(bundle), compiled=compiled)
+    scorer = RankerScorer(open_bundle(bundle), CosinetNetwork, compiled=compiled)
     candidates = make_long_list(100, in_order=False)
 
     together = scorer.score(QUESTION, candidates)
@@ -180,7 +183,7 @@ def test_asyncio_goes_on_while_a_thread_scores(bundle: Path) -> None:
 
 def test_what_holds_no_scorer_is_named(tmp_path: Path) -> None:
     with pytest.raises(BundleError, match="a bundle of kind 'static-vectors' holds no scorer"):
-        rejoinder.load(SHIPPED)
+        rejoinder.load(SHIPPED_VECTORS)
     with pytest.raises(BundleError, match="not a bundle"):
         rejoinder.load(tmp_path)
     with pytest.raises(UnknownNameError, match="unknown scorer 'nowhere/model'"):

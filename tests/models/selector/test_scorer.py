@@ -19,7 +19,7 @@ from rejoinder.models.many import score_many
 from rejoinder.models.onnx_session import count_cores
 from rejoinder.models.selector.export import write_selector
 from rejoinder.models.selector.scorer import KIND, SelectorScorer
-from rejoinder.models.static_vectors.vectors import SHIPPED
+from rejoinder.models.static_vectors.vectors import SHIPPED_VECTORS
 from rejoinder.text.wordpiece import WordPiece
 from rejoinder.types import Candidate
 
@@ -137,7 +137,7 @@ def test_pieces_of_another_vocabulary_are_not_read(scorer: SelectorScorer) -> No
 
 @pytest.fixture(scope="module")
 def shipped_pieces(tmp_path_factory: pytest.TempPathFactory) -> SelectorScorer:
-    shipped = (SHIPPED / "vocabulary.txt").read_text(encoding="utf-8").split("\n")[:-1]
+    shipped = (SHIPPED_VECTORS / "vocabulary.txt").read_text(encoding="utf-8").split("\n")[:-1]
     vocabulary = [*shipped, "[CLS]", "[SEP]"]
     folder = tmp_path_factory.mktemp("selectors") / "shipped"
     model = make_selector(layers=1, vocabulary=vocabulary)
@@ -146,7 +146,9 @@ def shipped_pieces(tmp_path_factory: pytest.TempPathFactory) -> SelectorScorer:
 
 
 def test_pieces_stored_for_the_shipped_vectors_are_read(shipped_pieces: SelectorScorer) -> None:
-    pieces = WordPiece((SHIPPED / "vocabulary.txt").read_text(encoding="utf-8").split("\n")[:-1])
+    pieces = WordPiece(
+        (SHIPPED_VECTORS / "vocabulary.txt").read_text(encoding="utf-8").split("\n")[:-1]
+    )
     texts = [*TEXTS, "Unheardofwords, naïve cafés!", " ".join(WORDS * 5)]
     stored = [Candidate(str(at), text, tokens=pieces.encode(text)) for at, text in enumerate(texts)]
     misleading = [replace(candidate, text="") for candidate in stored]

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rejoinder.models.lexical.overlap import WordOverlap
+from rejoinder.models.lexical.scorers import WordOverlap
 from rejoinder.models.static_vectors.related import Beside, Related
 from rejoinder.models.static_vectors.vectors import StaticVectors
 

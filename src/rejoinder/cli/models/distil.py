@@ -37,13 +37,13 @@ def distil(teacher: str, **given: Any) -> None:
     of the lists get the candidates of another document behind their own.  The teacher's
     scores are kept beside the bundle, so that a second run need not ask again.
     """
-    from rejoinder.models.registry import load
+    from rejoinder.models.registry import open_scorer
     from rejoinder.training.distillation import ask_teacher, join_lists, soften
     from rejoinder.training.mixing import Part, read_parts, take_share
 
     target: Path = given["to"]
     training.make_room(target)
-    asked = load(teacher)
+    asked = open_scorer(teacher)
     parts = [
         take_share(part, given["seed"]) for part in read_parts(given["datasets"], given["folder"])
     ]

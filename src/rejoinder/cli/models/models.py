@@ -17,20 +17,21 @@ def models() -> None:
 @options.as_json
 def list_models(as_json: bool) -> None:
     """List the scorers: name, what they read, what they do."""
-    from rejoinder.models.registry import describe_all, describe_cascades
+    from rejoinder.cascade.loading import describe_cascades
+    from rejoinder.models.registry import describe_scorers
 
-    scorers = [*describe_all(), *describe_cascades()]
+    scorers = [*describe_scorers(), *describe_cascades()]
     if as_json:
         print_json(
             [
-                {"name": item.name, "what": item.what, "reads_order": item.reads_order}
+                {"name": item.name, "what": item.summary, "reads_order": item.reads_order}
                 for item in scorers
             ]
         )
         return
     print_table(
         ["scorer", "reads order", "what"],
-        [[item.name, "yes" if item.reads_order else "no", item.what] for item in scorers],
+        [[item.name, "yes" if item.reads_order else "no", item.summary] for item in scorers],
     )
 
 
@@ -55,10 +56,11 @@ def verify_model(bundle: Path) -> None:
     """
     import numpy as np
 
+    from rejoinder.bundle.folder import open_bundle
     from rejoinder.errors import BundleError
-    from rejoinder.models.registry import open_scorer
+    from rejoinder.models.registry import make_scorer
 
-    scorer = open_scorer(_find(bundle))
+    scorer = make_scorer(open_bundle(_find(bundle)))
     scores = scorer.score("who wrote it?", ["Ada wrote it.", "It rained."])
     if not np.isfinite(scores).all():
         raise BundleError(f"{bundle}: scores are not finite; export the bundle again")
@@ -67,10 +69,11 @@ def verify_model(bundle: Path) -> None:
 
 def _find(bundle: Path) -> Path:
     """Return the folder of a bundle that is shipped under this name, else what is named."""
+    from rejoinder.cascade.loading import DEFAULT
     from rejoinder.errors import InputError
-    from rejoinder.models.registry import CASCADES, SCORERS, list_shipped
+    from rejoinder.models.registry import list_named, list_shipped
 
     shipped = list_shipped()
-    if not bundle.exists() and str(bundle) in [*SCORERS, *CASCADES]:
+    if not bundle.exists() and str(bundle) in [*list_named(), DEFAULT]:
         raise InputError(f"{bundle} is no bundle; shipped ones: {', '.join(shipped)}")
     return shipped.get(str(bundle), bundle)

@@ -115,7 +115,7 @@ def _load(name: str | None, words: str, corpus: Path | None) -> "Scorer":
     from rejoinder.cascade.loading import DEFAULT, load
     from rejoinder.datasets.files import read_lines
     from rejoinder.errors import InputError
-    from rejoinder.models.lexical.bm25 import Bm25, CorpusStatistics
+    from rejoinder.models.lexical.scorers import Bm25, CorpusStatistics
     from rejoinder.text.words import get_word_splitter
 
     cut = get_word_splitter(words)

@@ -1,1 +1,33 @@
-"""Compare-Aggregate (Wang & Jiang 2017)."""
+"""Compare-Aggregate (Wang & Jiang 2017), and with a BiLSTM (Matsubara et al. 2020)."""
+
+from rejoinder.bundle.folder import Bundle
+from rejoinder.models.registry import Family
+from rejoinder.models.scorer import Scorer
+
+
+def _open(bundle: Bundle, threads: int | None) -> Scorer:
+    from rejoinder.models.compare_aggregate import network
+    from rejoinder.models.ranker.scorer import RankerScorer
+
+    networks = {
+        FAMILY.name: network.CompareAggregateNetwork,
+        BILSTM.name: network.CompareAggregateBilstmNetwork,
+    }
+    make = networks[bundle.manifest.kind]
+    return RankerScorer(bundle, lambda weights, _: make(weights), threads=threads or 1)
+
+
+FAMILY = Family(
+    "compare-aggregate",
+    "a small network with attention between words, and a convolution over the comparisons",
+    _open,
+    reads_order=True,
+    training="rejoinder.training.ranker:TRAINER",
+)
+BILSTM = Family(
+    "compare-aggregate-bilstm",
+    "Compare-Aggregate over the states of a BiLSTM",
+    _open,
+    reads_order=True,
+    training="rejoinder.training.ranker:TRAINER",
+)

@@ -1,1 +1,22 @@
-"""HAS: answers stored as bits (Xu & Li 2020)."""
+"""HAS: an answer's words are stored as bits, over which a question attends.
+
+Xu & Li 2020, "Hashing based Answer Selection".
+"""
+
+from rejoinder.bundle.folder import Bundle
+from rejoinder.models.registry import Family
+from rejoinder.models.scorer import Scorer
+
+
+def _open(bundle: Bundle, threads: int | None) -> Scorer:
+    from rejoinder.models.has.scorer import HasScorer
+
+    return HasScorer(bundle, threads=threads)
+
+
+FAMILY = Family(
+    "has",
+    "a bi-encoder whose answers are stored as bits",
+    _open,
+    training="rejoinder.training.has:TRAINER",
+)

@@ -1,1 +1,1 @@
-"""Scorers that count words; nothing is learned."""
+"""Scorers that count words and read the order."""

@@ -19,9 +19,8 @@ from rejoinder.bundle.manifest import Manifest
 from rejoinder.errors import BundleError
 from rejoinder.models.ranker.module.ranker import Ranker, RankerConfig
 from rejoinder.models.ranker.module.torch_scorer import TorchScorer
-from rejoinder.models.ranker.scorer import RankerScorer
 from rejoinder.models.ranker.surroundings import COUNT
-from rejoinder.models.registry import list_shipped
+from rejoinder.models.registry import list_shipped, make_scorer
 from rejoinder.models.scorer import Scorer
 from rejoinder.models.static_vectors.vectors import StaticVectors, to_files
 from rejoinder.types import Example
@@ -56,7 +55,7 @@ def write_ranker(
         trial = Path(place, folder.name)
         write_bundle(trial, manifest, files)
         check_parity(
-            RankerScorer(open_bundle(trial)),
+            make_scorer(open_bundle(trial)),
             TorchScorer(model, vectors),
             sample,
             tolerance=manifest.tolerance,

@@ -4,15 +4,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import Protocol, runtime_checkable
 
 import numpy as np
 
 from rejoinder.bundle.folder import Bundle
-from rejoinder.models.compare_aggregate.network import (
-    CompareAggregateBilstmNetwork,
-    CompareAggregateNetwork,
-)
-from rejoinder.models.cosinet.network import CosinetNetwork
 from rejoinder.models.kernel import Kernel, load_kernel
 from rejoinder.models.ranker.heads import make_head
 from rejoinder.models.ranker.pairs import Ids, Matrix, Network, Pairs, Weights
@@ -20,7 +16,6 @@ from rejoinder.models.ranker.product import Product
 from rejoinder.models.ranker.relatedness import take_closest
 from rejoinder.models.ranker.surroundings import relate_surroundings
 from rejoinder.models.ranker.word_table import WordRows, WordTables
-from rejoinder.models.rel_cnn.network import RelCnnNetwork
 from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.models.segments import find_segments
 from rejoinder.models.static_vectors.vectors import StaticVectors, read_vectors
@@ -34,22 +29,31 @@ MAX_WORDS = 512
 MIN_RUN = 200
 """Candidates that are worth a thread: fewer take less time than it takes to begin."""
 
-NETWORKS: dict[str, Callable[[Weights, Kernel | None], Network]] = {
-    "rel-cnn": lambda weights, _: RelCnnNetwork(weights),
-    "cosinet": CosinetNetwork,
-    "compare-aggregate": lambda weights, _: CompareAggregateNetwork(weights),
-    "compare-aggregate-bilstm": lambda weights, _: CompareAggregateBilstmNetwork(weights),
-}
+MakeNetwork = Callable[[Weights, Kernel | None], Network]
+
+
+@runtime_checkable
+class DerivingNetwork(Network, Protocol):
+    """A network that derives a row from each word alone, once for the whole vocabulary."""
+
+    derived_width: int
+
+    def derive(self, vectors: Matrix) -> Matrix:
+        """Return one row per word."""
+        ...
 
 
 class RankerScorer:
     """Scores with the weights of a bundle; deterministic, and safe from many threads.
 
+    `make_network` makes the network of the bundle's family.
     `threads` may work on one question, where its list is long; scores do not depend on it.
     `compiled=False` leaves the compiled kernel aside, if there is one.
     """
 
-    def __init__(self, bundle: Bundle, *, threads: int = 1, compiled: bool = True) -> None:
+    def __init__(
+        self, bundle: Bundle, make_network: MakeNetwork, *, threads: int = 1, compiled: bool = True
+    ) -> None:
         manifest = bundle.manifest
         self.name = Path(bundle.folder).name
         self._threads = threads
@@ -57,7 +61,7 @@ class RankerScorer:
         weights = {key: tensor.astype(np.float32) for key, tensor in bundle.read_tensors().items()}
         self._vectors = read_vectors(bundle)
         try:
-            network = NETWORKS[manifest.kind](_below("encoder.", weights), kernel)
+            network = make_network(_below("encoder.", weights), kernel)
             self._head = make_head(manifest.config["head"], _below("head.", weights), kernel)
             self._output = Product(weights["output.weight"].T, weights["output.bias"], kernel)
             reads_context = manifest.config.get("context", False)
@@ -117,7 +121,7 @@ class RankerScorer:
 
 
 def _make_tables(network: Network, vectors: StaticVectors) -> WordTables:
-    if isinstance(network, CosinetNetwork):
+    if isinstance(network, DerivingNetwork):
         return WordTables(vectors, derive=network.derive, derived_width=network.derived_width)
     return WordTables(vectors)
 

@@ -23,7 +23,7 @@ from rejoinder.models.selector.pair_reader import Feed, PairReader
 from rejoinder.models.selector.similarities import open_similarity
 from rejoinder.models.selector.similarity import Cosine
 from rejoinder.models.selector.tokens import PairTokens
-from rejoinder.models.static_vectors.vectors import SHIPPED
+from rejoinder.models.static_vectors.vectors import SHIPPED_VECTORS
 from rejoinder.text.wordpiece import WordPiece, hash_vocabulary
 from rejoinder.types import Candidate, to_candidates
 
@@ -143,4 +143,4 @@ class SelectorScorer:
 
 
 def _read_shipped_vocabulary() -> str:
-    return (SHIPPED / VOCABULARY).read_text(encoding="utf-8")
+    return (SHIPPED_VECTORS / VOCABULARY).read_text(encoding="utf-8")

@@ -16,7 +16,7 @@ from rejoinder.models.selector.similarity import (
     Similarity,
     StaticTexts,
 )
-from rejoinder.models.static_vectors.vectors import SHIPPED, load_vectors
+from rejoinder.models.static_vectors.vectors import SHIPPED_VECTORS, load_vectors
 
 ENCODER, ENCODER_VOCABULARY = "encoder.onnx", "encoder.txt"
 VECTORS = "vectors"
@@ -63,4 +63,4 @@ def get_static() -> Cosine:
 @cache
 def name_vectors() -> str:
     """Return what tells the shipped vectors from others: the checksum of their file."""
-    return str(open_bundle(SHIPPED).manifest.files["vectors.safetensors"])
+    return str(open_bundle(SHIPPED_VECTORS).manifest.files["vectors.safetensors"])

@@ -14,11 +14,11 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.bundle.folder import Bundle, open_bundle
+from rejoinder.bundle.folder import WEIGHTS, Bundle, open_bundle
 from rejoinder.text.wordpiece import WordPiece
 
 KIND = "static-vectors"
-SHIPPED = Path(__file__).parents[2] / "weights" / "static-vectors"
+SHIPPED_VECTORS = WEIGHTS / KIND
 UNKNOWN = "[UNK]"
 
 Matrix = NDArray[np.float32]
@@ -109,7 +109,7 @@ def quantise(matrix: Matrix) -> tuple[NDArray[np.int8], NDArray[np.float16]]:
     return np.round(matrix / divisors).astype(np.int8), scales.astype(np.float16)
 
 
-def load_vectors(folder: Path = SHIPPED) -> StaticVectors:
+def load_vectors(folder: Path = SHIPPED_VECTORS) -> StaticVectors:
     """Open a bundle of static vectors: the shipped one where none is named.
 
     Raises:

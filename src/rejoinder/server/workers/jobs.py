@@ -7,7 +7,7 @@ from pathlib import Path
 
 from rejoinder.cascade.cascade import Cascade
 from rejoinder.cascade.file import read_cascade_file
-from rejoinder.cascade.loading import DEFAULT, SHIPPED, load
+from rejoinder.cascade.loading import DEFAULT, find_cascade, load
 from rejoinder.engine.binding import bind_scorer
 from rejoinder.engine.engine import Engine
 from rejoinder.engine.explain import match_words
@@ -178,8 +178,7 @@ class Work:
 def _describe(scorer: Scorer, name: str, *, has_index: bool) -> Info:
     if not isinstance(scorer, Cascade):
         return Info(scorer.name, [StageInfo(scorer.name, None)], has_index, None, {}, [])
-    path = SHIPPED if name == DEFAULT and SHIPPED.exists() else Path(name)
-    file = read_cascade_file(path)
+    file = read_cascade_file(find_cascade(name))
     return Info(
         scorer.name,
         [StageInfo(stage.scorer.name, stage.keep) for stage in scorer.stages],

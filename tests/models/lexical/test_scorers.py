@@ -1,16 +1,20 @@
 from collections.abc import Sequence
+from math import log
 
 import numpy as np
 import pytest
 
-from rejoinder.models.lexical.overlap import (
+from rejoinder.models.lexical.scorers import (
+    Bm25,
+    CorpusStatistics,
     Jaccard,
     OriginalOrder,
     Random,
+    RetrievalOrder,
     WordOverlap,
     WordOverlapThenOrder,
 )
-from rejoinder.models.registry import SCORERS, load
+from rejoinder.models.registry import list_named, open_scorer
 from rejoinder.types import Candidate, Document, to_candidates
 
 QUESTION = "Where is the red cat?"
@@ -70,21 +74,21 @@ def test_random_repeats_itself_and_depends_on_seed_and_question() -> None:
     assert one.tolist() != Random(1).score("other", candidates).tolist()
 
 
-@pytest.mark.parametrize("name", SCORERS)
+@pytest.mark.parametrize("name", list_named())
 @pytest.mark.parametrize("text", ["", "?!", "\ud800", "猫", "x" * 100_000])
 def test_odd_text_gets_a_finite_score(name: str, text: str) -> None:
-    scores = load(name).score(text, to_candidates([text, "a red cat"]))
+    scores = open_scorer(name).score(text, to_candidates([text, "a red cat"]))
 
     assert np.isfinite(scores).all()
     assert len(scores) == 2
 
 
-@pytest.mark.parametrize("name", SCORERS)
+@pytest.mark.parametrize("name", list_named())
 def test_no_candidates_give_no_scores(name: str) -> None:
-    assert load(name).score(QUESTION, []).tolist() == []
+    assert open_scorer(name).score(QUESTION, []).tolist() == []
 
 
-@pytest.mark.parametrize("name", [name for name in SCORERS if name != "random"])
+@pytest.mark.parametrize("name", [name for name in list_named() if name != "random"])
 def test_the_order_of_documents_never_changes_a_score(name: str) -> None:
     documents = [Document("one"), Document("two")]
     candidates = [
@@ -93,16 +97,79 @@ def test_the_order_of_documents_never_changes_a_score(name: str) -> None:
         for place, text in enumerate(["the cat", "red", "is it red"])
     ]
 
-    there = load(name).score(QUESTION, candidates)
-    back = load(name).score(QUESTION, [*candidates[3:], *candidates[:3]])
+    there = open_scorer(name).score(QUESTION, candidates)
+    back = open_scorer(name).score(QUESTION, [*candidates[3:], *candidates[:3]])
 
     np.testing.assert_allclose(there, [*back[3:], *back[:3]])
 
 
-@pytest.mark.parametrize("name", SCORERS)
+@pytest.mark.parametrize("name", list_named())
 def test_plain_strings_score_like_candidates_without_an_order(name: str) -> None:
-    scorer = load(name)
+    scorer = open_scorer(name)
 
     np.testing.assert_array_equal(
         scorer.score(QUESTION, TEXTS), scorer.score(QUESTION, to_candidates(TEXTS))
     )
+
+
+def test_one_word_worked_by_hand() -> None:
+    # Two candidates of 2 and 4 words, average 3; "cat" is in one of 2.
+    scores = Bm25().score("cat", to_candidates(["cat cat", "a b c d"]))
+
+    idf = log(1 + (2 - 1 + 0.5) / (1 + 0.5))
+    damping = 1.2 * (1 - 0.75 + 0.75 * 2 / 3)
+    assert scores.tolist() == pytest.approx([idf * 2 * 2.2 / (2 + damping), 0])
+
+
+def test_a_rare_word_weighs_more_than_a_frequent_one() -> None:
+    scores = Bm25().score("the cat", to_candidates(["the dog", "the cow", "one cat"]))
+
+    assert scores[2] > scores[0] == scores[1] > 0
+
+
+def test_a_longer_candidate_gets_less_for_the_same_word() -> None:
+    short, long = Bm25().score("cat", to_candidates(["cat here", "cat " + "and " * 20]))
+
+    assert short > long
+
+
+def test_repeating_a_word_of_the_question_changes_nothing() -> None:
+    candidates = to_candidates(["a cat", "a dog"])
+
+    assert Bm25().score("cat cat", candidates).tolist() == Bm25().score("cat", candidates).tolist()
+
+
+def test_corpus_statistics_replace_those_of_the_list() -> None:
+    corpus = CorpusStatistics.from_texts(["the cat", "the dog", "the cow", "the owl"])
+    candidates = to_candidates(["the x", "cat x"])
+
+    in_list = Bm25().score("the cat", candidates)
+    in_corpus = Bm25(corpus=corpus).score("the cat", candidates)
+
+    assert in_list[0] == in_list[1]
+    assert in_corpus[0] < in_corpus[1]
+
+
+def test_statistics_count_texts_words_and_lengths() -> None:
+    corpus = CorpusStatistics.from_texts(["a b a", "B"])
+
+    assert corpus == CorpusStatistics(2, 2.0, {"a": 1, "b": 2})
+
+
+def test_an_empty_corpus_is_no_division_by_zero() -> None:
+    assert Bm25().score("cat", to_candidates(["", "!"])).tolist() == [0, 0]
+    assert CorpusStatistics.from_texts([]).average_length == 0
+
+
+def test_scores_are_those_of_the_search() -> None:
+    found = [Candidate("0", "cat", retrieval_score=0.5), Candidate("1", "dog", retrieval_score=7.0)]
+
+    assert RetrievalOrder().score("cat", found).tolist() == [0.5, 7.0]
+
+
+def test_what_no_search_found_is_scored_by_bm25() -> None:
+    mixed = [Candidate("0", "a cat", retrieval_score=0.5), Candidate("1", "a dog")]
+
+    assert RetrievalOrder().score("cat", mixed).tolist() == Bm25().score("cat", mixed).tolist()
+    assert RetrievalOrder().score("cat", ["a cat", "a dog"]).argmax() == 0
+    assert RetrievalOrder().score("cat", []).tolist() == []
