@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rejoinder.datasets.readers.asnq import read_asnq
-from rejoinder.datasets.readers.insuranceqa import read_insuranceqa_v1, read_insuranceqa_v2
-from rejoinder.datasets.readers.insuranceqa_package import read_insuranceqa_package
+from rejoinder.datasets.readers.insuranceqa import (
+    V1,
+    V2,
+    read_insuranceqa,
+    read_insuranceqa_package,
+)
 from rejoinder.datasets.readers.jsonl import read_examples
 from rejoinder.datasets.readers.natural_questions import read_natural_questions
-from rejoinder.datasets.readers.pairs import read_pairs
-from rejoinder.datasets.readers.pool import read_pool
-from rejoinder.datasets.readers.qed import read_qed
-from rejoinder.datasets.readers.selqa import read_selqa
+from rejoinder.datasets.readers.pairs import read_asnq, read_pairs, read_yahooqa
+from rejoinder.datasets.readers.sentence_lists import read_pool, read_qed, read_selqa
 from rejoinder.datasets.readers.squad import read_squad
 from rejoinder.datasets.readers.trecqa import read_trecqa, read_trecqa_xml
 from rejoinder.datasets.readers.wikiqa import read_wikiqa, read_wikiqa_text
-from rejoinder.datasets.readers.yahooqa import read_yahooqa
 from rejoinder.errors import DataError
 from rejoinder.types import Example
 
@@ -90,7 +90,7 @@ OF_JSON: dict[str, tuple[Read, st.SearchStrategy[Any]]] = {
         ),
     ),
     "qed": (
-        lambda path: read_qed([path]),
+        read_qed,
         rows(
             example_id=NUMBERS,
             question_text=TEXTS,
@@ -123,9 +123,9 @@ READERS: dict[str, Read] = {
     **{name: read for name, (read, _) in OF_JSON.items()},
 }
 OF_FOLDERS: dict[str, Read] = {
-    "insuranceqa_package": lambda folder: read_insuranceqa_package(folder, "test"),
-    "insuranceqa_v1": lambda folder: read_insuranceqa_v1(folder, "dev"),
-    "insuranceqa_v2": lambda folder: read_insuranceqa_v2(folder, "test"),
+    "insuranceqa_package": lambda folder: read_insuranceqa_package("test", folder),
+    "insuranceqa_v1": lambda folder: read_insuranceqa(folder, V1, "dev"),
+    "insuranceqa_v2": lambda folder: read_insuranceqa(folder, V2, "test"),
 }
 
 
@@ -173,7 +173,7 @@ def test_every_reader_names_a_file_that_is_no_use(read: Read, tmp_path: Path) ->
         "nowhere": "No such file or directory",
         "empty": "the file is empty",
         "latin": "not UTF-8: byte 0xe9",
-        "torn.gz": "the compressed data is torn",
+        "torn.gz": "the compressed data is corrupt",
     }.items():
         with pytest.raises(DataError, match=message) as raised:
             list(read(tmp_path / name))

@@ -1,22 +1,79 @@
-"""Holds what a data set's files contain against what was published about them."""
+"""Counts the contents of a data set's files, and compares them with published figures."""
 
-from collections.abc import Iterator
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Sized
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
 from rejoinder.datasets.catalogue import find_data_folders, get_dataset, locate
-from rejoinder.datasets.dataset import Dataset
-from rejoinder.datasets.statistics import Statistics, compute_statistics
 from rejoinder.errors import MissingDataError
 from rejoinder.text.words import get_word_splitter
+from rejoinder.types import Example
 
 FILES = "the distributed files"
 
 
 @dataclass(frozen=True, slots=True)
+class Statistics:
+    """The figures that papers print about one split."""
+
+    questions: int
+    candidates: int
+    answered_share: float
+    """Share of the questions with at least one correct candidate."""
+    candidates_per_question: float
+    answers_per_question: float
+    """Correct candidates per question."""
+    words_per_question: float
+    words_per_candidate: float
+
+    def to_dict(self) -> dict[str, float]:
+        """Return the figures by name."""
+        return asdict(self)
+
+
+FIGURES = tuple(field.name for field in fields(Statistics))
+
+
+def compute_statistics(examples: Iterable[Example], *, cut: Callable[[str], Sized]) -> Statistics:
+    """Read the examples once and return their statistics.
+
+    Args:
+        cut: splits a text into words; published lengths depend on it.
+
+    >>> from rejoinder.types import Candidate
+    >>> pair = (Candidate("a", "It is red."), Candidate("b", "It rained."))
+    >>> examples = [Example("1", "Which colour?", pair, (True, False))]
+    >>> statistics = compute_statistics(examples, cut=str.split)
+    >>> statistics.candidates_per_question, statistics.words_per_candidate  # 2 / 1, (3 + 2) / 2
+    (2.0, 2.5)
+    """
+    questions = candidates = answered = answers = question_words = candidate_words = 0
+    for example in examples:
+        questions += 1
+        candidates += len(example.candidates)
+        answered += any(example.labels)
+        answers += sum(example.labels)
+        question_words += len(cut(example.question))
+        candidate_words += sum(len(cut(candidate.text)) for candidate in example.candidates)
+    return Statistics(
+        questions,
+        candidates,
+        _divide(answered, questions),
+        _divide(candidates, questions),
+        _divide(answers, questions),
+        _divide(question_words, questions),
+        _divide(candidate_words, candidates),
+    )
+
+
+def _divide(total: int, count: int) -> float:
+    return total / count if count else 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class Check:
-    """One figure of one split: computed, and published where it is."""
+    """One figure of one split: computed, and published if it is."""
 
     split: str
     figure: str
@@ -27,7 +84,7 @@ class Check:
 
     @property
     def is_wrong(self) -> bool:
-        """Whether the files differ from those that were distributed."""
+        """Whether the local files differ from the distributed ones."""
         return self.source == FILES and self.computed != self.published
 
     def to_dict(self) -> dict[str, Any]:
@@ -36,12 +93,12 @@ class Check:
 
 
 def check(name: str, *, folder: Path | None = None, words: str = "unicode") -> list[Check]:
-    """Count every split of a data set whose files are there.
+    """Count every split of a data set whose files are on this machine.
 
     Raises:
         UnknownNameError: no data set, or word splitter, has this name.
         MissingDataError: none of its splits was found.
-        DataError: a file breaks its format.
+        DataError: a file does not have the expected format.
     """
     dataset, cut = get_dataset(name), get_word_splitter(words)
     checks: list[Check] = []
@@ -53,17 +110,15 @@ def check(name: str, *, folder: Path | None = None, words: str = "unicode") -> l
             missing = missing or error
             continue
         path = located.paths[0] if located.paths else Path(name)
-        statistics = compute_statistics(located.read(), cut=cut)
         counts = located.source.counts
-        known = {FILES: asdict(counts) if counts else {}} | _published(dataset, split)
+        known = {FILES: asdict(counts) if counts else {}} | {
+            item.source: dict(item.figures) for item in dataset.published if item.split == split
+        }
+        statistics = compute_statistics(located.read(), cut=cut)
         checks += _compare(split, statistics, known, path)
     if missing and not checks:
         raise missing
     return checks
-
-
-def _published(dataset: Dataset, split: str) -> dict[str, dict[str, float]]:
-    return {item.source: dict(item.figures) for item in dataset.published if item.split == split}
 
 
 def _compare(

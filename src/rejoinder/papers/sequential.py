@@ -13,7 +13,7 @@ from typing import Any
 
 from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.cascade.cost import Cost
-from rejoinder.datasets.transforms.long_lists import lengthen
+from rejoinder.datasets.transforms.long_lists import extend_lists
 from rejoinder.evaluation.score_cache import CachedScorer
 from rejoinder.evaluation.significance import Interval
 from rejoinder.evaluation.tune import Contender, Outcome, measure_latency, replay
@@ -80,7 +80,7 @@ def build_lists(examples: Sequence[Example], *, size: int, questions: int) -> li
     wanted = {item.id for item in chosen}
     # The negatives of a small set come from all of its questions.
     pool = examples if len(examples) <= LARGE_POOL else chosen
-    found = (item for item in lengthen(pool, size=size) if item.id in wanted)
+    found = (item for item in extend_lists(pool, size=size) if item.id in wanted)
     return list(islice(found, questions))
 
 

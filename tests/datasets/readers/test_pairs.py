@@ -3,9 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from rejoinder.datasets.readers.asnq import read_asnq
-from rejoinder.datasets.readers.pairs import read_pairs
-from rejoinder.datasets.readers.yahooqa import read_yahooqa
+from rejoinder.datasets.readers.pairs import read_asnq, read_pairs, read_yahooqa
 from rejoinder.errors import DataError
 
 Write = Callable[[str, str], Path]

@@ -1,5 +1,5 @@
-from rejoinder.datasets.transforms.long_lists import lengthen, lengthen_some
-from rejoinder.datasets.transforms.unanswerable import take_answers_out
+from rejoinder.datasets.transforms.long_lists import extend_every_second, extend_lists
+from rejoinder.datasets.transforms.unanswerable import remove_answers
 from rejoinder.types import Candidate, Document, Example
 
 DOCUMENT = Document("d", "D", ("zero", "one", "two", "three"))
@@ -14,7 +14,7 @@ def make(id: str, *labels: bool) -> Example:
 
 
 def test_answers_leave_the_list_and_the_document() -> None:
-    (taken,) = take_answers_out([make("1", False, True, False, False)], share=1)
+    (taken,) = remove_answers([make("1", False, True, False, False)], share=1)
 
     rest = Document("d", "D", ("zero", "two", "three"))
     assert taken.candidates == (
@@ -28,26 +28,26 @@ def test_answers_leave_the_list_and_the_document() -> None:
 def test_the_length_of_a_list_tells_nothing() -> None:
     examples = [make(str(id), True, False, False) for id in range(400)]
 
-    taken = list(take_answers_out(examples, share=0.5))
+    taken = list(remove_answers(examples, share=0.5))
 
     assert {len(item.candidates) for item in taken} == {2}
     assert 160 < sum(any(item.labels) for item in taken) < 240
-    assert taken == list(take_answers_out(examples, share=0.5))
-    assert taken[7] == next(take_answers_out([examples[7]], share=0.5))
+    assert taken == list(remove_answers(examples, share=0.5))
+    assert taken[7] == next(remove_answers([examples[7]], share=0.5))
 
 
 def test_what_has_no_answer_stays_as_it_is() -> None:
     examples = [make("1", False, False), Example("2", "q", (), ())]
 
-    assert list(take_answers_out(examples, share=1)) == examples
-    assert list(take_answers_out([make("3", True)], share=0)) == [make("3", True)]
+    assert list(remove_answers(examples, share=1)) == examples
+    assert list(remove_answers([make("3", True)], share=0)) == [make("3", True)]
 
 
 def test_candidates_without_documents_or_positions() -> None:
     plain = (Candidate("a", "x"), Candidate("b", "y", Document("other")), Candidate("c", "z"))
     example = Example("1", "q", (*plain, Candidate("d", "w", DOCUMENT)), (True, False, False, True))
 
-    (taken,) = take_answers_out([example], share=1)
+    (taken,) = remove_answers([example], share=1)
 
     assert taken.candidates == plain[1:]
 
@@ -55,7 +55,7 @@ def test_candidates_without_documents_or_positions() -> None:
 def test_a_long_list_is_the_document_first_and_then_others() -> None:
     other = Example("2", "q", (Candidate("x", "foreign"),), (True,))
 
-    long, filled = lengthen([make("1", False, True), other], size=4)
+    long, filled = extend_lists([make("1", False, True), other], size=4)
 
     assert [item.text for item in long.candidates] == ["zero", "one", "two", "three"]
     assert long.labels == (False, True, False, False)
@@ -67,6 +67,6 @@ def test_a_long_list_is_the_document_first_and_then_others() -> None:
 def test_every_second_list_is_lengthened() -> None:
     examples = [make(str(number), False, True) for number in range(4)]
 
-    found = list(lengthen_some(examples, size=4))
+    found = list(extend_every_second(examples, size=4))
 
     assert [len(example.candidates) for example in found] == [2, 4, 2, 4]

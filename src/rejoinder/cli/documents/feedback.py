@@ -61,7 +61,7 @@ def add(file: Path, folder: Path) -> None:
 
     Each line has `question`, `sentence` and `label`, 1 for right and 0 for wrong.
     """
-    from rejoinder.datasets.json_objects import read_json_lines
+    from rejoinder.datasets.files import read_json_lines
     from rejoinder.index.feedback import add_marks, say_unknown
     from rejoinder.index.index import Index
     from rejoinder.types import Mark

@@ -110,14 +110,14 @@ def _read(dataset: str, given: dict[str, Any]) -> "list[Example]":
 
 def _read_all(given: dict[str, Any]) -> "list[Example]":
     """Return the questions to fit to, some of them with long lists, some without an answer."""
-    from rejoinder.datasets.transforms.long_lists import lengthen_some
-    from rejoinder.datasets.transforms.unanswerable import take_answers_out
+    from rejoinder.datasets.transforms.long_lists import extend_every_second
+    from rejoinder.datasets.transforms.unanswerable import remove_answers
 
     examples: list[Example] = []
     for dataset in given["datasets"]:
         found = _read(dataset, given)
-        examples += lengthen_some(found, size=given["size"]) if given["size"] else found
-    return list(take_answers_out(examples, share=given["take_out"]))
+        examples += extend_every_second(found, size=given["size"]) if given["size"] else found
+    return list(remove_answers(examples, share=given["take_out"]))
 
 
 def _observe(scorer: "Scorer", what: str, examples: "list[Example]") -> "Observed":

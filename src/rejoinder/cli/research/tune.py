@@ -94,12 +94,12 @@ def tune(**given: Any) -> None:
 
 def _read(given: dict[str, Any]) -> "list[Example]":
     from rejoinder.datasets.catalogue import open_for_choosing
-    from rejoinder.datasets.transforms.long_lists import lengthen
+    from rejoinder.datasets.transforms.long_lists import extend_lists
     from rejoinder.errors import InputError
 
     found = open_for_choosing(given["dataset"], given["folder"])
     if given["size"]:
-        found = lengthen(list(found), size=given["size"])
+        found = extend_lists(list(found), size=given["size"])
     examples = list(islice((item for item in found if any(item.labels)), given["questions"]))
     if not examples:
         raise InputError(f"{given['dataset']}: no question has an answer")

@@ -10,8 +10,7 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
-from rejoinder.datasets.files import decode_lines, read_lines
-from rejoinder.datasets.json_objects import JsonObject, parse_json_lines
+from rejoinder.datasets.files import JsonObject, decode_lines, parse_json_lines, read_lines
 from rejoinder.types import Candidate, Document, to_candidates
 
 STDIN = Path("<stdin>")

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from rejoinder.datasets.json_objects import JsonObject, read_json_lines
+from rejoinder.datasets.files import JsonObject, read_json_lines
 from rejoinder.errors import InputError
 from rejoinder.storage.atomic import writing_whole
 from rejoinder.types import Candidate, Document, Example

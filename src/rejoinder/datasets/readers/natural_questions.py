@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from rejoinder.datasets.json_objects import JsonObject, read_json_lines
+from rejoinder.datasets.files import JsonObject, read_json_lines
 from rejoinder.datasets.readers.judged import Judged, to_ordered_example
 from rejoinder.types import Example
 

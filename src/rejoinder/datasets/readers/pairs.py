@@ -1,45 +1,70 @@
-"""Reads question and sentence pairs: question TAB sentence TAB label, without a header.
+"""Reads question TAB sentence TAB label, without a header: the format of several data sets.
 
-The shape of the untokenised WikiQA files, of SelQA's TSV, ASNQ and YahooQA.
+- untokenised WikiQA, and SelQA's TSV: labels 0 and 1, sentences in document order.
+- ASNQ (Garg et al. 2019, "TANDA", arXiv:1911.04118), made from Natural Questions, where
+  annotators mark a long answer (a paragraph) and a short one (a phrase).  Its labels:
+
+      1  outside the long answer, without the short answer
+      2  outside the long answer, with the words of the short answer
+      3  inside the long answer, without the short answer
+      4  inside the long answer, with the short answer
+
+  Only 4 is an answer.
+- YahooQA (Tay et al. 2017, arXiv:1707.06372): five answers per question, one of them its
+  own.  They come from different threads, so there is no document, and their order is
+  shuffled because it means nothing.
 """
 
 from collections.abc import Callable, Iterator
 from itertools import groupby
 from pathlib import Path
-from typing import NamedTuple
 
 from rejoinder.datasets import files
-from rejoinder.datasets.readers.judged import Judged, to_ordered_example
+from rejoinder.datasets.readers.judged import (
+    Judged,
+    shuffle,
+    to_ordered_example,
+    to_unordered_example,
+)
+from rejoinder.errors import DataError
 from rejoinder.types import Example
 
 ParseLabel = Callable[[str, Path, int], bool]
-
-
-class Pairs(NamedTuple):
-    """A question with its sentences, in file order."""
-
-    question: str
-    judged: list[Judged]
+"""Takes a label with its file and line."""
 
 
 def read_pairs(path: Path, *, parse_label: ParseLabel = files.parse_label) -> Iterator[Example]:
     """Yield one example per question; its sentences are one document in its order.
 
-    The file names no questions: consecutive lines with the same question belong together,
+    The file has no question ids: consecutive lines with the same question belong together,
     and questions are numbered from 0.
-
-    Args:
-        parse_label: says whether a label, found in this file on this line, is positive.
     """
-    for number, pairs in enumerate(group_pairs(path, parse_label=parse_label)):
-        yield to_ordered_example(str(number), pairs.question, pairs.judged)
+    for number, (question, judged) in enumerate(_group(path, parse_label)):
+        yield to_ordered_example(str(number), question, judged)
 
 
-def group_pairs(path: Path, *, parse_label: ParseLabel = files.parse_label) -> Iterator[Pairs]:
-    """Yield the questions of a file with their sentences, saying nothing about order."""
+def read_asnq(path: Path) -> Iterator[Example]:
+    """Yield one example per question, its sentences in document order."""
+    return read_pairs(path, parse_label=_parse_asnq_label)
+
+
+def read_yahooqa(path: Path, *, seed: int = 0) -> Iterator[Example]:
+    """Yield one example per question, its answers shuffled by the seed."""
+    for index, (question, judged) in enumerate(_group(path, files.parse_label)):
+        shuffled = shuffle(judged, seed=seed, index=index)
+        yield to_unordered_example(str(index), question, shuffled)
+
+
+def _group(path: Path, parse_label: ParseLabel) -> Iterator[tuple[str, list[Judged]]]:
     rows = (
         (question, Judged(sentence, parse_label(label, path, number)))
         for number, (question, sentence, label) in files.read_fields(path, 3)
     )
     for question, group in groupby(rows, key=lambda row: row[0]):
-        yield Pairs(question, [judged for _, judged in group])
+        yield question, [judged for _, judged in group]
+
+
+def _parse_asnq_label(text: str, path: Path, line: int) -> bool:
+    if text not in ("1", "2", "3", "4"):
+        raise DataError(f"label must be 1, 2, 3 or 4, found {text!r}", path=path, line=line)
+    return text == "4"

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-from rejoinder.datasets.json_objects import JsonObject, read_json_object
+from rejoinder.datasets.files import JsonObject, read_json_object
 from rejoinder.text.sentences import Sentence, split_sentences
 from rejoinder.types import Candidate, Document, Example
 

@@ -20,8 +20,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from rejoinder.datasets.files import read_lines
-from rejoinder.datasets.json_objects import JsonObject, read_json_lines
+from rejoinder.datasets.files import JsonObject, read_json_lines, read_lines
 from rejoinder.datasets.readers.judged import Judged, shuffle, to_unordered_example
 from rejoinder.errors import DataError
 from rejoinder.types import Example

@@ -1,7 +1,7 @@
-"""A dev part for data sets that were published without one: a twentieth of the documents.
+"""Holds out a twentieth of the documents as dev, for data sets published without one.
 
-Whole documents are held out, so that no sentence of dev was read in training.  Which ones
-depends on their names alone: the same page is held out of every set that has it.
+Whole documents are held out, so that no dev sentence is seen in training.  The choice depends
+on their titles alone: a page is held out of every set that contains it.
 """
 
 import hashlib
@@ -10,25 +10,23 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from rejoinder.datasets.dataset import Counts, Source
+from rejoinder.datasets.dataset import Source
 from rejoinder.types import Example
 
 PARTS = 20
 
 
-def with_dev(
-    source: Source, *, fit: Counts | None = None, dev: Counts | None = None
-) -> dict[str, tuple[Source, ...]]:
-    """Return the splits train (all there is), fit and dev (train in two) of a source."""
+def with_dev(source: Source) -> dict[str, tuple[Source, ...]]:
+    """Return the splits train (everything), and its two parts fit and dev."""
     return {
         "train": (source,),
-        "fit": (replace(source, read=partial(_read, source.read, False), counts=fit),),
-        "dev": (replace(source, read=partial(_read, source.read, True), counts=dev),),
+        "fit": (replace(source, read=partial(_read, source.read, False), counts=None),),
+        "dev": (replace(source, read=partial(_read, source.read, True), counts=None),),
     }
 
 
 def is_held_out(example: Example) -> bool:
-    """Return whether the example belongs to dev: decided by its document, else by its id."""
+    """Return whether the example belongs to dev, by its document's title or else its id."""
     document = example.candidates[0].document if example.candidates else None
     name = document.title if document and document.title else example.id
     digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).digest()

@@ -1,40 +1,107 @@
-"""Long lists of candidates: the whole document first, then sentences of other questions."""
+"""Extends lists of candidates: the whole document first, then candidates of other questions.
+
+Matsubara et al. 2020, "Reranking for Efficient Transformer-based Answer Selection",
+measure rankers on lists that are longer than one page (ASNQ++).
+"""
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from zlib import crc32
 
-from rejoinder.datasets.transforms.negatives import add_negatives
 from rejoinder.types import Candidate, Example
 
 
-def lengthen(examples: Sequence[Example], *, size: int, seed: int = 0) -> Iterator[Example]:
+def extend_lists(examples: Sequence[Example], *, size: int, seed: int = 0) -> Iterator[Example]:
     """Yield each example with all sentences of its documents, filled up to about `size`.
 
-    A document is taken whole even where it is longer.  Sentences that nobody judged count
-    as wrong, as in ASNQ.
+    Documents are never truncated to `size`.  Sentences without a judgement count as wrong, as
+    in ASNQ.
     """
-    return add_negatives([_take_documents(item) for item in examples], size=size, seed=seed)
+    return add_negatives([_add_documents(item) for item in examples], size=size, seed=seed)
 
 
-def lengthen_some(examples: Sequence[Example], *, size: int) -> Iterator[Example]:
-    """Yield every second example as it is, and the others lengthened to about `size`."""
+def extend_every_second(examples: Sequence[Example], *, size: int) -> Iterator[Example]:
+    """Yield the examples, every second one with its list extended to about `size`."""
     for place, (short, long) in enumerate(
-        zip(examples, lengthen(examples, size=size), strict=True)
+        zip(examples, extend_lists(examples, size=size), strict=True)
     ):
         yield long if place % 2 else short
 
 
-def _take_documents(example: Example) -> Example:
+def add_negatives(
+    examples: Sequence[Example], *, size: int = 1300, seed: int = 0
+) -> Iterator[Example]:
+    """Yield each example with negatives drawn from the others, up to `size` candidates.
+
+    The candidates of a question stay first and unchanged.  A text is added at most once, and
+    never if the question has it already; lists stay shorter if nothing is left.  The draw
+    depends on the seed, the id of the question and the set of all candidates, never on the
+    order of the questions.
+    """
+    pool = _build_pool(examples)
+    places = {candidate.text: place for place, candidate in enumerate(pool)}
+    for example in examples:
+        missing = size - len(example.candidates)
+        own = {places[candidate.text] for candidate in example.candidates}
+        number = crc32(example.id.encode("utf-8", "surrogatepass"))
+        drawn = _draw(len(pool), missing, own, seed=[seed, number])
+        yield _append(example, [pool[place] for place in drawn])
+
+
+def _add_documents(example: Example) -> Example:
     documents = {item.document.id: item.document for item in example.candidates if item.document}
     judged = {(item.document.id, item.position) for item in example.candidates if item.document}
-    more = [
-        Candidate(f"{document.id}:{position}", text, document, position)
-        for document in documents.values()
-        for position, text in enumerate(document.sentences)
-        if (document.id, position) not in judged
-    ]
     known = {item.text for item in example.candidates}
-    added = [item for item in more if item.text not in known]
+    return _append(
+        example,
+        [
+            Candidate(f"{document.id}:{position}", text, document, position)
+            for document in documents.values()
+            for position, text in enumerate(document.sentences)
+            if (document.id, position) not in judged and text not in known
+        ],
+    )
+
+
+def _build_pool(examples: Sequence[Example]) -> list[Candidate]:
+    """Return one candidate for each distinct text, in a deterministic order."""
+    candidates = [candidate for example in examples for candidate in example.candidates]
+    if not _ids_are_unique(candidates):
+        candidates = [
+            replace(candidate, id=f"{example.id}/{candidate.id}")
+            for example in examples
+            for candidate in example.candidates
+        ]
+    pool: dict[str, Candidate] = {}
+    for candidate in candidates:
+        known = pool.setdefault(candidate.text, candidate)
+        if candidate.id < known.id:
+            pool[candidate.text] = candidate
+    return [pool[text] for text in sorted(pool)]
+
+
+def _ids_are_unique(candidates: list[Candidate]) -> bool:
+    """Return whether no id has two texts, so that lists can be mixed without new ids."""
+    texts: dict[str, str] = {}
+    return all(
+        texts.setdefault(candidate.id, candidate.text) == candidate.text for candidate in candidates
+    )
+
+
+def _draw(total: int, count: int, own: set[int], *, seed: list[int]) -> list[int]:
+    """Return up to `count` different numbers below `total`, none of them in `own`."""
+    # Imported here because listing the data sets must not load numpy.
+    import numpy as np
+
+    if count <= 0:
+        return []
+    # Enough even if every number of `own` is drawn.
+    size = min(total, count + len(own))
+    drawn = np.random.default_rng(seed).choice(total, size=size, replace=False)
+    return [place for place in drawn.tolist() if place not in own][:count]
+
+
+def _append(example: Example, added: list[Candidate]) -> Example:
     return replace(
         example,
         candidates=(*example.candidates, *added),

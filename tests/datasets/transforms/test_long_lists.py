@@ -2,7 +2,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rejoinder.datasets.readers.judged import Judged, to_ordered_example
-from rejoinder.datasets.transforms.negatives import add_negatives
+from rejoinder.datasets.transforms.long_lists import add_negatives
 from rejoinder.types import Candidate, Example
 
 
