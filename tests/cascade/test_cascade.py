@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rejoinder.cascade.budget import Cost
 from rejoinder.cascade.calibration import Calibration
 from rejoinder.cascade.cascade import Cascade, Stage
-from rejoinder.cascade.cost import Cost
 from rejoinder.errors import InputError
 from rejoinder.models.deadline import Deadline
 from rejoinder.models.lexical.scorers import WordOverlap
@@ -143,11 +143,11 @@ def test_nothing_and_one() -> None:
 @pytest.mark.parametrize(
     ("keeps", "message"),
     [
-        ([], "a cascade needs a stage at least"),
-        ([10, 20, None], "stage 2 keeps 20, but is given only 10; keep must not grow"),
-        ([0, None], "stage 1 must say how many it keeps, 1 or more"),
-        ([None, None], "stage 1 must say how many it keeps, 1 or more"),
-        ([10, 5], "stage 2 is the last and keeps all; leave out its keep"),
+        ([], "a cascade needs at least one stage"),
+        ([10, 20, None], "stage 2 keeps 20, but gets only 10; keep must not grow"),
+        ([0, None], "stage 1 needs a keep of 1 or more"),
+        ([None, None], "stage 1 needs a keep of 1 or more"),
+        ([10, 5], "stage 2 is the last and keeps all; remove its keep"),
     ],
 )
 def test_stages_that_cannot_follow_each_other(keeps: list[int | None], message: str) -> None:

@@ -2,7 +2,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rejoinder.cascade.document_prior import rate_documents
+from rejoinder.cascade.cascade import rate_documents
 from rejoinder.types import Candidate, Document
 
 

@@ -4,9 +4,9 @@ import pytest
 
 import rejoinder
 from rejoinder.cascade import loading
+from rejoinder.cascade.budget import Cost
 from rejoinder.cascade.calibration import Calibration
 from rejoinder.cascade.cascade import Cascade
-from rejoinder.cascade.cost import Cost
 from rejoinder.cascade.file import (
     CascadeFile,
     Point,
@@ -100,7 +100,7 @@ def test_the_default_is_the_shipped_one(folder: Path, monkeypatch: pytest.Monkey
     [
         ("name = ", "not TOML: Invalid value"),
         ("name = " + "[" * 5000, "not TOML: maximum recursion"),
-        ("", "a cascade needs a stage at least"),
+        ("", "a cascade needs at least one stage"),
         ("stage = 3", "the cascade: stage cannot be 3"),
         ("stage = [3]", r"the cascade: stage must be written as \[\[stage\]\]"),
         ("stages = []", "the cascade: 'stages' is not known"),
@@ -120,7 +120,7 @@ def test_the_default_is_the_shipped_one(folder: Path, monkeypatch: pytest.Monkey
         ('[[stage]]\nscorer = "bm25"\n[[frontier]]\ncascade = "b"', "frontier 1: P@1 is missing"),
         (
             TWO_STAGES.replace("models/small", 'bm25"\nkeep = 3\n[[stage]]\nscorer = "bm25'),
-            "stage 2 keeps 3, but is given only 2; keep must not grow",
+            "stage 2 keeps 3, but gets only 2; keep must not grow",
         ),
         (TWO_STAGES.replace("jaccard", "jacard"), "stage 1: no scorer is called 'jacard'"),
         (TWO_STAGES.replace("models/small", "models/gone"), "there is no bundle .*models/gone"),

@@ -64,7 +64,7 @@ def test_the_threshold_is_what_was_asked_for() -> None:
 def test_a_bent_confidence_is_read_between_its_knots() -> None:
     calibration = METHODS["isotonic over the logistic"](draw(500).features, draw(500).rights)
 
-    values = [calibration.rate_described(row) for row in draw(50, seed=2).features]
+    values = [calibration.rate_features(row) for row in draw(50, seed=2).features]
 
     assert 0 < min(values) < max(values) < 1
     bent = Calibration(0, 1, knots=((0.0, 0.2), (1.0, 0.6)))

@@ -5,8 +5,8 @@ import numpy as np
 import pytest
 from tests.cascade.conftest import Slow, count_a
 
+from rejoinder.cascade.budget import Cost
 from rejoinder.cascade.cascade import Cascade, Stage
-from rejoinder.cascade.cost import Cost
 from rejoinder.errors import InputError
 from rejoinder.evaluation.tune import (
     Contender,

@@ -1,1 +1,1 @@
-"""Scorers in sequence, inside a latency budget, with a calibrated "no answer"."""
+"""Cascades: scorers in sequence, inside a latency budget, with a calibrated confidence."""

@@ -1,8 +1,8 @@
-"""How likely the first candidate is an answer, and when to say that there is none.
+"""Calibrated confidence in the best candidate, and the threshold for abstaining.
 
-A logistic function of what the last stage knows: the best score, its margin over the next
-one, and the logarithm of how many candidates there were.  Optionally bent by a rising line
-through knots (isotonic regression).
+The confidence is a logistic function of three features: the best score of the last stage,
+its margin over the second best, and the logarithm of the number of candidates.  Optionally
+isotonic regression replaces the logistic function.
 """
 
 from collections.abc import Mapping
@@ -14,12 +14,12 @@ import numpy as np
 from rejoinder.models.scorer import Scores
 
 Facts = Mapping[str, str | int | float]
-"""What stands beside a number: data set, questions, what was reached."""
+"""The protocol beside a number: data set, questions, measured quality."""
 
 
 @dataclass(frozen=True, slots=True)
 class Calibration:
-    """Weights of the logistic function, and the confidence below which nothing is answered."""
+    """Weights of the logistic function, and the confidence below which a cascade abstains."""
 
     intercept: float
     best: float
@@ -27,21 +27,21 @@ class Calibration:
     count: float = 0.0
     threshold: float = 0.5
     knots: tuple[tuple[float, float], ...] = ()
-    """Points (value of the function, confidence), both rising; none for the function itself."""
+    """Points (logit, confidence) of the isotonic regression, both rising; empty if not used."""
     facts: Facts = field(default_factory=dict)
 
     def rate(self, scores: Scores, candidates: int) -> float:
         """Return the confidence in the best of the last stage's scores.
 
         Args:
-            scores: those of the last stage, one at least.
-            candidates: how many candidates the first stage was given.
+            scores: the scores of the last stage, at least one.
+            candidates: how many candidates the first stage got.
         """
-        return self.rate_described(describe(scores, candidates))
+        return self.rate_features(get_features(scores, candidates))
 
-    def rate_described(self, described: Scores) -> float:
-        """Return the confidence for what `describe` returned."""
-        value = self.intercept + self.weights @ described
+    def rate_features(self, features: Scores) -> float:
+        """Return the confidence for the features that `get_features` returns."""
+        value = self.intercept + self.weights @ features
         if not self.knots:
             return to_probability(float(value))
         values, confidences = zip(*self.knots, strict=True)
@@ -49,14 +49,14 @@ class Calibration:
 
     @property
     def weights(self) -> Scores:
-        """The weights of what `describe` returns."""
+        """The weights of the features, in their order."""
         return np.array([self.best, self.margin, self.count])
 
 
-def describe(scores: Scores, candidates: int) -> Scores:
+def get_features(scores: Scores, candidates: int) -> Scores:
     """Return the best score, its margin over the next, and the logarithm of the list's length.
 
-    >>> describe(np.array([1.0, 4.0, 3.5]), 1).tolist()  # 4, 4 - 3.5, log 1
+    >>> get_features(np.array([1.0, 4.0, 3.5]), 1).tolist()  # 4, 4 - 3.5, log 1
     [4.0, 0.5, 0.0]
     """
     best = float(scores.max())

@@ -1,9 +1,13 @@
-"""Scorers in sequence: each sees what the one before it kept.
+"""A cascade: each stage scores the candidates that the one before it kept.
 
 Matsubara et al. 2020, "Reranking for Efficient Transformer-based Answer Selection" (there:
-sequential reranker): a cheap scorer hands its best candidates to a better one.  A
-candidate that a stage drops keeps the order of that stage, below all that went on, so that
-every measure over the whole list stays defined.
+sequential reranker): a cheap scorer passes its best candidates to a better one.  A candidate
+that a stage drops keeps its order from that stage, below all that were kept, so that every
+measure over the whole list stays defined.
+
+The document prior: a sentence often leaves out its topic ("it opened in 1889" fits any
+tower), and a scorer that reads the sentence alone cannot know it.  The best score that a
+cheap stage gives to any sentence of the document says whether the document is on topic.
 """
 
 import time
@@ -12,10 +16,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rejoinder.cascade.budget import Cost, RemainingStage, count_words, plan
 from rejoinder.cascade.calibration import Calibration
-from rejoinder.cascade.cost import Cost, count_words
-from rejoinder.cascade.document_prior import rate_documents, standardise
-from rejoinder.cascade.plan import Coming, plan
 from rejoinder.errors import InputError
 from rejoinder.models.deadline import Deadline
 from rejoinder.models.scorer import Candidates, Scorer, Scores, is_pointwise
@@ -25,23 +27,23 @@ from rejoinder.types import Candidate, StageTrace, to_candidates
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A scorer, how many candidates go on from it, and what it costs where that is known."""
+    """A scorer, how many candidates it keeps, and its cost where known."""
 
     scorer: Scorer
     keep: int | None = None
-    """None for the last stage, from which none goes on."""
+    """None for the last stage."""
     cost: Cost | None = None
     document_prior: float = 0.0
-    """How much the standing of a document here counts, in standard deviations: in what goes on
-    from this stage, and in the scores of all later ones (`rate_documents`)."""
+    """Weight of the document prior (`rate_documents`) in the choice of the candidates to keep,
+    and in the scores of all later stages."""
 
 
 class Cascade:
-    """A chain of stages; a scorer like any other, and one that keeps to a budget.
+    """A chain of stages; a scorer that can keep to a latency budget.
 
-    Without a deadline every stage keeps what it says.  With one, fewer go on where the cost
-    of the stages says that time would not be enough, a pointwise stage looks at the clock
-    between batches, and what is known when time is up is the answer.
+    Without a deadline every stage keeps as many candidates as configured.  With a deadline, a
+    stage keeps fewer if the predicted cost of the rest exceeds the time left, a pointwise
+    stage checks the clock between batches, and the result is the best known when time is up.
     """
 
     def __init__(
@@ -54,23 +56,22 @@ class Cascade:
 
     @property
     def tokenizer(self) -> str | None:
-        """The hash of the tokenizer whose stored tokens the stages read; None where they differ."""
-        found = [getattr(stage.scorer, "tokenizer", None) for stage in self.stages]
-        distinct = {hash_ for hash_ in found if hash_ is not None}
-        return distinct.pop() if len(distinct) == 1 else None
+        """The hash of the tokenizer whose stored tokens the stages read; None if they differ."""
+        hashes = {getattr(stage.scorer, "tokenizer", None) for stage in self.stages} - {None}
+        return hashes.pop() if len(hashes) == 1 else None
 
     def score(self, question: str, candidates: Candidates) -> Scores:
-        """Return the last stage's scores; what it did not see follows in steps of 1 below."""
+        """Return the last stage's scores; dropped candidates follow below in steps of 1."""
         return self.score_in_stages(question, to_candidates(candidates)).merge()
 
     def score_in_stages(
         self, question: str, candidates: Sequence[Candidate], *, deadline: Deadline | None = None
     ) -> Staged:
-        """Return the best that can be had by the deadline."""
+        """Return the best scores that can be computed by the deadline."""
         run = _Run(question, candidates, deadline)
         for number, stage in enumerate(self.stages):
             if len(run.places):
-                run.do(number, stage, self.stages[number + 1 :])
+                run.run_stage(number, stage, self.stages[number + 1 :])
         staged = Staged(run.scores, run.stages, tuple(run.trace))
         last = len(self.stages) - 1
         final = run.scores[run.stages == last]
@@ -82,7 +83,7 @@ class Cascade:
 
 
 class _Run:
-    """One question on its way through the stages."""
+    """The state of one question between the stages."""
 
     def __init__(
         self, question: str, candidates: Sequence[Candidate], deadline: Deadline | None
@@ -94,19 +95,19 @@ class _Run:
         self.scores = np.full(len(candidates), -np.inf)
         self.stages = np.full(len(candidates), -1, dtype=np.int64)
         self.places: Places = np.arange(len(candidates))
-        """Those that the next stage gets, best first."""
+        """Indices of the candidates that the next stage gets, best first."""
         self._priors = np.zeros(len(candidates))
         self.trace: list[StageTrace] = []
 
-    def do(self, number: int, stage: Stage, coming: Sequence[Stage]) -> None:
-        """Score what the stage is given, and choose what goes on.
+    def run_stage(self, number: int, stage: Stage, remaining: Sequence[Stage]) -> None:
+        """Score the candidates and choose those to keep.
 
-        What it leaves to the next stage, a score that is not a number, goes on besides, after
-        the best, as far as there is time.
+        A candidate with the score NaN is left to the next stage: it is kept after the best
+        ones, as far as time allows.
         """
         start = time.perf_counter()
         given = self.places
-        found = score_until(
+        scores = score_until(
             stage.scorer,
             self._question,
             self._candidates,
@@ -114,14 +115,13 @@ class _Run:
             self._deadline,
             rate_ms=self._predict_rate(stage),
         )
-        seen, is_scored = given[: len(found)], ~np.isnan(found)
-        scored, left, found = seen[is_scored], seen[~is_scored], found[is_scored]
-        found = found + self._priors[scored]
-        self.scores[scored], self.stages[scored] = found, number
-        order = self._order(stage, scored, found)
-        best = order[: stage.keep]
-        wanted = np.concatenate([best, left]) if coming else best
-        self.places = wanted[: self._choose_keep(wanted, coming)]
+        seen, is_scored = given[: len(scores)], ~np.isnan(scores)
+        scored, unscored, scores = seen[is_scored], seen[~is_scored], scores[is_scored]
+        scores = scores + self._priors[scored]
+        self.scores[scored], self.stages[scored] = scores, number
+        best = self._order(stage, scored, scores)[: stage.keep]
+        eligible = np.concatenate([best, unscored]) if remaining else best
+        self.places = eligible[: self._choose_keep(eligible, remaining)]
         self.trace.append(
             StageTrace(
                 stage.scorer.name,
@@ -129,72 +129,103 @@ class _Run:
                 scored=len(scored),
                 kept=len(self.places),
                 milliseconds=1000 * (time.perf_counter() - start),
-                timed_out=len(seen) < len(given) or len(self.places) < len(wanted),
+                timed_out=len(seen) < len(given) or len(self.places) < len(eligible),
             )
         )
 
-    def _order(self, stage: Stage, scored: Places, found: Scores) -> Places:
-        """Return what a stage scored, best first, and remember what it carries on."""
+    def _order(self, stage: Stage, scored: Places, scores: Scores) -> Places:
+        """Return the scored candidates, best first, and keep their document prior for later."""
         if stage.document_prior:
             given = [self._candidates[place] for place in scored]
-            priors = stage.document_prior * rate_documents(found, given)
+            priors = stage.document_prior * rate_documents(scores, given)
             self._priors[scored] += priors
-            found = standardise(found) + priors
-        return scored[np.lexsort((scored, -found))]
+            scores = standardise(scores) + priors
+        return scored[np.lexsort((scored, -scores))]
 
     def _predict_rate(self, stage: Stage) -> float | None:
-        """Return the milliseconds that one candidate should take, where that is known."""
+        """Return the predicted milliseconds per candidate, or None if the cost is unknown."""
         if stage.cost is None or self._words is None:
             return None
         words = int(self._words[self.places].sum())
         return stage.cost.predict(len(self.places), words) / len(self.places)
 
-    def _choose_keep(self, best: Places, coming: Sequence[Stage]) -> int:
-        """Return how many of the best go on; all of them where no clock runs."""
-        if self._deadline is None or self._words is None or not coming or not len(best):
+    def _choose_keep(self, best: Places, remaining: Sequence[Stage]) -> int:
+        """Return how many of the best to keep; all of them without a deadline."""
+        if self._deadline is None or self._words is None or not remaining or not len(best):
             return len(best)
         left_ms = self._deadline.left_ms
         if left_ms <= 0:
             return 0
         words = self._words[best]
-        first = coming[0]
-        if len(coming) == 1 and is_pointwise(first.scorer):
-            # It looks at the clock itself, which knows better than any prediction.
+        first = remaining[0]
+        if len(remaining) == 1 and is_pointwise(first.scorer):
+            # It checks the clock itself, which is better than any prediction.
             can_begin = first.cost is None or first.cost.predict(1, int(words[0])) <= left_ms
             return len(best) if can_begin else 0
-        known = _limit(coming, len(best))
+        known = _take_known_costs(remaining, len(best))
         return plan(known, words, left_ms) if known else len(best)
 
 
-def _limit(stages: Sequence[Stage], most: int) -> list[Coming]:
-    """Return the stages whose cost is known, up to the first of which it is not."""
-    coming = []
+def _take_known_costs(stages: Sequence[Stage], most: int) -> list[RemainingStage]:
+    """Return the leading stages whose cost is known."""
+    known = []
     for stage in stages:
         if stage.cost is None:
             break
-        coming.append(Coming(stage.cost, most))
+        known.append(RemainingStage(stage.cost, most))
         most = min(most, stage.keep or most)
-    return coming
+    return known
 
 
 def check_keeps(keeps: Sequence[int | None]) -> None:
-    """Refuse stages that cannot follow each other.
+    """Check how many candidates each stage keeps.
 
     Raises:
         InputError: there is no stage, or one keeps none, or more than the one before it.
     """
     if not keeps:
-        raise InputError("a cascade needs a stage at least")
+        raise InputError("a cascade needs at least one stage")
     before: int | None = None
     for number, keep in enumerate(keeps, start=1):
         if number == len(keeps):
             if keep is not None:
-                raise InputError(f"stage {number} is the last and keeps all; leave out its keep")
+                raise InputError(f"stage {number} is the last and keeps all; remove its keep")
             return
         if keep is None or keep < 1:
-            raise InputError(f"stage {number} must say how many it keeps, 1 or more")
+            raise InputError(f"stage {number} needs a keep of 1 or more")
         if before is not None and keep > before:
             raise InputError(
-                f"stage {number} keeps {keep}, but is given only {before}; keep must not grow"
+                f"stage {number} keeps {keep}, but gets only {before}; keep must not grow"
             )
         before = keep
+
+
+def rate_documents(scores: Scores, candidates: Sequence[Candidate]) -> Scores:
+    """Return for each candidate the best score in its document, standardised.
+
+    Candidates without a document count as one document, so a list with one document, or
+    without any, has a prior of zero everywhere.
+
+    >>> from rejoinder.types import Document
+    >>> one, two = Document("1"), Document("2")
+    >>> given = [Candidate("a", "", one), Candidate("b", "", one), Candidate("c", "", two)]
+    >>> rate_documents(np.array([0.0, 3.0, 1.0]), given).round(2).tolist()
+    [0.71, 0.71, -1.41]
+    """
+    numbers: dict[str | None, int] = {}
+    places = [
+        numbers.setdefault(item.document.id if item.document else None, len(numbers))
+        for item in candidates
+    ]
+    if len(numbers) < 2:
+        return np.zeros(len(candidates))
+    best = np.full(len(numbers), -np.inf)
+    np.maximum.at(best, places, scores)
+    return standardise(best[places])
+
+
+def standardise(scores: Scores) -> Scores:
+    """Return the scores in standard deviations above their mean; zeros if all are equal."""
+    if not len(scores) or np.ptp(scores) == 0:
+        return np.zeros(len(scores))
+    return np.asarray((scores - scores.mean()) / scores.std(), dtype=np.float64)

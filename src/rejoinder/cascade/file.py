@@ -1,36 +1,36 @@
-"""A cascade as a small TOML file that people read, write and share.
+"""The cascade file: a small TOML file that people read, write and share.
 
     name = "two-stages"
 
     [[stage]]
     scorer = "jaccard"          # a name of `rejoinder models list`
     keep = 100
-    document_prior = 0.5        # optional: how much a document's best sentence here counts later
+    document_prior = 0.5        # optional: weight of a document's best score here in later stages
     cost = { fixed_ms = 0.1, candidate_ms = 0.01, word_ms = 0.0002 }    # optional
 
     [[stage]]
-    scorer = "models/selector"  # or a bundle's folder, from where this file is
-    missing = "leave"           # optional, of a scorer that reads a sidecar, such as HAS: leave
-                                # candidates without stored rows to the next stage, unscored;
-                                # "encode" encodes them now
+    scorer = "models/selector"  # or the folder of a bundle, relative to this file
+    missing = "leave"           # for scorers that read a sidecar, such as HAS: pass candidates
+                                # without stored rows to the next stage; "encode" encodes them
 
 `[calibration]` (from `rejoinder calibrate`), `[tuned]` and `[[frontier]]` (from `rejoinder tune`)
 may follow.
 """
 
+import json
 import os
-from collections.abc import Callable
+import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from math import inf
 from pathlib import Path
+from typing import Any
 
+from rejoinder.cascade.budget import Cost
 from rejoinder.cascade.calibration import Calibration, Facts
-from rejoinder.cascade.cascade import Cascade, Stage, check_keeps
-from rejoinder.cascade.cost import Cost
-from rejoinder.cascade.toml import Table, quote_key, read_toml, show
-from rejoinder.errors import DataError, InputError, RejoinderError
+from rejoinder.cascade.cascade import check_keeps
+from rejoinder.errors import DataError, InputError
 from rejoinder.models.registry import list_names
-from rejoinder.models.scorer import Scorer
 from rejoinder.storage.atomic import writing_whole
 
 MISSING = ("encode", "leave")
@@ -39,47 +39,47 @@ WEIGHTS = ("intercept", "best", "margin", "count", "threshold")
 
 @dataclass(frozen=True, slots=True)
 class StageLine:
-    """A stage as the file has it: the scorer by its name, or by its bundle's path."""
+    """A stage of the file; the scorer is a name or the path of a bundle."""
 
     scorer: str
     keep: int | None = None
     cost: Cost | None = None
     document_prior: float = 0.0
     leaves_missing: bool = False
-    """Whether a candidate that its store does not have is left to the next stage."""
+    """Whether candidates without stored rows are left to the next stage."""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A cascade that nothing beat when the stages were chosen."""
+    """A Pareto-optimal cascade of the tuning run."""
 
     cascade: str
-    """Its stages in one line: jaccard 100 > selector."""
+    """Its stages on one line: jaccard 100 > selector."""
     accuracy: float
-    """P@1, in points of 100."""
+    """P@1, in percent."""
     predicted_ms: float
 
 
 @dataclass(frozen=True, slots=True)
 class CascadeFile:
-    """What the file says; paths of bundles are as in the file, from its folder."""
+    """The content of the file; paths of bundles are relative to its folder."""
 
     name: str
     stages: tuple[StageLine, ...]
     calibration: Calibration | None = None
     tuned: Facts = field(default_factory=dict)
-    """What the stages were chosen on."""
+    """The protocol of the tuning run."""
     frontier: tuple[Point, ...] = ()
-    """What they were chosen from, fastest first."""
+    """The cascades that tuning chose from, fastest first."""
 
 
 def read_cascade_file(path: Path) -> CascadeFile:
     """Read a cascade without opening its bundles.
 
     Raises:
-        DataError: the file is missing, or something in it cannot be.
+        DataError: the file is missing or invalid.
     """
-    table = read_toml(path, "the cascade")
+    table = _read_toml(path)
     stages = tuple(_read_stage(row) for row in table.take_tables("stage"))
     calibration = table.take_table("calibration")
     tuned = table.take_table("tuned")
@@ -100,7 +100,7 @@ def read_cascade_file(path: Path) -> CascadeFile:
 
 
 def write_cascade_file(path: Path, cascade: CascadeFile) -> None:
-    """Write the file, whole or not at all.
+    """Write the file atomically.
 
     Raises:
         InputError: the file cannot be written.
@@ -114,75 +114,46 @@ def write_cascade_file(path: Path, cascade: CascadeFile) -> None:
 
 
 def to_toml(cascade: CascadeFile) -> str:
-    """Return the file's text, which `read_cascade_file` reads back equal."""
-    lines = [f"name = {show(cascade.name)}"]
+    """Return the text of the file; `read_cascade_file` reads back an equal value."""
+    lines = [f"name = {_show(cascade.name)}"]
     for stage in cascade.stages:
-        lines += ["", "[[stage]]", f"scorer = {show(stage.scorer)}"]
+        lines += ["", "[[stage]]", f"scorer = {_show(stage.scorer)}"]
         if stage.keep is not None:
             lines.append(f"keep = {stage.keep}")
         if stage.document_prior:
             lines.append(f"document_prior = {stage.document_prior!r}")
         if stage.cost is not None:
-            lines.append(f"cost = {show(stage.cost.to_dict())}")
+            lines.append(f"cost = {_show(stage.cost.to_dict())}")
         if stage.leaves_missing:
             lines.append('missing = "leave"')
     if calibration := cascade.calibration:
         lines += ["", "[calibration]"]
-        lines += [f"{name} = {show(getattr(calibration, name))}" for name in WEIGHTS]
+        lines += [f"{name} = {_show(getattr(calibration, name))}" for name in WEIGHTS]
         if calibration.knots:
-            lines.append(f"knots = {show(calibration.knots)}")
-        lines.append(f"facts = {show(calibration.facts)}")
+            lines.append(f"knots = {_show(calibration.knots)}")
+        lines.append(f"facts = {_show(calibration.facts)}")
     if cascade.tuned:
         lines += [
             "",
             "[tuned]",
-            *(f"{quote_key(key)} = {show(item)}" for key, item in cascade.tuned.items()),
+            *(f"{_quote_key(key)} = {_show(item)}" for key, item in cascade.tuned.items()),
         ]
     for point in cascade.frontier:
         lines += [
             "",
             "[[frontier]]",
-            f"cascade = {show(point.cascade)}",
-            f'"P@1" = {show(point.accuracy)}',
-            f"predicted_ms = {show(point.predicted_ms)}",
+            f"cascade = {_show(point.cascade)}",
+            f'"P@1" = {_show(point.accuracy)}',
+            f"predicted_ms = {_show(point.predicted_ms)}",
         ]
     return "\n".join(lines) + "\n"
 
 
-def open_cascade(path: Path, *, load: Callable[[str | Path], Scorer]) -> Cascade:
-    """Read a cascade and load its scorers.
-
-    Args:
-        load: turns a name, or a bundle's folder, into a scorer.
-
-    Raises:
-        DataError: the file cannot be read, or names what is not there.
-    """
-    found = read_cascade_file(path)
-    stages = []
-    for number, stage in enumerate(found.stages, start=1):
-        try:
-            scorer = load(find_scorer(stage.scorer, path.parent))
-            if stage.leaves_missing:
-                scorer = _leave_missing(scorer)
-        except RejoinderError as error:
-            raise DataError(f"stage {number}: {error}", path=path) from error
-        stages.append(Stage(scorer, stage.keep, stage.cost, stage.document_prior))
-    return Cascade(found.name, stages, calibration=found.calibration)
-
-
-def _leave_missing(scorer: Scorer) -> Scorer:
-    leave_missing: Callable[[], Scorer] | None = getattr(scorer, "leave_missing", None)
-    if leave_missing is None:
-        raise InputError(f"missing: {scorer.name} reads no stored rows; leave it out")
-    return leave_missing()
-
-
 def find_scorer(name: str, folder: Path) -> str | Path:
-    """Return what a stage means by a scorer: one that has a name, or a bundle from the folder.
+    """Resolve the scorer of a stage: a known name, or the path of a bundle in the folder.
 
     Raises:
-        InputError: there is neither.
+        InputError: it is neither.
     """
     named = list_names()
     if name in named:
@@ -197,14 +168,14 @@ def find_scorer(name: str, folder: Path) -> str | Path:
 
 
 def name_scorer(scorer: str | Path, folder: Path) -> str:
-    """Return how a file in the folder names a scorer: the inverse of `find_scorer`."""
+    """Return the name of a scorer for a file in the folder: the inverse of `find_scorer`."""
     if str(scorer) in list_names():
         return str(scorer)
     return Path(os.path.relpath(Path(scorer).resolve(), folder.resolve())).as_posix()
 
 
 def move_cascade_file(cascade: CascadeFile, old: Path, new: Path) -> CascadeFile:
-    """Return the cascade as a file in another folder says it: paths lead to the same bundles."""
+    """Rewrite the paths of bundles for a file in another folder."""
     stages = [
         replace(stage, scorer=name_scorer(find_scorer(stage.scorer, old), new))
         for stage in cascade.stages
@@ -212,7 +183,58 @@ def move_cascade_file(cascade: CascadeFile, old: Path, new: Path) -> CascadeFile
     return replace(cascade, stages=tuple(stages))
 
 
-def _read_stage(table: Table) -> StageLine:
+class _Table:
+    """A table of the TOML file; its errors say where they are."""
+
+    def __init__(self, fields: Mapping[str, Any], what: str, path: Path) -> None:
+        self.fields = dict(fields)
+        self._what = what
+        self._path = path
+
+    def take(self, name: str, kind: type | tuple[type, ...], default: Any = ...) -> Any:
+        value = self.fields.pop(name, default)
+        if value is ...:
+            raise self.error(f"{name} is missing")
+        if value is not default and (not isinstance(value, kind) or isinstance(value, bool)):
+            raise self.error(f"{name} cannot be {value!r}")
+        return value
+
+    def take_number(self, name: str, default: Any = ...) -> float:
+        return float(self.take(name, (int, float), default))
+
+    def take_table(self, name: str) -> "_Table | None":
+        fields = self.take(name, dict, None)
+        return None if fields is None else _Table(fields, f"{name} of {self._what}", self._path)
+
+    def take_tables(self, name: str) -> "list[_Table]":
+        rows = self.take(name, list, [])
+        if not all(isinstance(row, dict) for row in rows):
+            raise self.error(f"{name} must be written as [[{name}]]")
+        return [
+            _Table(row, f"{name} {number}", self._path) for number, row in enumerate(rows, start=1)
+        ]
+
+    def refuse_rest(self) -> None:
+        for name in self.fields:
+            raise self.error(f"{name!r} is not known")
+
+    def error(self, problem: str) -> DataError:
+        return DataError(f"{self._what}: {problem}", path=self._path)
+
+
+def _read_toml(path: Path) -> _Table:
+    try:
+        fields = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(error.strerror or str(error), path=path) from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"not UTF-8: {error}", path=path) from error
+    except (tomllib.TOMLDecodeError, RecursionError) as error:  # deeply nested
+        raise DataError(f"not TOML: {error}", path=path) from error
+    return _Table(fields, "the cascade", path)
+
+
+def _read_stage(table: _Table) -> StageLine:
     scorer = table.take("scorer", str)
     keep = table.take("keep", int, None)
     document_prior = table.take_number("document_prior", 0.0)
@@ -227,7 +249,7 @@ def _read_stage(table: Table) -> StageLine:
     return StageLine(scorer, keep, known_cost, document_prior, leaves_missing=missing == "leave")
 
 
-def _read_cost(table: Table) -> Cost:
+def _read_cost(table: _Table) -> Cost:
     cost = Cost(*(table.take_number(name, 0.0) for name in Cost.__slots__))
     table.refuse_rest()
     if min(cost.fixed_ms, cost.candidate_ms, cost.word_ms) < 0:
@@ -235,7 +257,7 @@ def _read_cost(table: Table) -> Cost:
     return cost
 
 
-def _read_calibration(table: Table) -> Calibration:
+def _read_calibration(table: _Table) -> Calibration:
     weights = {name: table.take_number(name) for name in WEIGHTS}
     knots = table.take("knots", list, [])
     facts = table.take_table("facts")
@@ -247,9 +269,32 @@ def _read_calibration(table: Table) -> Calibration:
     return Calibration(**weights, knots=points, facts=facts.fields if facts else {})
 
 
-def _read_point(table: Table) -> Point:
+def _read_point(table: _Table) -> Point:
     point = Point(
-        table.take("cascade", str), table.take_number("P@1"), table.take_number("predicted_ms")
+        table.take("cascade", str),
+        table.take_number("P@1"),
+        table.take_number("predicted_ms"),
     )
     table.refuse_rest()
     return point
+
+
+def _show(value: Any) -> str:
+    if isinstance(value, str):
+        return _quote(value)
+    if isinstance(value, Mapping):
+        inner = ", ".join(f"{_quote_key(key)} = {_show(item)}" for key, item in value.items())
+        return f"{{ {inner} }}" if inner else "{}"
+    if isinstance(value, tuple | list):
+        return f"[{', '.join(map(_show, value))}]"
+    return repr(value)
+
+
+def _quote_key(key: str) -> str:
+    is_bare = key.isascii() and key.replace("_", "").replace("-", "").isalnum()
+    return key if is_bare else _quote(key)
+
+
+def _quote(text: str) -> str:
+    # JSON and TOML have the same escapes, but JSON does not escape DEL.
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

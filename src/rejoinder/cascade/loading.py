@@ -1,10 +1,12 @@
-"""Anything that can be given as SCORER: a name, a bundle, or a cascade's file."""
+"""`load`: a scorer from a name, a bundle or a cascade file."""
 
+from collections.abc import Callable
 from pathlib import Path
 
 from rejoinder.bundle.folder import WEIGHTS
-from rejoinder.cascade.file import open_cascade
-from rejoinder.errors import UnknownNameError
+from rejoinder.cascade.cascade import Cascade, Stage
+from rejoinder.cascade.file import find_scorer, read_cascade_file
+from rejoinder.errors import DataError, InputError, RejoinderError, UnknownNameError
 from rejoinder.models.registry import ScorerSummary, list_names, open_scorer
 from rejoinder.models.scorer import Scorer
 
@@ -19,35 +21,51 @@ def load(
     seed: int = 0,
     threads: int | None = None,
 ) -> Scorer:
-    """Return the scorer with this name, in this bundle, or of this cascade.
+    """Load a scorer.
 
     Args:
-        name: a name of `rejoinder models list`, a bundle's folder, or a cascade's TOML file.
-            `default` is the cascade that comes with the package.
+        name: a name of `rejoinder models list`, the folder of a bundle, or a cascade file
+            (TOML).  `default` is the cascade that comes with the package.
         words: the word splitter of lexical scorers: unicode, whitespace or spacy.
         seed: for scorers that draw random numbers.
-        threads: how many may work on one list, for bundles; no score depends on it.  By
-            default a small ranker uses 1, a selector all cores of this process.
+        threads: threads per list, for bundles; scores do not depend on it.  By default a
+            small ranker uses 1 and a selector all cores of this process.
 
     Raises:
-        UnknownNameError: no scorer has this name, and there is no such file or folder.
-        BundleError: the bundle is corrupt, too new, or holds no scorer.
-        DataError: the cascade's file cannot be used.
+        UnknownNameError: no scorer, file or folder has this name.
+        BundleError: the bundle is missing, corrupt, of another format, or not a scorer.
+        DataError: the cascade file is invalid.
     """
     path = find_cascade(name)
-    if path.suffix == ".toml":
-        # A stage is never a cascade, so that no file can lead back to itself.
-        return open_cascade(
-            path, load=lambda part: open_scorer(part, words=words, seed=seed, threads=threads)
-        )
-    if not path.exists() and str(name) not in (names := list_names()):
-        cascades = [cascade.name for cascade in describe_cascades()]
-        raise UnknownNameError("scorer", str(name), [*names, *cascades])
-    return open_scorer(name, words=words, seed=seed, threads=threads)
+    if path.suffix != ".toml":
+        if not path.exists() and str(name) not in (names := list_names()):
+            cascades = [cascade.name for cascade in describe_cascades()]
+            raise UnknownNameError("scorer", str(name), [*names, *cascades])
+        return open_scorer(name, words=words, seed=seed, threads=threads)
+    file = read_cascade_file(path)
+    stages = []
+    for number, stage in enumerate(file.stages, start=1):
+        try:
+            # A stage cannot be a cascade itself, so no file can include itself.
+            source = find_scorer(stage.scorer, path.parent)
+            scorer = open_scorer(source, words=words, seed=seed, threads=threads)
+            if stage.leaves_missing:
+                scorer = _leave_missing(scorer)
+        except RejoinderError as error:
+            raise DataError(f"stage {number}: {error}", path=path) from error
+        stages.append(Stage(scorer, stage.keep, stage.cost, stage.document_prior))
+    return Cascade(file.name, stages, calibration=file.calibration)
+
+
+def _leave_missing(scorer: Scorer) -> Scorer:
+    leave_missing: Callable[[], Scorer] | None = getattr(scorer, "leave_missing", None)
+    if leave_missing is None:
+        raise InputError(f"missing: {scorer.name} reads no stored rows; remove this line")
+    return leave_missing()
 
 
 def find_cascade(name: str | Path) -> Path:
-    """Return the file of the shipped cascade with this name, else the path that is given."""
+    """Return the file of the shipped cascade with this name, else the path itself."""
     return DEFAULT_FILE if str(name) == DEFAULT and DEFAULT_FILE.exists() else Path(name)
 
 
@@ -55,14 +73,13 @@ def describe_cascades() -> list[ScorerSummary]:
     """Return a summary of each cascade that has a name."""
     if not DEFAULT_FILE.exists():
         return []
-    summary = "the shipped cascade, which ranks where no scorer is named"
-    return [ScorerSummary(DEFAULT, summary, reads_order=True)]
+    return [ScorerSummary(DEFAULT, "the shipped cascade, used by default", reads_order=True)]
 
 
 def pin(name: str) -> str:
-    """Return a name as it is, and a path with its links resolved now.
+    """Resolve the links of a path; return a name unchanged.
 
-    Processes that open what is returned open the same, also when a link is changed in between.
+    Processes that load the result get the same scorer, even if a link changes in between.
     """
     is_name = name == DEFAULT or name in list_names()
     return name if is_name or not Path(name).exists() else str(Path(name).resolve())

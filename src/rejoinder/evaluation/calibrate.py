@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from rejoinder.cascade.calibration import Calibration, describe
+from rejoinder.cascade.calibration import Calibration, get_features
 from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.errors import InputError
 from rejoinder.evaluation.confidence import (
@@ -95,7 +95,7 @@ def observe(
         if not example.candidates:
             continue
         staged = cascade.score_in_stages(example.question, example.candidates)
-        rows.append(describe(staged.scores[staged.stages == last], len(example.candidates)))
+        rows.append(get_features(staged.scores[staged.stages == last], len(example.candidates)))
         rights.append(example.labels[int(staged.order[0])])
         answerable += any(example.labels)
         on_question(len(rows))
@@ -189,7 +189,7 @@ def _rate_held_out(
 
 
 def _rate(calibration: Calibration, features: Features) -> Confidences:
-    return np.array([calibration.rate_described(row) for row in features])
+    return np.array([calibration.rate_features(row) for row in features])
 
 
 def _choose_threshold(curve: Curve, precision: float | None, answer_rate: float | None) -> float:

@@ -16,8 +16,8 @@ from statistics import fmean
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.cascade.cost import Cost, Counts, Timed, count_words, fit_cost
-from rejoinder.cascade.document_prior import rate_documents, standardise
+from rejoinder.cascade.budget import Cost, TimedCall, WordCounts, count_words, fit_cost
+from rejoinder.cascade.cascade import rate_documents, standardise
 from rejoinder.errors import InputError
 from rejoinder.evaluation.significance import Interval, bootstrap_difference
 from rejoinder.models.scorer import Scorer, Scores, is_pointwise
@@ -91,7 +91,7 @@ def time_contender(name: str, scorer: Scorer, examples: Sequence[Example]) -> Co
             elapsed = 1000 * (time.perf_counter() - start)
             # The first question warms up caches and is not counted.
             if number or len(asked) == 1:
-                calls.append(Timed(len(part), int(count_words(part).sum()), elapsed))
+                calls.append(TimedCall(len(part), int(count_words(part).sum()), elapsed))
     if not calls:
         raise InputError("no question has candidates; nothing can be timed")
     return Contender(name, scorer, fit_cost(calls))
@@ -213,7 +213,7 @@ class _Replay:
         self._example = example
         self._keeps = keeps
         self._wants = chains
-        self._words: Counts = count_words(example.candidates)
+        self._words: WordCounts = count_words(example.candidates)
         self._whole: dict[str, Scores] = {}
 
     def __iter__(self) -> Iterator[tuple[_Chain, bool, float]]:

@@ -11,8 +11,8 @@ from dataclasses import asdict, dataclass
 from itertools import islice
 from typing import Any
 
+from rejoinder.cascade.budget import Cost
 from rejoinder.cascade.cascade import Cascade, Stage
-from rejoinder.cascade.cost import Cost
 from rejoinder.datasets.transforms.long_lists import extend_lists
 from rejoinder.evaluation.score_cache import CachedScorer
 from rejoinder.evaluation.significance import Interval

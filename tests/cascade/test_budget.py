@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 
-from rejoinder.cascade.cost import Cost, Timed, count_words, fit_cost
-from rejoinder.cascade.plan import Coming, plan
+from rejoinder.cascade.budget import Cost, RemainingStage, TimedCall, count_words, fit_cost, plan
 from rejoinder.types import to_candidates
 
 
@@ -20,26 +19,26 @@ def test_the_cost_is_found_in_what_was_timed(true: Cost) -> None:
     rng = np.random.default_rng(0)
     counts = [(n, int(n * rng.integers(5, 40))) for n in (1, 10, 50, 100, 500, 1000)]
 
-    found = fit_cost([Timed(n, words, true.predict(n, words)) for n, words in counts])
+    found = fit_cost([TimedCall(n, words, true.predict(n, words)) for n, words in counts])
 
     assert found.to_dict() == pytest.approx(true.to_dict(), abs=1e-5)
 
 
 def test_no_part_is_negative() -> None:
     # Falls with the number of words, which no cost can say.
-    found = fit_cost([Timed(10, 100, 5), Timed(10, 200, 4), Timed(20, 100, 9)])
+    found = fit_cost([TimedCall(10, 100, 5), TimedCall(10, 200, 4), TimedCall(20, 100, 9)])
 
     assert min(found.fixed_ms, found.candidate_ms, found.word_ms) >= 0
 
 
 def test_a_cost_needs_calls() -> None:
-    with pytest.raises(ValueError, match="needs calls"):
+    with pytest.raises(ValueError, match="needs timed calls"):
         fit_cost([])
 
 
 def test_a_plan_fits_and_one_more_would_not() -> None:
     words = np.full(100, 10)
-    coming = [Coming(Cost(1, 0.1, 0.01), 100), Coming(Cost(2, 1, 0.1), 20)]
+    coming = [RemainingStage(Cost(1, 0.1, 0.01), 100), RemainingStage(Cost(2, 1, 0.1), 20)]
 
     for left_ms in range(6, 70):
         count = plan(coming, words, left_ms)
@@ -53,7 +52,7 @@ def test_a_plan_fits_and_one_more_would_not() -> None:
 
 
 def test_the_last_stage_is_given_up_first() -> None:
-    coming = [Coming(Cost(candidate_ms=1), 100), Coming(Cost(candidate_ms=50), 10)]
+    coming = [RemainingStage(Cost(candidate_ms=1), 100), RemainingStage(Cost(candidate_ms=50), 10)]
 
     assert plan(coming, np.ones(100, dtype=np.int64), 40) == 40
     assert plan(coming, np.ones(100, dtype=np.int64), 0.5) == 0
