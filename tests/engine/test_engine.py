@@ -1,5 +1,6 @@
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,7 +15,7 @@ from rejoinder.index.update import add_files
 from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.models.static_vectors.vectors import load_vectors
 from rejoinder.text.wordpiece import WordPiece
-from rejoinder.types import Candidate, Mark, ScoredCandidate
+from rejoinder.types import Answers, Candidate, Mark, ScoredCandidate
 
 PIECES = WordPiece(["[UNK]", "tea"])
 
@@ -120,9 +121,9 @@ def test_arguments_of_another_kind_are_errors(index: Index) -> None:
         engine.answer(None)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="right must be True, False or None, found 'no'"):
         engine.mark("green tea", answer, right="no")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="mark takes one of the answers, or its sentence"):
+    with pytest.raises(InputError, match="answer must be one of the answers, or its sentence"):
         engine.mark("green tea", engine.answer("tea"))  # type: ignore[arg-type]
-    assert engine.get_marks() == []
+    assert engine.marks() == []
     with pytest.raises(InputError, match=r"load it first: scorer=rejoinder.load\('bm25'\)"):
         Engine(index, "bm25")  # type: ignore[arg-type]
 
@@ -222,14 +223,42 @@ def test_another_retriever_may_find_what_the_index_does_not_hold(index: Index) -
     assert (answer.source.document, answer.source.line) == ("", None)
 
 
-def test_an_engine_is_opened_by_its_folder(index: Index) -> None:
-    engine = rejoinder.open(index.folder, scorer="word-overlap")
+def without_times(answers: Answers) -> Answers:
+    trace = tuple(replace(stage, milliseconds=0) for stage in answers.trace)
+    return replace(answers, milliseconds=0, trace=trace)
 
-    found = asyncio.run(engine.aanswer("is black tea boiled"))
+
+@pytest.mark.parametrize("threads", [None, 1, 3])
+def test_many_questions_have_the_answers_of_each(index: Index, threads: int | None) -> None:
+    engine = Engine(index, rejoinder.load("word-overlap"))
+    questions = ["is black tea boiled?", "xylophones?", "has a colony a queen?"] * 10
+
+    answers = engine.answer_many(questions, top=2, where={"suffix": ".md"}, threads=threads)
+
+    assert [without_times(item) for item in answers] == [
+        without_times(engine.answer(question, top=2, where={"suffix": ".md"}))
+        for question in questions
+    ]
+    assert engine.answer_many([]) == []
+
+
+def test_a_bad_question_of_many_is_refused_before_any_is_answered(index: Index) -> None:
+    engine = Engine(index, retriever=Elsewhere())
+
+    with pytest.raises(InputError, match="the questions are one text; give a list of texts"):
+        engine.answer_many("is black tea boiled?")
+    with pytest.raises(InputError, match="the question is empty"):
+        engine.answer_many(["does it rain?", " "])
+    with pytest.raises(InputError, match="top must be 1 or more"):
+        engine.answer_many(["does it rain?"], top=0)
+
+
+def test_an_engine_is_opened_by_its_folder(index: Index) -> None:
+    with rejoinder.open(index.folder, scorer="word-overlap") as engine:
+        found = asyncio.run(engine.aanswer("is black tea boiled"))
 
     assert found.scorer == "word-overlap"
     assert "lack tea is boiled" in found.answers[0].sentence
-    engine.close()
     with pytest.raises(StoreError, match="no index there"):
         rejoinder.open(index.folder / "nowhere")
 
@@ -240,13 +269,13 @@ def test_an_answer_is_marked_and_unmarked(index: Index) -> None:
 
     engine.mark("when is green tea brewed?", answer)
     engine.mark("when is green tea brewed?", "Milk spoils it.", right=False)
-    assert engine.get_marks() == [
+    assert engine.marks() == [
         Mark("when is green tea brewed?", "Green tea is brewed at 75 °C.", True),
         Mark("when is green tea brewed?", "Milk spoils it.", False),
     ]
 
     engine.mark("when is green tea brewed?", answer, right=None)
-    assert [mark.right for mark in engine.get_marks()] == [False]
+    assert [mark.right for mark in engine.marks()] == [False]
     with pytest.raises(InputError, match="is not marked"):
         engine.mark("when is green tea brewed?", answer, right=None)
     with pytest.raises(InputError, match=r"no sentence of the index reads 'Milk.'; give it whole"):

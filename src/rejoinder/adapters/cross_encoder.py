@@ -14,7 +14,7 @@ import numpy as np
 
 from rejoinder.adapters.reranking import to_scorer
 from rejoinder.cascade.loading import DEFAULT
-from rejoinder.engine.passages import rank_documents
+from rejoinder.engine.texts import rank_documents
 from rejoinder.errors import InputError
 from rejoinder.models.scorer import Scorer, Scores
 

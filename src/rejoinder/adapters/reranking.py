@@ -1,7 +1,7 @@
 """What all adapters share: documents in, the better ones first, each with its best sentence.
 
 A framework's reranker gets documents that someone else has found.  They come back by their
-best sentence (`engine.passages`), and a framework's metadata says which it is:
+best sentence (`engine.texts`), and a framework's metadata says which it is:
 
     rejoinder_sentence      the sentence, on one line
     rejoinder_start, _end   where it stands in the document's text, in code points
@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rejoinder.cascade.loading import load
-from rejoinder.engine.passages import rank_documents
+from rejoinder.engine.texts import rank_documents
 from rejoinder.models.scorer import Scorer
 
 

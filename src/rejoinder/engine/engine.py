@@ -1,40 +1,42 @@
-"""Answers questions: finds sentences by their words, ranks them, and says where they stand."""
+"""The engine: question in, answers out: retrieve sentences, rank them, locate the best."""
 
 import asyncio
 import time
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
+from typing import Self
 
 from rejoinder.cascade.loading import DEFAULT, load
+from rejoinder.engine.answers import build_answers, drop_near_duplicates, group_by_document
 from rejoinder.engine.binding import bind_scorer
-from rejoinder.engine.duplicates import drop_duplicates
-from rejoinder.engine.order import group_by_document
 from rejoinder.errors import InputError
 from rejoinder.index.feedback import add_marks, get_marks, remove_mark, say_unknown
 from rejoinder.index.fulltext.search import Where
 from rejoinder.index.index import Index
-from rejoinder.models.arguments import (
-    check_question,
-    check_scorer,
-    check_top,
-    check_where,
-)
+from rejoinder.models.arguments import check_question, check_scorer, check_top, check_where
 from rejoinder.models.deadline import Deadline
 from rejoinder.models.lexical.scorers import RetrievalOrder
+from rejoinder.models.onnx_session import count_cores
 from rejoinder.models.ranking import order
 from rejoinder.models.scorer import Scorer
+from rejoinder.models.threads import spread
 from rejoinder.retrieval.retriever import Retriever
-from rejoinder.types import Answer, Answers, Candidate, Mark, Ranking, ScoredCandidate, Source
+from rejoinder.types import Answer, Answers, Candidate, Mark, ScoredCandidate, Source
 
 RETRIEVED = 100
-"""How many sentences are ranked."""
+"""How many sentences are retrieved and ranked."""
 
 
 class Engine:
-    """Answers out of an index; several threads may ask at once.
+    """Answers questions from an index.  Thread-safe.
 
-    Without a scorer, the order of retrieval is the ranking.
+    Args:
+        index: the index to search; the engine closes it.
+        scorer: ranks the retrieved sentences; without one, they keep the retrieval order.
+        retriever: searches elsewhere, for example in PostgreSQL; by default the index.
+        retrieved: how many sentences to retrieve and rank.
     """
 
     def __init__(
@@ -60,28 +62,33 @@ class Engine:
         budget_ms: float | None = None,
         where: Where | None = None,
     ) -> Answers:
-        """Return the best sentences, best first, or the abstention with what came closest.
+        """Return the best sentences, best first, or the abstention with the closest sentence.
 
         Args:
-            budget_ms: how long it may take.  When finding sentences has used it up, they are
-                given in the order in which they were found.
-            where: what a document's metadata must say, a value or one of several.
+            top: how many answers to return at most.
+            budget_ms: the latency budget.  If retrieval uses it up, the answers are in
+                retrieval order.
+            where: only search documents whose metadata match: for each key a value, or a
+                list of which one must match.
 
         Raises:
             InputError: the question is empty, `top` is below 1, the budget is negative, or
-                `where` says nothing about metadata.
+                `where` is not a filter.
         """
         check_question(question)
         check_top(top)
         check_where(where)
         start = time.perf_counter()
         deadline = None if budget_ms is None else Deadline.after(budget_ms)
-        found = self._retriever.search(question, self._retrieved, where=where)
+        hits = self._retriever.search(question, self._retrieved, where=where)
         is_late = deadline is not None and deadline.left_ms <= 0
         scorer = self._scorer if self._scorer and not is_late else RetrievalOrder()
-        candidates = self._prepare(found, scorer)
+        candidates = self._prepare(hits, scorer)
         ranking = order(question, candidates, scorer=scorer, deadline=deadline)
-        return self._to_answers(ranking, top, len(found), start)
+        limit = 1 if ranking.abstains else top
+        items = islice(drop_near_duplicates(ranking.items), limit)
+        best = [self._to_answer(item, rank) for rank, item in enumerate(items, start=1)]
+        return build_answers(ranking, best, retrieved=len(hits), start=start)
 
     async def aanswer(
         self,
@@ -91,25 +98,54 @@ class Engine:
         budget_ms: float | None = None,
         where: Where | None = None,
     ) -> Answers:
-        """Do the same without blocking an event loop."""
+        """Return the same as `answer`, without blocking the event loop."""
         return await asyncio.to_thread(
             self.answer, question, top=top, budget_ms=budget_ms, where=where
         )
 
-    def mark(self, question: str, answer: Answer | str, *, right: bool | None = True) -> None:
-        """Keep what a user says of an answer, for `rejoinder train --feedback`.
+    def answer_many(
+        self,
+        questions: Sequence[str],
+        *,
+        top: int = 1,
+        budget_ms: float | None = None,
+        where: Where | None = None,
+        threads: int | None = None,
+    ) -> list[Answers]:
+        """Answer several questions at once, with the same results as `answer` one by one.
 
         Args:
-            answer: one that was given, or its sentence.
-            right: whether it answers the question; None takes back what was said.
+            budget_ms: the latency budget of each question; it also counts the time that other
+                questions take from this one on busy cores.
+            threads: how many questions to answer in parallel; by default one per core.
 
         Raises:
-            InputError: the question is empty, the index does not hold the sentence, there is
-                nothing to take back, or `answer` or `right` is something else.
+            InputError: as for `answer`, or the questions are one text.
+        """
+        if isinstance(questions, str):
+            raise InputError("the questions are one text; give a list of texts")
+        for question in questions:
+            check_question(question)
+
+        def answer(question: str) -> Answers:
+            return self.answer(question, top=top, budget_ms=budget_ms, where=where)
+
+        return spread(answer, questions, threads=threads or count_cores())
+
+    def mark(self, question: str, answer: Answer | str, *, right: bool | None = True) -> None:
+        """Store a user's judgement of an answer, for `rejoinder train --feedback`.
+
+        Args:
+            answer: one of the answers, or its sentence.
+            right: whether it answers the question; None removes the mark.
+
+        Raises:
+            InputError: the question is empty, the sentence is not in the index, there is no
+                mark to remove, or `answer` or `right` has another type.
             StoreError: the index cannot be written.
         """
         if not isinstance(answer, Answer | str):
-            raise InputError("mark takes one of the answers, or its sentence")
+            raise InputError("answer must be one of the answers, or its sentence")
         if right not in (True, False, None):
             raise InputError(f"right must be True, False or None, found {right!r:.60}")
         sentence = answer if isinstance(answer, str) else answer.sentence
@@ -118,56 +154,42 @@ class Engine:
         elif add_marks(self.index.store, [Mark(question, sentence, right)]):
             raise InputError(say_unknown(sentence))
 
-    def get_marks(self) -> list[Mark]:
-        """Return what was said of answers whose sentences still stand, in order."""
+    def marks(self) -> list[Mark]:
+        """Return the marks whose sentences are still in the index, in order."""
         return [stored.mark for stored in get_marks(self.index.store)]
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     def close(self) -> None:
         """Close the index."""
         self.index.close()
 
-    def _prepare(self, found: Sequence[ScoredCandidate], scorer: Scorer) -> list[Candidate]:
-        """Return the candidates by document, in document order, with tokens it can read."""
+    def _prepare(self, hits: Sequence[ScoredCandidate], scorer: Scorer) -> list[Candidate]:
+        """Return the candidates in document order, with tokens only if the scorer reads them."""
         reads_tokens = getattr(scorer, "tokenizer", None) == self.index.tokenizer
-        candidates = [replace(item.candidate, retrieval_score=item.score) for item in found]
+        candidates = [replace(item.candidate, retrieval_score=item.score) for item in hits]
         if not reads_tokens:
             candidates = [replace(candidate, tokens=None) for candidate in candidates]
         return group_by_document(candidates)
 
-    def _to_answers(self, ranking: Ranking, top: int, retrieved: int, start: float) -> Answers:
-        confidence, abstains = ranking.confidence, ranking.abstains
-        best: list[Answer] = []
-        for item in drop_duplicates(ranking.items):
-            if len(best) == (1 if abstains else top):
-                break
-            best.append(self._to_answer(item, len(best) + 1))
-        if best:
-            best[0] = replace(best[0], confidence=confidence)
-        return Answers(
-            question=ranking.question,
-            answers=() if abstains else tuple(best),
-            closest=best[0] if abstains and best else None,
-            confidence=confidence,
-            scorer=ranking.scorer,
-            retrieved=retrieved,
-            milliseconds=1000 * (time.perf_counter() - start),
-            trace=ranking.trace,
-        )
-
-    def _to_answer(self, item: ScoredCandidate, rank_: int) -> Answer:
+    def _to_answer(self, item: ScoredCandidate, rank: int) -> Answer:
         candidate = item.candidate
-        before, after = _look_around(candidate)
-        source = self.index.locate(candidate) or _describe(candidate)
-        return Answer(candidate.text, source, item.score, rank_, before=before, after=after)
+        before, after = _get_neighbours(candidate)
+        source = self.index.locate(candidate) or _get_source(candidate)
+        return Answer(candidate.text, source, item.score, rank, before=before, after=after)
 
 
 def open(folder: Path | str, *, scorer: Scorer | str | Path = DEFAULT) -> Engine:
-    """Open an index and answer questions out of it.
+    """Open an index to answer questions from it.
 
     Args:
-        folder: what `rejoinder index add --index` has made.
-        scorer: ranks what is found: a scorer, a name of `rejoinder models list`, a bundle's
-            folder, or a cascade's file.
+        folder: the folder of the index.
+        scorer: ranks the retrieved sentences: a scorer, a name of `rejoinder models list`,
+            the folder of a bundle, or a cascade file.
 
     Raises:
         StoreError: there is no index, or it cannot be read.
@@ -176,7 +198,7 @@ def open(folder: Path | str, *, scorer: Scorer | str | Path = DEFAULT) -> Engine
     return Engine(Index(Path(folder)), chosen)
 
 
-def _look_around(candidate: Candidate) -> tuple[str, str]:
+def _get_neighbours(candidate: Candidate) -> tuple[str, str]:
     if candidate.document is None or candidate.position is None:
         return "", ""
     sentences, place = candidate.document.sentences, candidate.position
@@ -185,8 +207,8 @@ def _look_around(candidate: Candidate) -> tuple[str, str]:
     return before, after
 
 
-def _describe(candidate: Candidate) -> Source:
-    """Return what a candidate from elsewhere says of itself."""
+def _get_source(candidate: Candidate) -> Source:
+    """Return the source of a candidate that is not in the index."""
     document = candidate.document
     name, title = (document.id, document.title) if document else ("", "")
     return Source(name, title, None, 0, len(candidate.text))

@@ -1,7 +1,7 @@
-"""Shows which words of a question an answer matches: Cosinet's relatedness.
+"""Explanations: the words of an answer that match the question, by Cosinet's relatedness.
 
-Bonadiman & Moschitti 2020: each word of the question keeps its largest cosine to a word of the
-sentence; here with the word that it belongs to.
+Bonadiman & Moschitti 2020: the relatedness of a word is its largest cosine to a word of the
+other text; here with that word.
 """
 
 from dataclasses import replace
@@ -12,7 +12,7 @@ from rejoinder.types import Answer, Answers, WordMatch
 
 
 def explain_answers(answers: Answers, vectors: StaticVectors) -> Answers:
-    """Return the answers, and the closest sentence, with the words that match the question's."""
+    """Add the matching words to the answers and to the closest sentence."""
 
     def explain(answer: Answer) -> Answer:
         matches = match_words(answers.question, answer.sentence, vectors)
@@ -25,15 +25,15 @@ def explain_answers(answers: Answers, vectors: StaticVectors) -> Answers:
 
 def match_words(question: str, sentence: str, vectors: StaticVectors) -> list[WordMatch]:
     """Return the closest word of a sentence for each word of a question, in its order."""
-    asked = _list_words(question)
+    question_words = _list_words(question)
     words = _list_words(sentence)
-    if not asked or not words:
+    if not question_words or not words:
         return []
-    cosines = vectors.embed(asked) @ vectors.embed(words).T
+    cosines = vectors.embed(question_words) @ vectors.embed(words).T
     places = cosines.argmax(axis=1).tolist()
     return [
         WordMatch(word, words[place], round(float(row[place]), 3))
-        for word, place, row in zip(asked, places, cosines, strict=True)
+        for word, place, row in zip(question_words, places, cosines, strict=True)
     ]
 
 

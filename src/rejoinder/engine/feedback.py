@@ -1,31 +1,30 @@
-"""Feedback as training data: what users marked, among what the engine would have ranked.
+"""Feedback as training data: marked sentences, and retrieved ones as negatives.
 
-Of each question, the marked sentences come with their labels.  Where one is right, the list is
-filled with the best that retrieval finds, as wrong: nobody has judged them, so what says nearly
-the same as a right one is left out.  Without a right one nothing is added, since the right one
-may be among it.
+The marked sentences of a question come with their labels.  If one is right, the best
+retrieved sentences fill the list as negatives; nobody has judged them, so near-duplicates of
+a right sentence are left out.  Without a right one no negatives are added, because the right
+sentence may be among them.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from rejoinder.engine.duplicates import is_near
-from rejoinder.engine.order import group_by_document
+from rejoinder.engine.answers import group_by_document, is_near_duplicate
 from rejoinder.errors import InputError
 from rejoinder.index.feedback import StoredMark, get_marks
 from rejoinder.index.index import Index
 from rejoinder.types import Candidate, Document, Example
 
 LENGTH = 8
-"""Of a filled list: the training of a selector reads all of so many."""
+"""Candidates per list: the training of a selector reads this many."""
 
 
 def read_feedback(folder: Path) -> list[Example]:
     """Return one example per marked question of an index, in the order of marking.
 
     Raises:
-        InputError: no answer is marked right, so that there is nothing to learn from.
+        InputError: no answer is marked right, so there is nothing to learn from.
         StoreError: there is no index, or it cannot be read.
     """
     with Index(folder) as index:
@@ -36,7 +35,7 @@ def read_feedback(folder: Path) -> list[Example]:
 
 
 def list_examples(index: Index) -> list[Example]:
-    """Return one example per marked question, with whole documents and without the index."""
+    """Return one example per marked question, with documents in memory."""
     marks: dict[str, list[StoredMark]] = {}
     for stored in get_marks(index.store):
         marks.setdefault(stored.mark.question, []).append(stored)
@@ -49,21 +48,21 @@ def list_examples(index: Index) -> list[Example]:
 
 def _to_example(index: Index, id_: str, question: str, marks: Sequence[StoredMark]) -> Example:
     is_right = {stored.mark.sentence: stored.mark.right for stored in marks}
-    found = [index.get_candidate(stored.document, stored.position) for stored in marks]
-    judged = [candidate for candidate in found if candidate]
-    right = [sentence for sentence, says_so in is_right.items() if says_so]
+    marked = [index.get_candidate(stored.document, stored.position) for stored in marks]
+    judged = [candidate for candidate in marked if candidate]
+    right = [sentence for sentence, label in is_right.items() if label]
     if right:
         others = [item.candidate for item in index.search(question, LENGTH + 2 * len(marks))]
         unjudged = [item for item in others if item.text not in is_right]
-        kept = [item for item in unjudged if not is_near(item.text, right)]
-        judged += kept[: max(0, LENGTH - len(judged))]
+        negatives = [item for item in unjudged if not is_near_duplicate(item.text, right)]
+        judged += negatives[: max(0, LENGTH - len(judged))]
     candidates = tuple(group_by_document(judged))
     labels = tuple(is_right.get(candidate.text, False) for candidate in candidates)
     return Example(id_, question, candidates, labels)
 
 
 def _detach(example: Example, documents: dict[str, Document]) -> Example:
-    """Return the example with documents in memory, each of them once."""
+    """Load the documents of the example into memory, each once."""
 
     def copy(candidate: Candidate) -> Candidate:
         document = candidate.document

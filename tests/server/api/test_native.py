@@ -220,11 +220,11 @@ def test_what_users_say_of_answers_is_kept(fresh: TestClient, tmp_path: Path) ->
 
     assert fresh.post("/v1/feedback", json=said).json() == said
     with Index(tmp_path / "index") as index:
-        (mark,) = Engine(index).get_marks()
+        (mark,) = Engine(index).marks()
     assert mark.right
     assert fresh.post("/v1/feedback", json={**said, "right": None}).status_code == 200
     with Index(tmp_path / "index") as index:
-        assert Engine(index).get_marks() == []
+        assert Engine(index).marks() == []
 
 
 @pytest.mark.parametrize(

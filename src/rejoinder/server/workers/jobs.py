@@ -11,8 +11,7 @@ from rejoinder.cascade.loading import DEFAULT, find_cascade, load
 from rejoinder.engine.binding import bind_scorer
 from rejoinder.engine.engine import Engine
 from rejoinder.engine.explain import match_words
-from rejoinder.engine.passages import RankedDocument, rank_documents
-from rejoinder.engine.pasted import answer_text
+from rejoinder.engine.texts import RankedDocument, answer_text, rank_documents
 from rejoinder.errors import InputError
 from rejoinder.index.index import Index
 from rejoinder.index.update import add_upload, remove_document

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rejoinder.cascade.loading import load
-from rejoinder.engine.pasted import answer_text
+from rejoinder.engine.texts import answer_text
 from rejoinder.errors import InputError
 from rejoinder.models.deadline import Deadline
 from rejoinder.models.scorer import Candidates, Scores

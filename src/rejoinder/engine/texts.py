@@ -1,26 +1,29 @@
-"""Ranks whole documents by their best sentence, and says where in the text it stands.
+"""Texts that are not in an index: rank documents by their best sentence, answer from one text.
 
-What a reranker is given, documents of any length, is not what a scorer reads.  So documents
-are split into sentences, all of them are ranked at once, each with its document and its place
-there, and a document is as good as its best sentence.
+Rerankers get documents of any length, but scorers read sentences.  So documents are split
+into sentences, all sentences are ranked at once, each with its document and position, and a
+document gets the score of its best sentence.
 """
 
+import time
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from rejoinder.cascade.calibration import to_probability
-from rejoinder.models.arguments import check_candidates, check_top
+from rejoinder.engine.answers import build_answers
+from rejoinder.models.arguments import check_candidates, check_question, check_top
 from rejoinder.models.deadline import Deadline
 from rejoinder.models.ranking import order
 from rejoinder.models.scorer import Scorer
 from rejoinder.models.staged import merge_stages
 from rejoinder.text.sentences import Sentence, split_sentences
-from rejoinder.types import Candidate, Document, Ranking, StageTrace
+from rejoinder.types import Answer, Answers, Candidate, Document, Ranking, Source, StageTrace
 
 NOTHING = -1000.0
-"""The score of a document without a sentence, or lower where others are as low: relevance 0."""
+"""The score of a document without sentences, or lower if others are as low: relevance 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,13 +31,13 @@ class Span:
     """A sentence at `text[start:end]` of its document, in code points."""
 
     sentence: str
-    """On one line: line breaks inside it are spaces here."""
+    """On one line: line breaks are replaced by spaces."""
     start: int
     end: int
     score: float
-    """On one scale with all others of its ranking, whichever stage gave it."""
+    """Comparable with all other spans of the ranking, whichever stage scored them."""
     relevance: float = field(init=False)
-    """The score between 0 and 1; of a selector, its belief that the sentence answers."""
+    """The score between 0 and 1; for a selector, the probability that the sentence answers."""
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "relevance", to_probability(self.score))
@@ -42,19 +45,19 @@ class Span:
 
 @dataclass(frozen=True, slots=True)
 class RankedDocument:
-    """A document by its place in the list that was given, with its sentences, best first.
+    """A document by its index in the given list, with its sentences, best first.
 
-    A heading is no answer and has no span, unless the document is nothing but headings.
+    Headings have no spans, unless the document has nothing else.
     """
 
     place: int
     rank: int
     score: float
-    """That of the best sentence."""
+    """The score of the best sentence."""
     relevance: float = field(init=False)
     """The score between 0 and 1."""
     spans: tuple[Span, ...]
-    """None where the text is empty."""
+    """Empty for an empty text."""
     id: str | None = None
     """The id that the caller gave."""
 
@@ -63,7 +66,7 @@ class RankedDocument:
 
     @property
     def best(self) -> Span | None:
-        """The sentence that made the score."""
+        """The sentence whose score the document has."""
         return self.spans[0] if self.spans else None
 
 
@@ -76,9 +79,9 @@ class DocumentRanking:
     documents: tuple[RankedDocument, ...]
     trace: tuple[StageTrace, ...] = ()
     confidence: float | None = None
-    """How likely the first document's best sentence is an answer, where that is known."""
+    """Probability that the best sentence of the first document answers, where known."""
     abstains: bool = False
-    """Whether the confidence is below the threshold: no sentence here answers."""
+    """Whether the confidence is below the threshold: no sentence answers."""
 
 
 def rank_documents(
@@ -92,18 +95,17 @@ def rank_documents(
     spans: int | None = None,
     budget_ms: float | None = None,
 ) -> DocumentRanking:
-    """Order documents by their best sentence; equals keep their input order.
+    """Order documents by their best sentence; ties keep their input order.
 
     Args:
         titles: one per text, for scorers that read context.
         ids: one per text, returned with it.
         top: how many documents to return; all by default.
         spans: how many sentences to return of each document; all by default.
-        budget_ms: how long it may take, splitting included; the best that is known by then
-            is returned.
+        budget_ms: the latency budget, sentence splitting included.
 
     Raises:
-        InputError: the texts are no list, `top` is below 1, or the budget is negative.
+        InputError: the texts are not a list, `top` is below 1, or the budget is negative.
     """
     check_candidates(texts)
     if top is not None:
@@ -113,8 +115,8 @@ def rank_documents(
     split = [split_sentences(text) for text in texts]
     candidates = [
         candidate
-        for place, (text, title, found) in enumerate(zip(texts, named, split, strict=True))
-        for candidate in _to_candidates(str(place), text, title, found)
+        for place, (text, title, sentences) in enumerate(zip(texts, named, split, strict=True))
+        for candidate in _to_candidates(str(place), text, title, sentences)
     ]
     ranking = order(question, candidates, scorer=scorer, deadline=deadline)
     documents = tuple(_group(ranking, split, ids, spans))
@@ -124,15 +126,14 @@ def rank_documents(
 
 
 def _to_candidates(
-    id_: str, text: str, title: str, found: Sequence[Sentence]
+    id_: str, text: str, title: str, sentences: Sequence[Sentence]
 ) -> Iterator[Candidate]:
-    document = Document(id_, title, [sentence.extract(text) for sentence in found])
-    # A short line without a full stop looks like a heading; alone, it is what there is.
-    is_only_headings = all(sentence.is_heading for sentence in found)
-    for position, sentence in enumerate(found):
+    document = Document(id_, title, [sentence.extract(text) for sentence in sentences])
+    # A short line without a full stop looks like a heading; a document may have nothing else.
+    is_only_headings = all(sentence.is_heading for sentence in sentences)
+    for position, sentence in enumerate(sentences):
         if is_only_headings or not sentence.is_heading:
-            words = document.sentences[position]
-            yield Candidate(f"{id_}#{position}", words, document, position)
+            yield Candidate(f"{id_}#{position}", document.sentences[position], document, position)
 
 
 def _group(
@@ -141,7 +142,7 @@ def _group(
     ids: Sequence[str | None] | None,
     limit: int | None,
 ) -> Iterator[RankedDocument]:
-    """Yield the documents in the order of their best sentences, then those without any."""
+    """Yield the documents in the order of their best sentences, empty ones last."""
     scores = merge_stages(
         np.array([item.score for item in ranking.items], dtype=np.float64),
         np.array([item.stage for item in ranking.items], dtype=np.int64),
@@ -164,3 +165,42 @@ def _group(
         id_ = ids[place] if ids else None
         score = best.get(place, nothing)
         yield RankedDocument(place, rank_, score, tuple(spans.get(place, ())), id_)
+
+
+def answer_text(
+    question: str,
+    text: str,
+    *,
+    scorer: Scorer,
+    top: int = 1,
+    budget_ms: float | None = None,
+) -> Answers:
+    """Return the best sentences of a text, best first, or the abstention with the closest.
+
+    Raises:
+        InputError: the question is empty, `top` is below 1, or the budget is negative.
+    """
+    check_question(question)
+    check_top(top)
+    start = time.perf_counter()
+    ranking = rank_documents(question, [text], scorer=scorer, budget_ms=budget_ms)
+    spans = ranking.documents[0].spans
+    in_order = sorted(spans, key=lambda span: span.start)
+    best = [
+        _to_answer(text, span, in_order, rank)
+        for rank, span in enumerate(spans[: 1 if ranking.abstains else top], start=1)
+    ]
+    return build_answers(ranking, best, retrieved=len(spans), start=start)
+
+
+def _to_answer(text: str, span: Span, in_order: Sequence[Span], rank: int) -> Answer:
+    place = bisect_left(in_order, span.start, key=lambda item: item.start)
+    line = text.count("\n", 0, span.start) + 1
+    return Answer(
+        span.sentence,
+        Source("", "", line, span.start, span.end),
+        span.score,
+        rank,
+        before=in_order[place - 1].sentence if place else "",
+        after=in_order[place + 1].sentence if place + 1 < len(in_order) else "",
+    )

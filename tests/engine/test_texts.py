@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from rejoinder.cascade.calibration import Calibration
 from rejoinder.cascade.cascade import Cascade, Stage
-from rejoinder.engine.passages import RankedDocument, rank_documents
+from rejoinder.engine.texts import RankedDocument, rank_documents
 from rejoinder.errors import InputError
 from rejoinder.models.lexical.scorers import OriginalOrder, WordOverlap
 from rejoinder.models.scorer import Candidates, Scores
