@@ -1,4 +1,4 @@
-"""Answers a question with the one sentence that answers it, on a plain CPU.
+"""Answer a question with the one sentence that answers it, on a CPU.
 
 >>> import rejoinder
 >>> ranking = rejoinder.rank(
@@ -13,32 +13,80 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rejoinder.cascade.loading import load
-    from rejoinder.engine.engine import open
-    from rejoinder.errors import RejoinderError
+    from rejoinder.engine.engine import Engine, open
+    from rejoinder.errors import (
+        BundleError,
+        DataError,
+        DownloadError,
+        InputError,
+        MissingDataError,
+        MissingExtraError,
+        RejoinderError,
+        StoreError,
+        TrainingError,
+        UnknownNameError,
+    )
+    from rejoinder.evaluation.evaluate import evaluate
+    from rejoinder.index.index import Index
     from rejoinder.models.ranking import rank
-    from rejoinder.types import Answer, Answers, Candidate, Document, Example, Ranking
+    from rejoinder.models.scorer import Scorer
+    from rejoinder.types import (
+        Answer,
+        Answers,
+        Candidate,
+        Document,
+        Example,
+        Mark,
+        Ranking,
+        ScoredCandidate,
+        Source,
+        StageTrace,
+        WordMatch,
+    )
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Answer",
     "Answers",
+    "BundleError",
     "Candidate",
+    "DataError",
     "Document",
+    "DownloadError",
+    "Engine",
     "Example",
+    "Index",
+    "InputError",
+    "Mark",
+    "MissingDataError",
+    "MissingExtraError",
     "Ranking",
     "RejoinderError",
+    "ScoredCandidate",
+    "Scorer",
+    "Source",
+    "StageTrace",
+    "StoreError",
+    "TrainingError",
+    "UnknownNameError",
+    "WordMatch",
+    "evaluate",
     "load",
     "open",
     "rank",
 ]
 
-_HOMES = {
-    "RejoinderError": "errors",
+_MODULES = {
+    "Engine": "engine.engine",
+    "Index": "index.index",
+    "Scorer": "models.scorer",
+    "evaluate": "evaluation.evaluate",
     "load": "cascade.loading",
     "open": "engine.engine",
     "rank": "models.ranking",
 }
+"""The modules of the functions and classes that are neither types nor errors."""
 
 
 def __dir__() -> list[str]:
@@ -46,7 +94,8 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    # On first use, so that `rejoinder --help` does not pay for numpy.
+    # Imported on first use, so that `rejoinder --help` does not import numpy.
     if name not in __all__:
         raise AttributeError(f"module 'rejoinder' has no attribute {name!r}")
-    return getattr(import_module(f"rejoinder.{_HOMES.get(name, 'types')}"), name)
+    module = _MODULES.get(name) or ("errors" if name.endswith("Error") else "types")
+    return getattr(import_module(f"rejoinder.{module}"), name)

@@ -1,4 +1,4 @@
-"""Runs the command line: python -m rejoinder."""
+"""The command line: python -m rejoinder."""
 
 from rejoinder.cli import main
 
