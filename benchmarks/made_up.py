@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from safetensors.numpy import save
 
-from rejoinder.bundle.folder import write_bundle
-from rejoinder.bundle.manifest import Manifest
+from rejoinder.bundle.folder import Manifest, write_bundle
 from rejoinder.models.static_vectors.vectors import load_vectors, to_files
 
 CHANNELS, HIDDEN, KERNEL = 300, 150, 5

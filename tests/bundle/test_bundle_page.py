@@ -1,7 +1,7 @@
 from dataclasses import fields
 from pathlib import Path
 
-from rejoinder.bundle.manifest import Manifest
+from rejoinder.bundle.folder import Manifest
 from rejoinder.models.registry import FAMILIES, NAMED
 
 PAGE = (Path(__file__).parents[2] / "docs" / "bundle.md").read_text(encoding="utf-8")

@@ -5,8 +5,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save
 
-from rejoinder.bundle.folder import open_bundle, write_bundle
-from rejoinder.bundle.manifest import FORMAT, Manifest
+from rejoinder.bundle.folder import FORMAT, Manifest, open_bundle, write_bundle
 from rejoinder.errors import BundleError
 
 MANIFEST = Manifest("test", {"width": 3}, training={"seed": 1})
@@ -67,7 +66,7 @@ def test_nothing_but_a_bundle_is_replaced(tmp_path: Path, is_folder: bool) -> No
     kept.parent.mkdir(exist_ok=True)
     kept.write_text("dear")
 
-    with pytest.raises(BundleError, match="letters: is there already and no bundle"):
+    with pytest.raises(BundleError, match="letters: exists and is not a bundle"):
         write_bundle(place, Manifest("test", {}), {})
     assert kept.read_text() == "dear"
 
@@ -78,7 +77,7 @@ def test_a_flipped_byte_is_noticed(bundle: Path) -> None:
     raw[-1] ^= 1
     path.write_bytes(raw)
 
-    with pytest.raises(BundleError, match=r"file 'weights\.safetensors' is torn"):
+    with pytest.raises(BundleError, match=r"file 'weights\.safetensors' is corrupt"):
         open_bundle(bundle)
 
 
@@ -95,14 +94,14 @@ def test_a_link_out_of_the_folder_is_refused(bundle: Path, tmp_path: Path) -> No
     (bundle / "words.txt").unlink()
     (bundle / "words.txt").symlink_to(outside)
 
-    with pytest.raises(BundleError, match="leads out of the bundle"):
+    with pytest.raises(BundleError, match="is outside the bundle"):
         open_bundle(bundle)
 
 
 def test_a_name_that_climbs_out_is_refused(bundle: Path) -> None:
     edit_manifest(bundle, files={"../words.txt": "0"})
 
-    with pytest.raises(BundleError, match="leads out of the bundle"):
+    with pytest.raises(BundleError, match="is outside the bundle"):
         open_bundle(bundle)
 
 

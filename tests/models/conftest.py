@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save
 
-from rejoinder.bundle.folder import write_bundle
-from rejoinder.bundle.manifest import Manifest
+from rejoinder.bundle.folder import Manifest, write_bundle
 from rejoinder.models.static_vectors.vectors import StaticVectors, quantise, to_files
 
 WIDTH, CHANNELS, HIDDEN = 6, 10, 4

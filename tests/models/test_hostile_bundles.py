@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import load, save
 
-from rejoinder.bundle.folder import write_bundle
-from rejoinder.bundle.manifest import Manifest
+from rejoinder.bundle.folder import Manifest, write_bundle
 from rejoinder.errors import BundleError
 from rejoinder.models.registry import open_scorer
 from rejoinder.models.static_vectors.vectors import StaticVectors, to_files

@@ -5,8 +5,7 @@ from pathlib import Path
 import numpy as np
 from safetensors.numpy import save
 
-from rejoinder.bundle.folder import write_bundle
-from rejoinder.bundle.manifest import Manifest
+from rejoinder.bundle.folder import Manifest, write_bundle
 from rejoinder.models.static_vectors.vectors import StaticVectors, to_files
 
 

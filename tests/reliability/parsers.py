@@ -18,8 +18,7 @@ import pyarrow.parquet as pq
 from rejoinder.batch.partitions import open_table, read_partition
 from rejoinder.batch.rank_table import rank_table
 from rejoinder.batch.schemas import QUESTIONS
-from rejoinder.bundle.folder import Bundle
-from rejoinder.bundle.manifest import parse_manifest
+from rejoinder.bundle.folder import Bundle, parse_manifest
 from rejoinder.cascade.file import read_cascade_file
 from rejoinder.cascade.loading import load
 from rejoinder.datasets.readers.candidates import read_candidates

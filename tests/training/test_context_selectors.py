@@ -9,8 +9,11 @@ import pytest
 torch = pytest.importorskip("torch")
 
 import rejoinder  # noqa: E402
-from rejoinder.bundle.folder import open_bundle, write_bundle  # noqa: E402
-from rejoinder.bundle.manifest import Manifest  # noqa: E402
+from rejoinder.bundle.folder import (  # noqa: E402
+    Manifest,
+    open_bundle,
+    write_bundle,
+)
 from rejoinder.cascade.cascade import Cascade, Stage  # noqa: E402
 from rejoinder.engine.engine import Engine  # noqa: E402
 from rejoinder.errors import BundleError, InputError, UnknownNameError  # noqa: E402

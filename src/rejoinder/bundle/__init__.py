@@ -1,1 +1,1 @@
-"""The model folder that training writes and the runtime reads; torch-free."""
+"""The model folder that training writes and `load` reads, without torch."""

@@ -1,26 +1,52 @@
-"""Writes a bundle whole or not at all, and reads it only when every byte is as it was written."""
+"""Bundles: model folders with a manifest and checksums, written atomically, verified on opening."""
 
 import hashlib
+import json
 import os
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.bundle.manifest import NAME, Manifest, parse_manifest
 from rejoinder.errors import BundleError
 
+FORMAT = 1
+MANIFEST = "manifest.json"
 Tensors = Mapping[str, NDArray[np.generic]]
 WEIGHTS = Path(__file__).parents[1] / "weights"
 """The folder of the bundles and the cascade that come with the package."""
 
 
 @dataclass(frozen=True, slots=True)
+class Manifest:
+    """manifest.json: the kind and format of the bundle, and where it comes from."""
+
+    kind: str
+    config: Mapping[str, Any]
+    """The configuration of the scorer, without its weights."""
+    files: Mapping[str, str] = field(default_factory=dict)
+    """The SHA-256 checksum of every other file in the folder."""
+    precision: str = "fp32"
+    tolerance: float = 1e-4
+    """The largest difference between its scores and those of the trained network."""
+    training: Mapping[str, Any] = field(default_factory=dict)
+    """Data, command, seed and duration."""
+    scores: Mapping[str, Any] = field(default_factory=dict)
+    """Measured quality, each number with its protocol."""
+    format: int = FORMAT
+
+    def to_json(self) -> str:
+        """Return the manifest as indented JSON."""
+        return json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
 class Bundle:
-    """A bundle whose files were all found to be whole."""
+    """An opened bundle, whose files have been verified."""
 
     folder: Path
     manifest: Manifest
@@ -29,7 +55,7 @@ class Bundle:
         """Return a text file of the bundle.
 
         Raises:
-            BundleError: it is not there, or no text.
+            BundleError: it is missing, or not text.
         """
         try:
             return (self.folder / name).read_text(encoding="utf-8")
@@ -39,14 +65,14 @@ class Bundle:
             raise self.refuse(f"{name} cannot be read ({error})") from error
 
     def refuse(self, problem: str) -> BundleError:
-        """Return the error that says what is wrong with the bundle."""
+        """Return an error about the bundle."""
         return BundleError(f"{self.folder}: {problem}; export the bundle again")
 
     def read_tensors(self, name: str = "weights.safetensors") -> dict[str, NDArray[np.generic]]:
         """Return the arrays of a safetensors file of the bundle.
 
         Raises:
-            BundleError: it is no such file, or a number is not finite.
+            BundleError: it is missing or corrupt, or a number is not finite.
         """
         from safetensors import SafetensorError
         from safetensors.numpy import load
@@ -56,7 +82,7 @@ class Bundle:
         except FileNotFoundError as error:
             raise self.refuse(f"{name} is missing") from error
         except (SafetensorError, OSError, ValueError, KeyError, TypeError) as error:
-            # Sums say that a file is as it was written, not that it was written well.
+            # A checksum does not prove that the file was valid when it was written.
             raise self.refuse(f"{name} holds no weights ({error})") from error
         for key, tensor in tensors.items():
             if np.issubdtype(tensor.dtype, np.floating) and not np.isfinite(tensor).all():
@@ -67,23 +93,23 @@ class Bundle:
 
 
 def write_bundle(folder: Path, manifest: Manifest, files: Mapping[str, bytes]) -> None:
-    """Write a bundle beside its place, then move it there.
+    """Write a bundle to a temporary folder, then rename it.
 
-    A crash leaves the old bundle or the new one: where the old one was already moved aside,
-    `open_bundle` finds it there.  `manifest.files` is filled in here.
+    A crash leaves the old bundle or the new one: if the old one was already renamed,
+    `open_bundle` finds it under that name.  This function fills in `manifest.files`.
 
     Raises:
-        BundleError: the folder cannot be written, or holds something else.
+        BundleError: the folder cannot be written, or is not a bundle.
     """
     check_place(folder)
     part, old = _beside(folder, "part"), _beside(folder, "old")
-    sums = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    whole = replace(manifest, files=sums)
+    checksums = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
+    complete = replace(manifest, files=checksums)
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(part, ignore_errors=True)
         part.mkdir()
-        for name, content in {**files, NAME: whole.to_json().encode()}.items():
+        for name, content in {**files, MANIFEST: complete.to_json().encode()}.items():
             _write_synced(part / name, content)
         if folder.exists():
             shutil.rmtree(old, ignore_errors=True)
@@ -96,31 +122,31 @@ def write_bundle(folder: Path, manifest: Manifest, files: Mapping[str, bytes]) -
 
 
 def check_place(folder: Path) -> None:
-    """Make sure that a bundle written here replaces nothing but a bundle.
+    """Check that a new bundle here would replace only a bundle or an empty folder.
 
     Raises:
         BundleError: something else is there.
     """
-    if folder.is_dir() and ((folder / NAME).is_file() or not any(folder.iterdir())):
+    if folder.is_dir() and ((folder / MANIFEST).is_file() or not any(folder.iterdir())):
         return
     if folder.exists():
-        raise BundleError(f"{folder}: is there already and no bundle; choose another place")
+        raise BundleError(f"{folder}: exists and is not a bundle; choose another folder")
 
 
 def open_bundle(folder: Path, *, kind: str | None = None) -> Bundle:
     """Open a bundle and verify its files.
 
     Raises:
-        BundleError: it is missing, torn, too new, or of another kind.
+        BundleError: it is missing, corrupt, or of another format or kind.
     """
     if not folder.exists() and _beside(folder, "old").exists():
         folder = _beside(folder, "old")
     if not folder.exists():
         raise BundleError(f"{folder}: no such folder")
-    if not (folder / NAME).is_file():
-        raise BundleError(f"{folder}: not a bundle, it has no {NAME}")
+    if not (folder / MANIFEST).is_file():
+        raise BundleError(f"{folder}: not a bundle, it has no {MANIFEST}")
     try:
-        manifest = parse_manifest((folder / NAME).read_text(encoding="utf-8"), folder)
+        manifest = parse_manifest((folder / MANIFEST).read_text(encoding="utf-8"), folder)
         for name, expected in manifest.files.items():
             _verify(folder, name, expected)
     except (OSError, UnicodeDecodeError) as error:
@@ -130,18 +156,44 @@ def open_bundle(folder: Path, *, kind: str | None = None) -> Bundle:
     return Bundle(folder, manifest)
 
 
+def parse_manifest(text: str, folder: Path) -> Manifest:
+    """Parse the manifest of a bundle.
+
+    Raises:
+        BundleError: it is corrupt, or has an unknown format.
+    """
+    try:
+        fields = json.loads(text)
+        version = fields["format"]
+    except (ValueError, TypeError, KeyError, RecursionError) as error:
+        raise BundleError(f"{folder}: {MANIFEST} is corrupt; export the bundle again") from error
+    if version != FORMAT:
+        raise BundleError(
+            f"{folder}: it has format {version}, this version of rejoinder reads format {FORMAT}; "
+            "upgrade rejoinder or export the bundle again"
+        )
+    try:
+        manifest = Manifest(**fields)
+    except TypeError as error:
+        raise BundleError(f"{folder}: {MANIFEST} does not fit format {FORMAT}: {error}") from error
+    parts = (manifest.config, manifest.files, manifest.training, manifest.scores)
+    if not isinstance(manifest.kind, str) or not all(isinstance(part, dict) for part in parts):
+        raise BundleError(f"{folder}: {MANIFEST} is corrupt; export the bundle again")
+    return manifest
+
+
 def _verify(folder: Path, name: str, expected: str) -> None:
     path = folder / name
     if path.parent != folder or path.is_symlink():
-        raise BundleError(f"{folder}: file {name!r} leads out of the bundle")
+        raise BundleError(f"{folder}: file {name!r} is outside the bundle")
     if not path.is_file():
         raise BundleError(f"{folder}: file {name!r} is missing; export the bundle again")
     if hashlib.sha256(path.read_bytes()).hexdigest() != expected:
-        raise BundleError(f"{folder}: file {name!r} is torn; export the bundle again")
+        raise BundleError(f"{folder}: file {name!r} is corrupt; export the bundle again")
 
 
-def _beside(folder: Path, what: str) -> Path:
-    return folder.with_name(f".{folder.name}.{what}")
+def _beside(folder: Path, suffix: str) -> Path:
+    return folder.with_name(f".{folder.name}.{suffix}")
 
 
 def _write_synced(path: Path, content: bytes) -> None:

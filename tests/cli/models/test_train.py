@@ -191,5 +191,5 @@ def test_a_folder_that_is_no_bundle_is_refused_before_training(
     result = run("cosinet", dataset, "--to", tmp_path / "letters")
 
     assert result.exit_code == 1
-    assert "letters: is there already and no bundle; choose another place" in result.stderr
+    assert "letters: exists and is not a bundle; choose another folder" in result.stderr
     assert not (tmp_path / "letters.checkpoint").exists()

@@ -12,8 +12,7 @@ pytest.importorskip("onnxruntime")
 from tests.index.conftest import PIECES
 from tests.training.selectors import VOCABULARY, make_contextual, make_selector
 
-from rejoinder.bundle.folder import Bundle, open_bundle
-from rejoinder.bundle.manifest import Manifest
+from rejoinder.bundle.folder import Bundle, Manifest, open_bundle
 from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.engine.binding import bind_scorer
 from rejoinder.engine.engine import Engine

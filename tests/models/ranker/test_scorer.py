@@ -228,5 +228,5 @@ def test_a_torn_bundle_fails_verification(bundle: Path) -> None:
     assert result.exit_code == 1
     assert (
         result.stderr
-        == f"Error: {bundle}: file 'vocabulary.txt' is torn; export the bundle again\n"
+        == f"Error: {bundle}: file 'vocabulary.txt' is corrupt; export the bundle again\n"
     )

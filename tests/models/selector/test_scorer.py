@@ -12,8 +12,7 @@ pytest.importorskip("torch")
 from tests.training.selectors import VOCABULARY, WORDS, make_selector
 
 import rejoinder
-from rejoinder.bundle.folder import open_bundle, write_bundle
-from rejoinder.bundle.manifest import Manifest
+from rejoinder.bundle.folder import Manifest, open_bundle, write_bundle
 from rejoinder.errors import BundleError
 from rejoinder.models.many import score_many
 from rejoinder.models.onnx_session import count_cores
@@ -173,7 +172,7 @@ def test_a_flipped_byte_is_refused(folder: Path, tmp_path: Path) -> None:
     content[len(content) // 2] ^= 1
     (torn / "model.onnx").write_bytes(content)
 
-    with pytest.raises(BundleError, match=r"'model\.onnx' is torn"):
+    with pytest.raises(BundleError, match=r"'model\.onnx' is corrupt"):
         rejoinder.load(torn)
 
 

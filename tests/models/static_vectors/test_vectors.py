@@ -3,8 +3,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rejoinder.bundle.folder import write_bundle
-from rejoinder.bundle.manifest import Manifest
+from rejoinder.bundle.folder import Manifest, write_bundle
 from rejoinder.errors import BundleError
 from rejoinder.models.static_vectors.vectors import (
     KIND,

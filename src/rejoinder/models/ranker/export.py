@@ -14,8 +14,7 @@ import torch
 from safetensors.torch import save
 from torch import Tensor
 
-from rejoinder.bundle.folder import open_bundle, write_bundle
-from rejoinder.bundle.manifest import Manifest
+from rejoinder.bundle.folder import Manifest, open_bundle, write_bundle
 from rejoinder.errors import BundleError
 from rejoinder.models.ranker.module.ranker import Ranker, RankerConfig
 from rejoinder.models.ranker.module.torch_scorer import TorchScorer

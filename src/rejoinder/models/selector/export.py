@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from rejoinder.bundle.folder import open_bundle, write_bundle
-from rejoinder.bundle.manifest import Manifest
+from rejoinder.bundle.folder import Manifest, open_bundle, write_bundle
 from rejoinder.errors import BundleError, MissingExtraError
 from rejoinder.models.encoders.vocabulary import order_pieces
 from rejoinder.models.scorer import Scores

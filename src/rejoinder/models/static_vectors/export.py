@@ -16,8 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rejoinder.bundle.folder import write_bundle
-from rejoinder.bundle.manifest import Manifest
+from rejoinder.bundle.folder import Manifest, write_bundle
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.models.encoders.loading import DEFAULT, find_encoder
 from rejoinder.models.static_vectors.vectors import KIND, StaticVectors, quantise, to_files
