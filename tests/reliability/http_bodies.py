@@ -9,7 +9,7 @@ from typing import Any
 from rejoinder.errors import InputError
 from rejoinder.server.app import create_app
 from rejoinder.server.settings import Settings
-from tests.server.here import Here, make_work, write_documents
+from tests.server.local import LocalBackend, make_runner, write_documents
 
 
 def make_reader(folder: Path, path: str) -> Callable[[bytes], object]:
@@ -19,8 +19,8 @@ def make_reader(folder: Path, path: str) -> Callable[[bytes], object]:
     def read(raw: bytes) -> object:
         nonlocal app
         if app is None:
-            work = make_work(folder / path.strip("/"), write_documents(folder / "documents"))
-            app = create_app(Settings(), Here(work))
+            runner = make_runner(folder / path.strip("/"), write_documents(folder / "documents"))
+            app = create_app(Settings(), LocalBackend(runner))
         status, body = asyncio.run(_post(app, path, raw))
         assert status < 500, body
         value = json.loads(body)

@@ -16,8 +16,8 @@ from tests.reliability.bundles import write_small_bundle
 from tests.reliability.case import Case, Found
 from tests.reliability.mixed_load import ask_anything
 from tests.reliability.server_faults import ask_slowly, begin, leave
-from tests.server.here import make_index, write_documents
 from tests.server.load import TEXTS, Load, ask_for_one, loading
+from tests.server.local import make_index, write_documents
 from tests.server.running import MAX_SECONDS, Running, serving
 
 SMALL = ("--scorer", "bm25", "--workers", "2", "--timeout", str(MAX_SECONDS))
@@ -135,7 +135,7 @@ def kill_workers(folder: Path, kills: int) -> Found:
             load.wait_for(10)
             os.kill(rng.choice(running.list_workers()), signal.SIGKILL)
             running.wait_until(partial(_has_replaced, running, number + 1), "another worker")
-        repeated = running.read_metric("jobs_repeated_total")
+        repeated = running.read_metric("jobs_retried_total")
     _check(load)
     note = f"{load.answered:,} requests, {repeated:.0f} of them done again by another worker"
     return Found(kills, 0, note)
@@ -230,7 +230,7 @@ def live_long(folder: Path, seconds: int) -> Found:
 
 
 def _count_jobs(running: Running) -> int:
-    return int(running.read_metric("jobs_waiting") + running.read_metric("jobs_running"))
+    return int(running.read_metric("jobs_queued") + running.read_metric("jobs_running"))
 
 
 def _has_replaced(running: Running, workers: int) -> bool:

@@ -9,10 +9,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from rejoinder.server.app import create_app
-from rejoinder.server.metrics import Metrics
 from rejoinder.server.settings import Settings
-from rejoinder.server.workers.jobs import Work
-from tests.server.here import Here, make_work, write_documents
+from rejoinder.server.telemetry import Metrics
+from rejoinder.server.workers.jobs import JobRunner
+from tests.server.local import LocalBackend, make_runner, write_documents
 
 collect_ignore = ["clients"]
 """Programs for environments of their own (run.py)."""
@@ -24,33 +24,33 @@ def documents(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
-def work(tmp_path_factory: pytest.TempPathFactory, documents: Path) -> Iterator[Work]:
-    """Return what computes for all tests that change nothing."""
-    opened = make_work(tmp_path_factory.mktemp("shared"), documents)
+def runner(tmp_path_factory: pytest.TempPathFactory, documents: Path) -> Iterator[JobRunner]:
+    """Return the job runner of all tests that only read."""
+    opened = make_runner(tmp_path_factory.mktemp("shared"), documents)
     yield opened
     opened.close()
 
 
-def make_client(work: Work, **settings: Any) -> TestClient:
-    app = create_app(Settings(**settings), Here(work), Metrics())
+def make_client(runner: JobRunner, **settings: Any) -> TestClient:
+    app = create_app(Settings(**settings), LocalBackend(runner), Metrics())
     return TestClient(app, base_url="http://localhost")
 
 
 @pytest.fixture
-def connect(work: Work) -> Callable[..., TestClient]:
-    """Return what makes a client of a server with these settings."""
-    return partial(make_client, work)
+def connect(runner: JobRunner) -> Callable[..., TestClient]:
+    """Return a function that makes a client of a server with given settings."""
+    return partial(make_client, runner)
 
 
 @pytest.fixture
-def client(work: Work) -> TestClient:
-    """Return a client for what changes nothing."""
-    return make_client(work)
+def client(runner: JobRunner) -> TestClient:
+    """Return a client for tests that only read."""
+    return make_client(runner)
 
 
 @pytest.fixture
 def fresh(tmp_path: Path, documents: Path) -> Iterator[TestClient]:
     """Return a client of an index of its own."""
-    opened = make_work(tmp_path, documents)
+    opened = make_runner(tmp_path, documents)
     yield make_client(opened)
     opened.close()

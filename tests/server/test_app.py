@@ -7,10 +7,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from rejoinder.server.app import create_app
-from rejoinder.server.problems import come_back
+from rejoinder.server.problems import retry_later
 from rejoinder.server.settings import Settings
 from rejoinder.server.static import POLICY
-from rejoinder.server.workers.messages import Info, Job, Reply
+from rejoinder.server.workers.messages import Job, WorkerInfo
 
 Connect = Callable[..., TestClient]
 
@@ -18,13 +18,13 @@ Connect = Callable[..., TestClient]
 class Broken:
     """A backend with a bug."""
 
-    info = Info("none", [], False, None, {}, [])
+    info = WorkerInfo("none", [], False)
     is_ready = False
 
-    def check_room(self) -> None:
+    def check_capacity(self) -> None:
         """There is always room."""
 
-    async def do(self, job: Job) -> Reply:
+    async def submit(self, job: Job) -> bytes:
         raise RuntimeError("the secret reason")
 
 
@@ -41,7 +41,7 @@ def test_a_bug_is_logged_and_not_told(caplog: pytest.LogCaptureFixture) -> None:
     assert reply.headers["x-request-id"] in reply.json()["error"]
 
 
-def test_what_is_not_ready_says_when_to_come_back() -> None:
+def test_what_is_not_ready_says_when_to_retry_later() -> None:
     client = TestClient(create_app(Settings(), Broken()), base_url="http://localhost")
 
     reply = client.get("/ready")
@@ -105,8 +105,8 @@ class Full(Broken):
 
     is_ready = True
 
-    def check_room(self) -> None:
-        raise come_back(429, "too many requests are waiting")
+    def check_capacity(self) -> None:
+        raise retry_later(429, "too many requests are waiting")
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from rejoinder.server import serve
-from rejoinder.server.serve import _accept_all, _ignore_newcomers, _listen, run_server
+from rejoinder.server.serve import _accept_all, _drop_new_connections, _listen, run_server
 from rejoinder.server.settings import Settings
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -102,12 +102,12 @@ def test_who_connects_just_before_it_ceases_to_listen_is_answered(
             client = socket.create_connection(listening.getsockname())
             client.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
             clients.append(client)
-        _ignore_newcomers(listening)
+        _drop_new_connections(listening)
 
     async def say_nothing(_: Streams) -> None:
         pass
 
-    monkeypatch.setattr(serve, "_ignore_newcomers", connect_before)
+    monkeypatch.setattr(serve, "_drop_new_connections", connect_before)
     talk(Settings(scorer="bm25", port=0), say_nothing)
 
     for client in clients:
@@ -121,7 +121,7 @@ def test_newcomers_are_ignored_and_who_has_connected_is_not() -> None:
         listening.setblocking(False)
         place = listening.getsockname()
         with socket.create_connection(place) as client:
-            _ignore_newcomers(listening)
+            _drop_new_connections(listening)
             with pytest.raises(TimeoutError):
                 socket.create_connection(place, timeout=0.2)
             (accepted,) = _accept_all(listening)
@@ -222,10 +222,10 @@ def test_sighup_reloads_and_says_so(tmp_path: Path, caplog: pytest.LogCaptureFix
 
     async def reload(streams: Streams) -> None:
         os.kill(os.getpid(), signal.SIGHUP)
-        await wait_for("reloaded: one answers")
+        await wait_for("reloaded; scorer: one")
         scorer.write_text("nonsense")
         os.kill(os.getpid(), signal.SIGHUP)
-        await wait_for(f"not reloaded, what was there goes on: {scorer}")
+        await wait_for(f"not reloaded, the old workers stay: {scorer}")
         shown = await read_metrics(streams[1].get_extra_info("peername"))
         assert "rejoinder_reloads_total 1" in shown
         assert "rejoinder_workers_ready 1" in shown

@@ -1,1 +1,1 @@
-"""HTTP: our own routes, and those that existing rerank clients already speak."""
+"""The HTTP server: our own routes, and those of existing rerank services."""

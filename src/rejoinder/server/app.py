@@ -1,10 +1,8 @@
-"""The application: routes from the table, one way in, one way out."""
+"""The Starlette application: every operation is authorised, measured and logged here."""
 
 import logging
 import time
 import uuid
-from collections.abc import Awaitable, Callable, Iterator
-from itertools import groupby
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -12,26 +10,22 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import BaseRoute, Mount, Route
+from starlette.routing import Mount
 
-from rejoinder.server.guard import Guard
-from rejoinder.server.handlers import Call
-from rejoinder.server.metrics import Metrics
-from rejoinder.server.problems import Problem, name_status, respond, to_ours
-from rejoinder.server.routes import OPERATIONS, Operation
+from rejoinder.server.operation import Call, Operation
+from rejoinder.server.problems import NativeError, Problem, name_status, respond
+from rejoinder.server.routes import Endpoint, make_routes
+from rejoinder.server.security import Guard
 from rejoinder.server.settings import Settings
 from rejoinder.server.static import Page
-from rejoinder.server.workers.backend import Backend
-
-METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"]
-
-Endpoint = Callable[[Request], Awaitable[Response]]
+from rejoinder.server.telemetry import Metrics
+from rejoinder.server.workers.messages import Backend
 
 _log = logging.getLogger("rejoinder.server")
 
 
 class Server:
-    """Turns requests into calls: lets them in, counts and logs them, tells of problems."""
+    """The HTTP side of a server: security, metrics and logs around the operations."""
 
     def __init__(self, settings: Settings, backend: Backend, metrics: Metrics) -> None:
         self._settings = settings
@@ -39,30 +33,22 @@ class Server:
         self._metrics = metrics
         self._guard = Guard(settings)
         self.is_stopping = False
-        """Every response then ends its connection."""
+        """If set, every response closes its connection."""
 
     def make_app(self) -> Starlette:
         """Return the application."""
-        allowed = list(self._settings.allowed_origins)
+        origins = list(self._settings.allowed_origins)
         cors = Middleware(
             CORSMiddleware,
-            allow_origins=allowed,
+            allow_origins=origins,
             allow_methods=["GET", "POST", "DELETE"],
             allow_headers=["authorization", "content-type"],
         )
         return Starlette(
-            routes=[*self._list_routes(), Mount("/", Page())],
-            middleware=[cors] if allowed else [],
-            exception_handlers={HTTPException: _say_http},
+            routes=[*make_routes(self._make_endpoint), Mount("/", Page())],
+            middleware=[cors] if origins else [],
+            exception_handlers={HTTPException: _respond_to_http_exception},
         )
-
-    def _list_routes(self) -> Iterator[BaseRoute]:
-        in_order = sorted(OPERATIONS, key=lambda operation: operation.path)
-        for path, group in groupby(in_order, key=lambda operation: operation.path):
-            operations = list(group)
-            for operation in operations:
-                yield Route(path, self._make_endpoint(operation), methods=[operation.method])
-            yield Route(path, _make_refusal(operations), methods=METHODS)
 
     def _make_endpoint(self, operation: Operation) -> Endpoint:
         async def endpoint(request: Request) -> Response:
@@ -71,18 +57,18 @@ class Server:
             key = None
             try:
                 if not operation.is_public:
-                    key = self._guard.check(request, changes=operation.changes)
+                    key = self._guard.check(request, writes=operation.writes)
                 call = Call(request, self._settings, self._backend, self._metrics)
                 response = await operation.handle(call)
             except Problem as problem:
-                response = respond(problem, operation.shape)
+                response = respond(problem, operation.error)
             except Exception:
                 _log.exception("a request failed", extra={"request": id_})
-                message = f"something went wrong here; the server's log has it as {id_}"
-                response = respond(Problem(500, message), operation.shape)
-            self._finish(response, id_)
+                message = f"internal error; see request {id_} in the server's log"
+                response = respond(Problem(500, message), operation.error)
+            self._add_headers(response, id_)
             seconds = time.perf_counter() - start
-            self._metrics.see(operation.path, operation.method, response.status_code, seconds)
+            self._metrics.observe(operation.path, operation.method, response.status_code, seconds)
             _log.info(
                 "request",
                 extra={
@@ -99,7 +85,7 @@ class Server:
 
         return endpoint
 
-    def _finish(self, response: Response, id_: str) -> None:
+    def _add_headers(self, response: Response, id_: str) -> None:
         response.headers["x-request-id"] = id_
         response.headers["x-content-type-options"] = "nosniff"
         response.headers["cache-control"] = "no-store"
@@ -108,25 +94,13 @@ class Server:
 
 
 def create_app(settings: Settings, backend: Backend, metrics: Metrics | None = None) -> Starlette:
-    """Return an application that lets a backend compute."""
+    """Return an application that hands its jobs to a backend."""
     return Server(settings, backend, metrics or Metrics()).make_app()
 
 
-def _make_refusal(operations: list[Operation]) -> Endpoint:
-    allowed = ", ".join(operation.method for operation in operations)
-
-    async def refuse(request: Request) -> Response:
-        problem = Problem(
-            405, f"{request.method} is not allowed here: {allowed}", headers={"allow": allowed}
-        )
-        return respond(problem, operations[0].shape)
-
-    return refuse
-
-
-async def _say_http(request: Request, error: Exception) -> Response:
-    """Tell of what starlette itself finds wrong: mostly, that there is nothing here."""
+async def _respond_to_http_exception(request: Request, error: Exception) -> Response:
+    """Respond to errors that Starlette raises itself, mostly 404."""
     assert isinstance(error, HTTPException)
-    what = name_status(error.status_code).lower()
-    problem = Problem(error.status_code, f"{what}: {request.method} {request.url.path[:200]}")
-    return respond(problem, to_ours)
+    phrase = name_status(error.status_code).lower()
+    problem = Problem(error.status_code, f"{phrase}: {request.method} {request.url.path[:200]}")
+    return respond(problem, NativeError)

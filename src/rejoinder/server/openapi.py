@@ -1,20 +1,25 @@
-"""Makes the OpenAPI 3.1 document from the table of routes."""
+"""Generate the OpenAPI 3.1 document from the operations and their types."""
 
 import ast
 import inspect
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import is_dataclass
 from itertools import pairwise
+from types import UnionType
 from typing import Any, get_args
 
 import msgspec
 
-from rejoinder.server.api import cohere, information, native, tei, v1
-from rejoinder.server.problems import name_status
-from rejoinder.server.routes import Operation
+from rejoinder import types
+from rejoinder.cascade import file as cascade_file
+from rejoinder.engine import texts
+from rejoinder.server import problems
+from rejoinder.server.api import cohere, rerank, status, tei, v1
+from rejoinder.server.operation import Operation
 from rejoinder.server.workers import messages
 
-MODULES = (messages, native, information, cohere, v1, tei)
-"""Where the shapes are."""
+MODULES = (types, texts, cascade_file, messages, status, rerank, cohere, v1, tei, problems)
+"""Where the types of requests and replies are defined."""
 REFERENCE = "#/components/schemas/{name}"
 
 Json = dict[str, Any]
@@ -22,10 +27,11 @@ Json = dict[str, Any]
 
 def make_openapi(operations: Sequence[Operation], version: str) -> Json:
     """Return the document."""
-    types = list(_list_types(operations))
-    schemas, components = msgspec.json.schema_components(types, ref_template=REFERENCE)
-    _add_field_docs(components)
-    by_type = dict(zip(map(_key, types), schemas, strict=True))
+    kinds = list(dict.fromkeys(_list_types(operations)))
+    schemas, components = msgspec.json.schema_components(kinds, ref_template=REFERENCE)
+    for module in MODULES:
+        _complete(components, module)
+    by_type = dict(zip(kinds, schemas, strict=True))
     paths: dict[str, Json] = {}
     for operation in operations:
         described = _describe(operation, by_type)
@@ -46,50 +52,46 @@ def make_openapi(operations: Sequence[Operation], version: str) -> Json:
     }
 
 
-def _add_field_docs(components: dict[str, Json]) -> None:
-    """Say of each field what stands below it in the source."""
-    for module in MODULES:
-        for name, fields in read_field_docs(inspect.getsource(module)).items():
-            for field, what in fields.items():
-                if name in components:
-                    _describe_field(components[name]["properties"], field, what)
-
-
-def _describe_field(properties: Json, field: str, what: str) -> None:
-    # Beside a reference, so that the reference's own words stay where they are.
-    properties[field] = {**properties[field], "description": what}
+def _complete(components: dict[str, Json], module: Any) -> None:
+    """Describe the fields of a module's types, and require all of a reply's."""
+    for name, fields in read_field_docs(inspect.getsource(module)).items():
+        if name not in components:
+            continue
+        properties = components[name]["properties"]
+        for field, text in fields.items():
+            if field in properties:
+                # Beside a reference, so that the description of its target stays.
+                properties[field] = {**properties[field], "description": text}
+        if is_dataclass(getattr(module, name)):  # requests are structs, with optional fields
+            components[name]["required"] = list(properties)
 
 
 def read_field_docs(source: str) -> dict[str, dict[str, str]]:
-    """Return the strings that stand below the fields of classes, by class and field."""
-    found: dict[str, dict[str, str]] = {}
+    """Return the docstrings below the fields of each class, by class and field."""
+    docs: dict[str, dict[str, str]] = {}
     for node in ast.parse(source).body:
         if isinstance(node, ast.ClassDef):
-            for before, after in pairwise(node.body):
-                if (
-                    isinstance(before, ast.AnnAssign)
-                    and isinstance(before.target, ast.Name)
-                    and isinstance(after, ast.Expr)
-                    and isinstance(after.value, ast.Constant)
-                ):
-                    words = " ".join(str(after.value.value).split())
-                    found.setdefault(node.name, {})[before.target.id] = words
-    return found
+            docs[node.name] = {
+                before.target.id: " ".join(str(after.value.value).split())
+                for before, after in pairwise(node.body)
+                if isinstance(before, ast.AnnAssign)
+                and isinstance(before.target, ast.Name)
+                and isinstance(after, ast.Expr)
+                and isinstance(after.value, ast.Constant)
+            }
+    return docs
 
 
-def _list_types(operations: Iterable[Operation]) -> Iterable[Any]:
-    seen = set()
+def _list_types(operations: Sequence[Operation]) -> Iterator[Any]:
     for operation in operations:
         for kind in (operation.takes, operation.gives, operation.error):
-            for part in _split(kind):
-                if _is_json(part) and _key(part) not in seen:
-                    seen.add(_key(part))
-                    yield part
+            if kind not in (None, bytes, str):
+                yield from _split(kind)
 
 
-def _describe(operation: Operation, by_type: dict[str, Any]) -> Json:
+def _describe(operation: Operation, by_type: dict[Any, Any]) -> Json:
     described: Json = {
-        "summary": operation.what,
+        "summary": operation.summary,
         "operationId": _name(operation),
         "responses": {"200": _describe_reply(operation, by_type)},
     }
@@ -97,8 +99,8 @@ def _describe(operation: Operation, by_type: dict[str, Any]) -> Json:
         described["parameters"] = [
             {
                 "name": parameter.name,
-                "in": parameter.where,
-                "description": parameter.what,
+                "in": parameter.place,
+                "description": parameter.description,
                 "required": parameter.is_required,
                 "schema": parameter.schema,
             }
@@ -110,10 +112,10 @@ def _describe(operation: Operation, by_type: dict[str, Any]) -> Json:
     elif operation.takes is not None:
         content = {"application/json": {"schema": _refer(operation.takes, by_type)}}
         described["requestBody"] = {"required": True, "content": content}
-    for status in operation.statuses:
+    for status_ in operation.statuses:
         error = {"application/json": {"schema": _refer(operation.error, by_type)}}
-        described["responses"][str(status)] = {
-            "description": name_status(status),
+        described["responses"][str(status_)] = {
+            "description": problems.name_status(status_),
             "content": error,
         }
     if not operation.is_public:
@@ -121,7 +123,7 @@ def _describe(operation: Operation, by_type: dict[str, Any]) -> Json:
     return described
 
 
-def _describe_reply(operation: Operation, by_type: dict[str, Any]) -> Json:
+def _describe_reply(operation: Operation, by_type: dict[Any, Any]) -> Json:
     if operation.gives is str:
         return {"description": "OK", "content": {"text/plain": {"schema": {"type": "string"}}}}
     schema = _refer(operation.gives, by_type)
@@ -133,20 +135,11 @@ def _name(operation: Operation) -> str:
     return "_".join([operation.method.lower(), *filter(None, words)])
 
 
-def _refer(kind: Any, by_type: dict[str, Any]) -> Json:
-    found = [by_type[_key(part)] for part in _split(kind)]
-    return found[0] if len(found) == 1 else {"anyOf": found}
+def _refer(kind: Any, by_type: dict[Any, Any]) -> Json:
+    schemas = [by_type[part] for part in _split(kind)]
+    return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
 
 
-def _split(kind: Any) -> Iterable[Any]:
-    """Return the parts of a union, or the one type that it is."""
-    is_union = getattr(kind, "__args__", None) and type(kind).__name__ == "UnionType"
-    return get_args(kind) if is_union else (kind,)
-
-
-def _is_json(kind: Any) -> bool:
-    return kind is not None and kind not in (bytes, str)
-
-
-def _key(kind: Any) -> str:
-    return str(kind)
+def _split(kind: Any) -> tuple[Any, ...]:
+    """Return the members of a union, or the one type that it is."""
+    return get_args(kind) if isinstance(kind, UnionType) else (kind,)

@@ -1,17 +1,18 @@
-"""Everything that can go wrong with a request, and the shapes in which each client expects it.
+"""Errors of requests, and the JSON shape in which each kind of client expects them.
 
-Our own routes answer `{"error", "code", "status"}`.  The routes of a dialect answer as its own
-service does, so that its clients raise what they always raise.
+Our own routes answer `{"error", "code", "status"}`.  The routes of another service's dialect
+answer as that service does, so that its clients raise their usual exceptions.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from http import HTTPStatus
+from typing import Any
 
+import msgspec
 from msgspec import Struct
 from starlette.responses import Response
 
-from rejoinder.server.replies import to_json
-from rejoinder.server.workers.messages import Failed
+from rejoinder.server.workers.messages import Failure
 
 CODES = {
     400: "malformed",
@@ -27,7 +28,11 @@ CODES = {
     503: "unavailable",
     504: "timeout",
 }
-"""Why, in one word, by status."""
+"""The `code` of each status."""
+FAILURES = {"missing": 404, "input": 422, "store": 503, "bug": 500}
+"""The status of each kind of failure."""
+
+_encoder = msgspec.json.Encoder()
 
 
 class Problem(Exception):
@@ -42,81 +47,86 @@ class Problem(Exception):
         self.headers = dict(headers or {})
 
 
-def come_back(status: int, message: str, *, seconds: int = 1) -> Problem:
-    """Return the problem of a request that may be repeated later."""
+def retry_later(status: int, message: str, *, seconds: int = 1) -> Problem:
+    """Return a problem that tells the client when to retry."""
     return Problem(status, message, headers={"retry-after": str(seconds)})
 
 
-class OurError(Struct, frozen=True):
+def to_problem(failure: Failure) -> Problem:
+    """Return the problem of a job that failed."""
+    status = FAILURES[failure.kind]
+    return (retry_later if status == 503 else Problem)(status, failure.message)
+
+
+class ErrorBody(Struct, frozen=True):
+    """The body of an error response."""
+
+    @classmethod
+    def of(cls, problem: Problem) -> "ErrorBody":
+        """Return the body for a problem."""
+        raise NotImplementedError
+
+
+class NativeError(ErrorBody, frozen=True):
     """An error on one of our own routes."""
 
     error: str
     code: str
     status: int
 
+    @classmethod
+    def of(cls, problem: Problem) -> "NativeError":
+        """Return the body for a problem."""
+        return cls(problem.message, CODES.get(problem.status, "other"), problem.status)
 
-class CohereError(Struct, frozen=True):
-    """An error as Cohere says it."""
+
+class CohereError(ErrorBody, frozen=True):
+    """An error as Cohere reports it."""
 
     message: str
 
+    @classmethod
+    def of(cls, problem: Problem) -> "CohereError":
+        """Return the body for a problem."""
+        return cls(problem.message)
 
-class RerankError(Struct, frozen=True):
-    """An error as Cohere says it and as Jina and Voyage say it."""
+
+class RerankError(ErrorBody, frozen=True):
+    """An error as Cohere reports it (`message`) and as Jina and Voyage do (`detail`)."""
 
     message: str
     detail: str
 
+    @classmethod
+    def of(cls, problem: Problem) -> "RerankError":
+        """Return the body for a problem."""
+        return cls(problem.message, problem.message)
 
-class TeiError(Struct, frozen=True):
-    """An error as text-embeddings-inference says it."""
+
+class TeiError(ErrorBody, frozen=True):
+    """An error as text-embeddings-inference reports it."""
 
     error: str
     error_type: str
 
-
-Shape = Callable[[Problem], Struct]
-
-
-def to_ours(problem: Problem) -> OurError:
-    """Return a problem in our own shape."""
-    return OurError(problem.message, CODES.get(problem.status, "other"), problem.status)
+    @classmethod
+    def of(cls, problem: Problem) -> "TeiError":
+        """Return the body for a problem."""
+        kinds = {429: "overloaded", 500: "backend", 503: "unhealthy", 504: "backend"}
+        return cls(problem.message, kinds.get(problem.status, "validation"))
 
 
-def to_cohere(problem: Problem) -> CohereError:
-    """Return a problem as Cohere says it."""
-    return CohereError(problem.message)
+def respond(problem: Problem, shape: type[ErrorBody]) -> Response:
+    """Return the response for a problem."""
+    return to_json(shape.of(problem), status=problem.status, headers=problem.headers)
 
 
-def to_rerank(problem: Problem) -> RerankError:
-    """Return a problem as Cohere, Jina and Voyage say it."""
-    return RerankError(problem.message, problem.message)
-
-
-def to_tei(problem: Problem) -> TeiError:
-    """Return a problem as text-embeddings-inference says it."""
-    kinds = {429: "overloaded", 500: "backend", 503: "unhealthy", 504: "backend"}
-    return TeiError(problem.message, kinds.get(problem.status, "validation"))
-
-
-def respond(problem: Problem, shape: Shape) -> Response:
-    """Return the response that tells a client of a problem."""
-    return to_json(shape(problem), status=problem.status, headers=problem.headers)
+def to_json(value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
+    """Return a value as a JSON response; bytes are JSON already."""
+    body = value if isinstance(value, bytes) else _encoder.encode(value)
+    return Response(body, status, dict(headers or {}), media_type="application/json")
 
 
 def name_status(status: int) -> str:
-    """Return what a status is called: 404 is Not Found."""
+    """Return the phrase of a status: 404 is Not Found."""
     return HTTPStatus(status).phrase
-
-
-def fail(reply: Failed) -> Problem:
-    """Return the problem that a worker's failure is."""
-    match reply.kind:
-        case "missing":
-            return Problem(404, reply.message)
-        case "input":
-            return Problem(422, reply.message)
-        case "store":
-            return come_back(503, reply.message)
-        case _:
-            return Problem(500, reply.message)

@@ -1,80 +1,121 @@
-"""Runs a server until it is told to stop, and lets it finish what it has accepted."""
+"""Run a server: listen, reload on SIGHUP, and finish all accepted requests on SIGTERM."""
 
 import asyncio
 import ctypes
 import logging
+import os
 import signal
 import socket
 import struct
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, contextmanager, suppress
 
 import uvicorn
 
 from rejoinder.errors import InputError
 from rejoinder.server.app import Server
-from rejoinder.server.logs import log_as_json
-from rejoinder.server.metrics import Metrics
-from rejoinder.server.reload import reloading_on_signal
 from rejoinder.server.settings import Settings
-from rejoinder.server.timeouts import PatientProtocol
+from rejoinder.server.telemetry import Metrics, log_as_json
+from rejoinder.server.timeouts import TimeoutProtocol
 from rejoinder.server.workers.pool import Pool
 
 SETTLE_SECONDS = 0.2
-"""Between the steps of a stop: for what is on its way to arrive."""
-
+"""Between the steps of a stop, for packets in flight to arrive."""
 IDLE_SECONDS = 2.0
-"""For a client that has an idle connection to ask what it may be about to ask."""
-
+"""How long a stop waits for a last request on idle keep-alive connections."""
 KEEP_ALIVE_SECONDS = 75
-
 SO_ATTACH_FILTER = 26
-"""Linux's, which Python does not name."""
+"""A socket option of Linux that Python does not name."""
 DROP_ALL = (0x06, 0, 0, 0)
-"""A packet filter of one instruction: return 0 bytes of every packet."""
+"""A BPF program of one instruction: accept 0 bytes of every packet."""
 
 _log = logging.getLogger(__name__)
 
 
-def serve(settings: Settings, *, tell: Callable[[str], None]) -> None:
-    """Serve until SIGTERM or SIGINT; SIGHUP opens the scorer anew.
+def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
+    """Serve until SIGTERM or SIGINT; SIGHUP reloads the index and the scorer.
 
     Args:
-        tell: is given the address once requests are answered there.
+        on_ready: called with the address once the server is ready.
 
     Raises:
         InputError: the settings, the address, the index or the scorer cannot be used.
     """
     settings.check()
     log_as_json()
-    asyncio.run(run_server(settings, tell))
+    asyncio.run(run_server(settings, on_ready))
 
 
-async def run_server(settings: Settings, tell: Callable[[str], None]) -> None:
-    """Serve until SIGTERM or SIGINT, in a loop that runs already."""
+async def run_server(settings: Settings, on_ready: Callable[[str], None]) -> None:
+    """Serve until SIGTERM or SIGINT, in the running event loop."""
     metrics = Metrics()
     pool = Pool(settings, metrics)
     server = Server(settings, pool, metrics)
     listening = _listen(settings.host, settings.port)
     try:
-        async with reloading_on_signal(pool):
+        async with _reloading_on_sighup(pool):
             await pool.start()
             host, port = listening.getsockname()[:2]
-            tell(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+            on_ready(f"http://{f'[{host}]' if ':' in host else host}:{port}")
             await _Uvicorn(settings, server).serve(sockets=[listening])
     finally:
         listening.close()
         await pool.stop()
 
 
+@asynccontextmanager
+async def _reloading_on_sighup(pool: Pool) -> AsyncIterator[None]:
+    """Reload a pool on SIGHUP.
+
+    A terminal that closes sends the same signal.  A server that was started there without nohup
+    then stops, as other programs do.
+    """
+    requested = asyncio.Event()
+    stops_with_terminal = _has_terminal() and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
+
+    def handle() -> None:
+        if stops_with_terminal and not _has_terminal():
+            signal.raise_signal(signal.SIGTERM)
+        else:
+            requested.set()
+
+    asyncio.get_running_loop().add_signal_handler(signal.SIGHUP, handle)
+    reloading = asyncio.create_task(_reload_on(requested, pool))
+    try:
+        yield
+    finally:
+        reloading.cancel()
+        await asyncio.wait([reloading])
+
+
+async def _reload_on(requested: asyncio.Event, pool: Pool) -> None:
+    while True:
+        await requested.wait()
+        # A SIGHUP during a reload triggers another: files may have changed again.
+        requested.clear()
+        try:
+            await pool.reload()
+            _log.info("reloaded; scorer: %s", pool.info.scorer)
+        except (InputError, OSError) as error:
+            _log.error("not reloaded, the old workers stay: %s", error)
+
+
+def _has_terminal() -> bool:
+    try:
+        os.close(os.open("/dev/tty", os.O_RDONLY | os.O_NOCTTY))
+    except OSError:
+        return False
+    return True
+
+
 class _Uvicorn(uvicorn.Server):
     """Stops in an order in which no request that has arrived is refused."""
 
     def __init__(self, settings: Settings, server: Server) -> None:
-        class Protocol(PatientProtocol):
-            header_seconds = settings.body_timeout_seconds
+        class Protocol(TimeoutProtocol):
+            timeout_seconds = settings.body_timeout_seconds
 
         config = uvicorn.Config(
             server.make_app(),
@@ -103,17 +144,17 @@ class _Uvicorn(uvicorn.Server):
                 loop.remove_signal_handler(number)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
-        _log.info("stopping: what was accepted is still answered")
-        # From now on every response closes its connection, so none stays idle in between.
+        _log.info("stopping after all accepted requests are answered")
+        # Every response now closes its connection, so that none stays idle.
         self._server.is_stopping = True
         await asyncio.sleep(SETTLE_SECONDS)
-        # Who has connected and was not let in yet would be turned away with the last close.
+        # Closing a listening socket resets the connections in its backlog: accept them first.
         for one in sockets or ():
-            _ignore_newcomers(one)
-        waiting = [accepted for one in sockets or () for accepted in _accept_all(one)]
+            _drop_new_connections(one)
+        backlog = [accepted for one in sockets or () for accepted in _accept_all(one)]
         for server in self.servers:
             server.close()
-        for accepted in waiting:
+        for accepted in backlog:
             await asyncio.get_running_loop().connect_accepted_socket(self._make_protocol, accepted)
         await asyncio.sleep(SETTLE_SECONDS)
         await self._wait_for_idle_clients()
@@ -128,16 +169,16 @@ class _Uvicorn(uvicorn.Server):
         end = time.monotonic() + IDLE_SECONDS
         connections = self.server_state.connections
         while time.monotonic() < end and any(
-            isinstance(one, PatientProtocol) and one.is_idle for one in connections
+            isinstance(one, TimeoutProtocol) and one.is_idle for one in connections
         ):
             await asyncio.sleep(SETTLE_SECONDS / 10)
 
 
-def _ignore_newcomers(listening: socket.socket) -> None:
-    """Let the kernel drop whoever tries to connect from now on; he tries again, and finds no one.
+def _drop_new_connections(listening: socket.socket) -> None:
+    """Drop new SYNs, so that late clients retry elsewhere.
 
-    Else someone can still connect between the last that is let in and the close, which would
-    turn him away after he has asked.  Only Linux can do it.
+    Otherwise a client can connect between the last accept and the close, and is reset after it
+    has sent its request.  Only Linux can do this.
     """
     if sys.platform == "linux":
         program = ctypes.create_string_buffer(struct.pack("HBBI", *DROP_ALL))
@@ -161,7 +202,7 @@ def _listen(host: str, port: int) -> socket.socket:
     except OSError as error:
         problem = error.strerror or error
         raise InputError(f"cannot listen on {host}:{port} ({problem}); try --port") from error
-    # For all connections.  A reply is two writes, its head and its body; the second would wait
-    # until the client has acknowledged the first, which takes it 40 ms.
+    # Inherited by all connections.  A reply is two writes, head and body; with Nagle's algorithm
+    # the second would wait for the client's delayed ACK of the first, 40 ms.
     listening.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     return listening

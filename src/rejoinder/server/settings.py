@@ -1,4 +1,4 @@
-"""What can be set about a server."""
+"""The settings of a server."""
 
 import os
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ MEGABYTE = 1_000_000
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """Where a server listens, what it serves, and what it lets in."""
+    """The address, the index and scorer to serve, access control, and limits."""
 
     index: Path | None = None
     scorer: str = DEFAULT
@@ -21,15 +21,15 @@ class Settings:
     port: int = 8080
     workers: int = 1
     budget_ms: float | None = None
-    """For requests that do not bring their own."""
+    """For requests without a budget."""
     keys: Path | None = None
-    """A file of hashed API keys (keys.py); none are asked for without it."""
+    """A file of hashed API keys; without it no key is required."""
     is_open: bool = False
-    """Whether anyone may ask without a key, also from other machines."""
+    """Whether other machines may connect without a key."""
     allowed_hosts: tuple[str, ...] = ()
     allowed_origins: tuple[str, ...] = ()
     max_waiting: int = 64
-    """Requests that wait for a worker; more are told to come back."""
+    """The size of the queue; requests beyond it get status 429."""
     timeout_seconds: float = 30.0
     write_timeout_seconds: float = 120.0
     body_timeout_seconds: float = 20.0
@@ -39,20 +39,20 @@ class Settings:
     max_question_characters: int = 10_000
 
     def check(self) -> None:
-        """Refuse to listen to other machines unprotected.
+        """Refuse to listen to other machines without protection.
 
         Raises:
-            InputError: the address can be reached from elsewhere, and nothing protects it.
+            InputError: other machines can reach the address, and no key is required.
         """
         if not (is_loopback(self.host) or self.keys or self.is_open):
             raise InputError(
-                f"{self.host} can be reached from other machines: give --keys FILE"
-                " ('rejoinder key' makes one), or --open to let anyone in"
+                f"other machines can reach {self.host}: give --keys FILE (create it with"
+                " 'rejoinder key'), or --open to allow access without a key"
             )
 
 
 def is_loopback(host: str) -> bool:
-    """Whether an address can be reached from this machine alone."""
+    """Whether only this machine can reach an address."""
     if host == "localhost":
         return True
     try:
@@ -62,5 +62,5 @@ def is_loopback(host: str) -> bool:
 
 
 def choose_workers() -> int:
-    """Return how many processes to use where nobody says: one per core, four at most."""
+    """Return the default number of workers: one per core, at most four."""
     return min(4, len(os.sched_getaffinity(0)))

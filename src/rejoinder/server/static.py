@@ -1,4 +1,4 @@
-"""The page at `/`: static files, which may run and load nothing but themselves."""
+"""The page at `/`: static files under a content security policy that allows only themselves."""
 
 from pathlib import Path
 
@@ -36,10 +36,10 @@ class Page:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request."""
 
-        async def send_guarded(message: Message) -> None:
+        async def send_with_headers(message: Message) -> None:
             if message["type"] == "http.response.start":
                 extra = [(name.encode(), value.encode()) for name, value in HEADERS.items()]
                 message["headers"] = [*message["headers"], *extra]
             await send(message)
 
-        await self._files(scope, receive, send_guarded)
+        await self._files(scope, receive, send_with_headers)

@@ -1,4 +1,4 @@
-"""HTTP/1.1 with an end to patience: a client must say what it wants, and read what it gets."""
+"""HTTP/1.1 with timeouts: for the head of a request, and for a client that does not read."""
 
 import asyncio
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 
-class PatientProtocol(H11Protocol):
-    """Closes connections on which an expected request does not come, or a reply is not read."""
+class TimeoutProtocol(H11Protocol):
+    """Closes connections on which no request arrives, or no reply is read."""
 
-    header_seconds = 20.0
-    """For the head of a request to come, and for any part of a reply to be taken."""
+    timeout_seconds = 20.0
+    """For the head of a request to arrive, and for any part of a reply to be read."""
 
     @property
     def is_idle(self) -> bool:
@@ -19,62 +19,62 @@ class PatientProtocol(H11Protocol):
         return cycle is None or cycle.response_complete
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
-        """Expect a request."""
+        """Start the timeout for the first request."""
         super().connection_made(transport)
-        transport.set_write_buffer_limits(high=0)  # what is not taken at once is watched
-        self._deadline: asyncio.TimerHandle | None = None
-        self._reading: asyncio.TimerHandle | None = None
-        self._expect()
+        transport.set_write_buffer_limits(high=0)  # pause_writing then reports every slow reader
+        self._head_timer: asyncio.TimerHandle | None = None
+        self._read_timer: asyncio.TimerHandle | None = None
+        self._start_head_timer()
 
     def data_received(self, data: bytes) -> None:
-        """Take what comes; where it begins another request, expect the rest of it."""
+        """Restart the timeout if the data begin another request, else stop it."""
         super().data_received(data)
         if self.is_idle:
-            self._expect()
+            self._start_head_timer()
         else:
-            self._forget()
+            self._stop_head_timer()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        """Expect nothing any more."""
-        self._forget()
-        self._forget_reading()
+        """Stop all timeouts."""
+        self._stop_head_timer()
+        self._stop_read_timer()
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
-        """Expect the client to read."""
+        """Start the timeout for the client to read."""
         super().pause_writing()
-        self._expect_reading()
+        self._start_read_timer()
 
     def resume_writing(self) -> None:
-        """It has read everything."""
+        """Stop that timeout: the client has read everything."""
         super().resume_writing()
-        self._forget_reading()
+        self._stop_read_timer()
 
-    def _expect_reading(self) -> None:
-        left = self.transport.get_write_buffer_size()
-        self._reading = self.loop.call_later(self.header_seconds, self._check_reading, left)
+    def _start_read_timer(self) -> None:
+        unread = self.transport.get_write_buffer_size()
+        self._read_timer = self.loop.call_later(self.timeout_seconds, self._check_progress, unread)
 
-    def _check_reading(self, before: int) -> None:
+    def _check_progress(self, before: int) -> None:
         if self.transport.get_write_buffer_size() < before:
-            self._expect_reading()
+            self._start_read_timer()
         else:
             self.transport.abort()
 
-    def _forget_reading(self) -> None:
-        if self._reading is not None:
-            self._reading.cancel()
-            self._reading = None
+    def _stop_read_timer(self) -> None:
+        if self._read_timer is not None:
+            self._read_timer.cancel()
+            self._read_timer = None
 
-    def _expect(self) -> None:
-        if self._deadline is None:
-            self._deadline = self.loop.call_later(self.header_seconds, self._give_up)
+    def _start_head_timer(self) -> None:
+        if self._head_timer is None:
+            self._head_timer = self.loop.call_later(self.timeout_seconds, self._close_idle)
 
-    def _forget(self) -> None:
-        if self._deadline is not None:
-            self._deadline.cancel()
-            self._deadline = None
+    def _stop_head_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
 
-    def _give_up(self) -> None:
-        self._deadline = None
+    def _close_idle(self) -> None:
+        self._head_timer = None
         if self.is_idle and not self.transport.is_closing():
             self.transport.close()

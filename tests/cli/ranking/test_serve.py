@@ -6,7 +6,7 @@ from click.testing import CliRunner
 
 from rejoinder.cli import main
 from rejoinder.index.index import Index
-from rejoinder.server.keys import read_keys
+from rejoinder.server.security import read_keys
 from rejoinder.server.settings import Settings
 
 
@@ -37,18 +37,18 @@ def test_a_bad_scorer_is_one_line(tmp_path: Path) -> None:
 def test_an_index_that_is_not_there_is_told_of(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def start(settings: Settings, *, tell: Callable[[str], None]) -> None:
+    def start(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         assert settings.index
         Index(settings.index, create=True).close()
-        tell("http://here")
+        on_ready("http://here")
 
     monkeypatch.setattr("rejoinder.server.serve.serve", start)
     place = tmp_path / "typo"
 
     first, second = (CliRunner().invoke(main, ["serve", str(place)]) for _ in range(2))
 
-    told = f"there was no index in {place}; a new one was made, and is empty\n"
-    assert first.output == f"{told}serving {place} at http://here\n"
+    notice = f"created a new, empty index in {place}\n"
+    assert first.output == f"{notice}serving {place} at http://here\n"
     assert second.output == f"serving {place} at http://here\n"
 
 

@@ -30,12 +30,12 @@ from rejoinder.models.selector.module import similarities
 from rejoinder.models.selector.page_encoder import open_page_encoder
 from rejoinder.models.selector.scorer import KIND, SelectorScorer
 from rejoinder.models.selector.similarity import StaticTexts, Vectors
-from rejoinder.server.workers.jobs import Work
+from rejoinder.server.workers.jobs import JobRunner
 from rejoinder.server.workers.messages import (
     AddDocument,
-    DocumentReport,
     DocumentsPage,
     ListDocuments,
+    ListedDocument,
     RemoveDocument,
 )
 from rejoinder.types import Answers, Candidate, Document
@@ -120,8 +120,8 @@ def open_pages(index: Index, scorer: SelectorScorer) -> IndexPages:
     return IndexPages(found)
 
 
-def get_all(work: Work) -> list[DocumentReport]:
-    page = work.do(ListDocuments())
+def get_all(work: JobRunner) -> list[ListedDocument]:
+    page = work.run(ListDocuments())
     assert isinstance(page, DocumentsPage)
     return page.documents
 
@@ -213,14 +213,14 @@ def test_additions_and_removals_are_followed(
 
 def test_what_is_sent_to_a_server_is_stored(tmp_path: Path, bundles: Path, docs: Path) -> None:
     bundle = bundles / "stored-static"
-    work = Work(tmp_path / "served", str(bundle))
+    work = JobRunner(tmp_path / "served", str(bundle))
     with Index(tmp_path / "served") as index:
         index.store_rows(make_maker(load(bundles, bundle.name)))
 
-    work.do(AddDocument("tea.md", str(docs / "tea.md")))
-    work.do(AddDocument("bees.txt", str(docs / "bees.txt")))
+    work.run(AddDocument("tea.md", str(docs / "tea.md")))
+    work.run(AddDocument("bees.txt", str(docs / "bees.txt")))
     (first, _) = (document.id for document in get_all(work))
-    work.do(RemoveDocument(first))
+    work.run(RemoveDocument(first))
 
     with Index(tmp_path / "served") as index:
         (left,) = get_store(index).list_documents()

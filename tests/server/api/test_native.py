@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from starlette.testclient import TestClient
 from tests.server.conftest import make_client
-from tests.server.here import TEA
+from tests.server.local import TEA
 
 from rejoinder.engine.engine import Engine
 from rejoinder.index.index import Index
-from rejoinder.server.workers.jobs import Work
+from rejoinder.server.workers.jobs import JobRunner
 
 
 def test_an_answer_says_where_it_stands(client: TestClient) -> None:
@@ -43,8 +43,8 @@ def test_explaining_names_the_words_that_match(client: TestClient) -> None:
         "/v1/answer", json={"question": "is tea brewed?", "explain": True, "top": 2}
     ).json()
 
-    matches = {match["asked"]: match for match in body["answers"][0]["matches"]}
-    assert matches["tea"] == {"asked": "tea", "found": "tea", "relatedness": 1.0}
+    matches = {match["question_word"]: match for match in body["answers"][0]["matches"]}
+    assert matches["tea"] == {"question_word": "tea", "sentence_word": "tea", "relatedness": 1.0}
 
 
 def test_metadata_restricts_where_answers_come_from(client: TestClient) -> None:
@@ -58,9 +58,9 @@ def test_metadata_restricts_where_answers_come_from(client: TestClient) -> None:
 @pytest.fixture
 def bare() -> Iterator[TestClient]:
     """Return a client of a server without an index."""
-    work = Work(None, "jaccard")
-    yield make_client(work)
-    work.close()
+    runner = JobRunner(None, "jaccard")
+    yield make_client(runner)
+    runner.close()
 
 
 def test_a_pasted_text_needs_no_index(bare: TestClient) -> None:
@@ -184,8 +184,8 @@ def test_bad_parameters_are_named(client: TestClient, path: str, problem: str) -
 @pytest.mark.parametrize(
     ("path", "problem"),
     [
-        ("/v1/documents", "name must be a file's name"),
-        ("/v1/documents?name=%0a.txt", "name must be a file's name"),
+        ("/v1/documents", "name must be a file name"),
+        ("/v1/documents?name=%0a.txt", "name must be a file name"),
         ("/v1/documents?name=a.txt&meta=red", "meta must be KEY=VALUE"),
     ],
 )
@@ -197,9 +197,9 @@ def test_bad_uploads_are_named(client: TestClient, path: str, problem: str) -> N
 
 
 def test_the_server_says_what_it_serves(tmp_path: Path) -> None:
-    work = Work(tmp_path / "index", "default")
-    body = make_client(work).get("/info").json()
-    work.close()
+    runner = JobRunner(tmp_path / "index", "default")
+    body = make_client(runner).get("/info").json()
+    runner.close()
 
     assert body["model_id"] == "default"
     assert [stage["scorer"] for stage in body["stages"]] == [

@@ -15,15 +15,16 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import httpx2 as httpx
+import msgspec
 import pytest
 from tests.server.load import TEXTS
 from tests.server.running import Running, serving
 
 from rejoinder.errors import InputError
-from rejoinder.server.metrics import Metrics
 from rejoinder.server.problems import Problem
 from rejoinder.server.settings import Settings
-from rejoinder.server.workers.messages import Ask, Rank, Ranked
+from rejoinder.server.telemetry import Metrics
+from rejoinder.server.workers.messages import AnswerRequest, RankRequest
 from rejoinder.server.workers.pool import Pool
 
 ASKED: dict[str, Any] = {"query": "is tea hot?", "documents": TEXTS}
@@ -89,14 +90,16 @@ def test_a_full_queue_answers_at_once_and_recovers() -> None:
         pool = Pool(settle(workers=1, max_waiting=4), Metrics())
         await pool.start()
         try:
-            jobs = [asyncio.ensure_future(pool.do(Rank("tea?", TEXTS))) for _ in range(30)]
+            jobs = [
+                asyncio.ensure_future(pool.submit(RankRequest("tea?", TEXTS))) for _ in range(30)
+            ]
             done = await asyncio.gather(*jobs, return_exceptions=True)
             refused = [item for item in done if isinstance(item, Problem)]
             assert {problem.status for problem in refused} == {429}
             assert all(problem.headers["retry-after"] == "1" for problem in refused)
             assert 0 < len(refused) < 30
             assert len(done) - len(refused) >= 4
-            await pool.do(Rank("tea?", TEXTS))
+            await pool.submit(RankRequest("tea?", TEXTS))
         finally:
             await pool.stop()
 
@@ -111,13 +114,13 @@ def test_a_job_that_takes_too_long_costs_its_worker_not_the_server() -> None:
         try:
             text = "Tea is hot. " * 300_000
             with pytest.raises(Problem) as caught:
-                await pool.do(Ask("is tea hot?", text=text))
+                await pool.submit(AnswerRequest("is tea hot?", text=text))
             assert caught.value.status == 504
             end = time.monotonic() + 60
             while not metrics.restarts or not pool.is_ready:
                 assert time.monotonic() < end
                 await asyncio.sleep(0.05)
-            await pool.do(Rank("tea?", TEXTS[:1]))
+            await pool.submit(RankRequest("tea?", TEXTS[:1]))
         finally:
             await pool.stop()
 
@@ -130,7 +133,9 @@ def test_a_job_that_kills_its_workers_is_given_up() -> None:
         pool = Pool(settle(workers=1), metrics)
         await pool.start()
         try:
-            job = asyncio.ensure_future(pool.do(Ask("is tea hot?", text="Tea is hot. " * 300_000)))
+            job = asyncio.ensure_future(
+                pool.submit(AnswerRequest("is tea hot?", text="Tea is hot. " * 300_000))
+            )
             for _ in range(2):
                 while metrics.running == 0:
                     await asyncio.sleep(0.01)
@@ -139,10 +144,10 @@ def test_a_job_that_kills_its_workers_is_given_up() -> None:
                     worker.process.kill()
                 while metrics.running:
                     await asyncio.sleep(0.01)
-            with pytest.raises(Problem, match="lost 2 times") as caught:
+            with pytest.raises(Problem, match="died 2 times") as caught:
                 await job
             assert caught.value.status == 500
-            await pool.do(Rank("tea?", TEXTS[:1]))
+            await pool.submit(RankRequest("tea?", TEXTS[:1]))
         finally:
             await pool.stop()
 
@@ -157,7 +162,7 @@ def test_workers_that_are_all_killed_at_once_cost_no_job() -> None:
             for worker in pool._workers:
                 worker.process.kill()
             # None of them is known to be gone yet: the job goes from one to the next.
-            await pool.do(Rank("tea?", TEXTS[:1]))
+            await pool.submit(RankRequest("tea?", TEXTS[:1]))
         finally:
             await pool.stop()
 
@@ -170,14 +175,16 @@ def test_what_nobody_waits_for_is_not_done() -> None:
         pool = Pool(settle(workers=1), metrics)
         await pool.start()
         try:
-            jobs = [asyncio.ensure_future(pool.do(Rank("tea?", TEXTS))) for _ in range(10)]
+            jobs = [
+                asyncio.ensure_future(pool.submit(RankRequest("tea?", TEXTS))) for _ in range(10)
+            ]
             await asyncio.sleep(0)
             for job in jobs[2:]:
                 job.cancel()
             await asyncio.gather(*jobs, return_exceptions=True)
             assert [job.cancelled() for job in jobs] == [False] * 2 + [True] * 8
-            await pool.do(Rank("tea?", TEXTS))
-            assert metrics.waiting == 0
+            await pool.submit(RankRequest("tea?", TEXTS))
+            assert metrics.queued == 0
         finally:
             await pool.stop()
 
@@ -198,11 +205,13 @@ def test_waiting_uses_up_the_budget() -> None:
         await pool.start()
         try:
             long = "Tea is hot. " * 30_000
-            slow = [asyncio.ensure_future(pool.do(Ask("tea?", text=long))) for _ in range(2)]
+            slow = [
+                asyncio.ensure_future(pool.submit(AnswerRequest("tea?", text=long)))
+                for _ in range(2)
+            ]
             await asyncio.sleep(0)
-            hurried = await pool.do(Rank("tea?", TEXTS * 20, budget_ms=20))
-            assert isinstance(hurried, Ranked)
-            assert hurried.trace[0].timed_out
+            hurried = await pool.submit(RankRequest("tea?", TEXTS * 20, budget_ms=20))
+            assert msgspec.json.decode(hurried)["trace"][0]["timed_out"]
             await asyncio.gather(*slow)
         finally:
             await pool.stop()
@@ -216,9 +225,8 @@ def write_cascade(path: Path, name: str, scorer: str = "bm25") -> Path:
 
 
 async def name_scorer(pool: Pool) -> str:
-    ranked = await pool.do(Rank("tea?", TEXTS[:1]))
-    assert isinstance(ranked, Ranked)
-    return ranked.scorer
+    ranking = msgspec.json.decode(await pool.submit(RankRequest("tea?", TEXTS[:1])))
+    return str(ranking["scorer"])
 
 
 def test_a_reload_opens_the_scorer_anew_and_finishes_what_was_begun(tmp_path: Path) -> None:
@@ -229,7 +237,9 @@ def test_a_reload_opens_the_scorer_anew_and_finishes_what_was_begun(tmp_path: Pa
         await pool.start()
         try:
             before = [worker.process for worker in pool._workers]
-            begun = asyncio.ensure_future(pool.do(Ask("tea?", text="Tea is hot. " * 10_000)))
+            begun = asyncio.ensure_future(
+                pool.submit(AnswerRequest("tea?", text="Tea is hot. " * 10_000))
+            )
             await asyncio.sleep(0)
             write_cascade(scorer, "new")
             reloading = asyncio.ensure_future(pool.reload())
@@ -299,7 +309,7 @@ def test_a_reload_helps_where_a_lost_worker_cannot_be_replaced(tmp_path: Path) -
             assert await name_scorer(pool) == "new"
             # The one that was to be replaced is not there a second time.
             end = time.monotonic() + 60
-            while len(pool._keepers) > 1:
+            while len(pool._supervisors) > 1:
                 assert time.monotonic() < end
                 await asyncio.sleep(0.05)
             assert len(pool._workers) == 1

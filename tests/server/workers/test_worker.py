@@ -4,87 +4,83 @@ import io
 from collections.abc import Iterator
 from pathlib import Path
 
+import msgspec
 import pytest
 
-from rejoinder.server.workers.jobs import Work
+from rejoinder.server.workers.jobs import JobRunner
 from rejoinder.server.workers.messages import (
-    Ask,
-    Failed,
+    AnswerRequest,
+    Failure,
     Job,
     ListDocuments,
-    Rank,
-    Ranked,
+    RankRequest,
+    Received,
     RemoveDocument,
     Reply,
-    Sent,
-    pack,
-    unpack_received,
+    pack_job,
     unpack_reply,
 )
-from rejoinder.server.workers.worker import do, run
+from rejoinder.server.workers.worker import run, run_job
 
 
 @pytest.fixture
-def work() -> Iterator[Work]:
-    opened = Work(None, "jaccard")
+def runner() -> Iterator[JobRunner]:
+    opened = JobRunner(None, "jaccard")
     yield opened
     opened.close()
 
 
-def read_replies(raw: bytes) -> Iterator[tuple[int, bytes]]:
+def read_replies(raw: bytes) -> Iterator[Received]:
     while raw:
         size = int.from_bytes(raw[:4], "big")
-        yield size, raw[4 : 4 + size]
+        yield unpack_reply(raw[4 : 4 + size])
         raw = raw[4 + size :]
 
 
-def test_every_job_is_replied_to_under_its_number(work: Work) -> None:
+def test_every_job_is_replied_to_under_its_number(runner: JobRunner) -> None:
     jobs: list[Job] = [
-        Rank("tea?", ["Tea is hot.", "It rains."], top=1),
-        Ask("tea?"),
-        Ask("", text="Tea."),
+        RankRequest("tea?", ["Tea is hot.", "It rains."], top=1),
+        AnswerRequest("tea?"),
+        AnswerRequest("", text="Tea."),
     ]
-    sent = [Sent(number, job) for number, job in enumerate(jobs, start=7)]
+    sent = [pack_job(number, job) for number, job in enumerate(jobs, start=7)]
     replies = io.BytesIO()
 
-    run(work, io.BytesIO(b"".join(map(pack, sent))), replies)
+    run(runner, io.BytesIO(b"".join(sent)), replies)
 
-    received = {}
-    for _, body in read_replies(replies.getvalue()):
-        message = unpack_received(body)
-        received[message.number] = unpack_reply(message, jobs[message.number - 7])
-    ranked = received[7]
-    assert isinstance(ranked, Ranked)
-    assert ranked.documents[0].place == 0
-    assert received[8] == Failed(
+    received = {reply.number: reply.outcome for reply in read_replies(replies.getvalue())}
+    ranking = received[7]
+    assert isinstance(ranking, bytes)
+    assert msgspec.json.decode(ranking)["documents"][0]["place"] == 0
+    assert received[8] == Failure(
         "input", "no index is served; start it with 'rejoinder serve INDEX'"
     )
-    assert received[9] == Failed("input", "the question is empty")
+    assert received[9] == Failure("input", "the question is empty")
 
 
-class Broken(Work):
-    """Work with a bug."""
+class Broken(JobRunner):
+    """A runner with a bug."""
 
-    def do(self, job: Job) -> Reply:
+    def run(self, job: Job) -> Reply:
         raise RuntimeError("the secret reason")
 
 
 def test_each_kind_of_failure_has_its_name(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    def fail(job: ListDocuments | RemoveDocument, with_: Work) -> Reply | Failed:
-        return do(with_, Sent(0, job))
+    def fail(job: Job, runner: JobRunner) -> bytes | Failure:
+        return unpack_reply(run_job(runner, 0, job)[4:]).outcome
 
-    with_index = Work(tmp_path / "index", "jaccard")
+    with_index = JobRunner(tmp_path / "index", "jaccard")
     missing = fail(RemoveDocument(5), with_index)
     with_index.close()
     closed = fail(ListDocuments(), with_index)
 
-    assert missing == Failed("missing", "the index holds no document 5")
-    assert isinstance(closed, Failed)
+    assert missing == Failure("missing", "the index has no document 5")
+    assert isinstance(closed, Failure)
     assert closed.kind == "store"
-    broken = do(Broken(None, "jaccard"), Sent(0, Ask("why?")))
-    assert isinstance(broken, Failed)
+    broken = fail(AnswerRequest("why?"), Broken(None, "jaccard"))
+    assert isinstance(broken, Failure)
     assert broken.kind == "bug"
     assert "secret" not in broken.message
     assert caplog.records[-1].exc_info

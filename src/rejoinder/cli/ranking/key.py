@@ -1,4 +1,4 @@
-"""`rejoinder key`: make an API key for the server."""
+"""`rejoinder key`: create an API key for the server."""
 
 from pathlib import Path
 
@@ -14,10 +14,10 @@ from rejoinder.cli import options
     "path",
     required=True,
     type=click.Path(dir_okay=False, path_type=Path),
-    help="File of keys, for `rejoinder serve --keys`.",
+    help="Key file, for `rejoinder serve --keys`.",
 )
 def key(name: str, path: Path) -> None:
-    """Make an API key for NAME, and print it: only its hash is stored."""
-    from rejoinder.server.keys import add_key
+    """Create an API key for NAME, and print it; only its hash is stored."""
+    from rejoinder.server.security import add_key
 
     click.echo(add_key(path, name))

@@ -1,4 +1,4 @@
-"""`rejoinder serve`: answer over HTTP."""
+"""`rejoinder serve`: the HTTP server."""
 
 from pathlib import Path
 
@@ -24,30 +24,30 @@ from rejoinder.errors import MissingExtraError
     default=8080,
     show_default=True,
     type=click.IntRange(0, 65535),
-    help="Port; 0 takes a free one.",
+    help="Port; 0 for a free one.",
 )
 @click.option(
     "--workers",
     type=click.IntRange(min=1),
-    help="Processes that compute.  [default: one per core, 4 at most]",
+    help="Worker processes.  [default: one per core, at most 4]",
 )
 @click.option(
     "--budget-ms",
     type=click.FloatRange(min=0),
-    help="How long ranking may take, where a request does not say.",
+    help="Time limit for requests without a budget of their own.",
 )
 @click.option(
     "--keys",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="File of API keys, from `rejoinder key`; requests then need one.",
+    help="File of API keys, from `rejoinder key`; every request then needs one.",
 )
-@click.option("--open", "is_open", is_flag=True, help="Let other machines in without a key.")
+@click.option("--open", "is_open", is_flag=True, help="Allow other machines without a key.")
 @click.option(
     "--allow-host",
     "hosts",
     multiple=True,
     metavar="NAME",
-    help="A name under which this server is reached; * for any.",
+    help="A host name of this server; * for any.",
 )
 @click.option(
     "--allow-origin",
@@ -61,14 +61,14 @@ from rejoinder.errors import MissingExtraError
     default=64,
     show_default=True,
     type=click.IntRange(min=1),
-    help="Requests that may wait; more get status 429.",
+    help="Size of the queue; requests beyond it get status 429.",
 )
 @click.option(
     "--timeout",
     default=30.0,
     show_default=True,
     type=click.FloatRange(min=0.1),
-    help="Seconds after which a request is given up.",
+    help="Seconds after which a request gets status 504.",
 )
 def serve(
     index: Path | None,
@@ -84,10 +84,10 @@ def serve(
     max_waiting: int,
     timeout: float,
 ) -> None:
-    """Answer over HTTP, out of INDEX, and rank what clients of other services send.
+    """Answer questions from INDEX over HTTP, and rerank for clients of other services.
 
-    Without an INDEX there is only ranking; one that is not there is made, empty, for documents
-    that are sent.  Each option can also be set as an environment variable:
+    Without INDEX the server only reranks.  If INDEX does not exist it is created, empty, for
+    documents that clients upload.  Every option can also be set as an environment variable:
     REJOINDER_SERVE_PORT, REJOINDER_SERVE_KEYS and so on.
     """
     try:
@@ -112,12 +112,12 @@ def serve(
         max_waiting=max_waiting,
         timeout_seconds=timeout,
     )
-    what = "ranking" if index is None else str(index)
+    name = "ranking" if index is None else str(index)
     is_new = index is not None and not (index / TRUTH).exists()
 
-    def tell(address: str) -> None:
+    def on_ready(address: str) -> None:
         if is_new:
-            say(f"there was no index in {what}; a new one was made, and is empty")
-        say(f"serving {what} at {address}")
+            say(f"created a new, empty index in {name}")
+        say(f"serving {name} at {address}")
 
-    run(settings, tell=tell)
+    run(settings, on_ready=on_ready)

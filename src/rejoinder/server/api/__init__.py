@@ -1,1 +1,1 @@
-"""The routes of other services, each as its clients know them."""
+"""The operations, by dialect: our own, and those of other rerank services."""

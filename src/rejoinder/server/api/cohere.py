@@ -4,17 +4,20 @@ import uuid
 from typing import Literal
 
 from msgspec import UNSET, Struct, UnsetType, field
+from starlette.responses import Response
 
-from rejoinder.server.api.rerank import Fields, get_ranked, make_job
-from rejoinder.server.settings import Settings
-from rejoinder.server.workers.messages import Rank, RankedReport, Reply
+from rejoinder.engine.texts import RankedDocument
+from rejoinder.server.api.rerank import Fields, rank
+from rejoinder.server.operation import BODY_STATUSES, Call, operation
+from rejoinder.server.problems import CohereError, to_json
+from rejoinder.server.workers.messages import ALL_SPANS
 
 THRESHOLD = 0.1
-"""Spans above this are told, where the client does not say."""
+"""The relevance above which spans are returned by default."""
 
 
-class Spans(Struct, frozen=True):
-    """Whether to tell the sentences that answer, and which."""
+class CohereSpanOptions(Struct, frozen=True):
+    """Whether to return the sentences that answer, and which."""
 
     mode: Literal["enabled", "disabled"] = "enabled"
     threshold: float | None = None
@@ -27,16 +30,16 @@ class CohereRequest(Struct, frozen=True):
     query: str
     documents: list[str | Fields]
     model: str | None = None
-    """Any name: what is served is what ranks."""
+    """Any name; the served scorer ranks."""
     top_n: int | None = None
-    relevant_spans: Spans | None = None
+    relevant_spans: CohereSpanOptions | None = None
     max_tokens_per_doc: int | None = None
-    """Passed over: documents are read to their end, sentence by sentence."""
+    """Ignored: documents are read to their end, sentence by sentence."""
     priority: int | None = None
-    """Passed over: requests are served in the order in which they come."""
+    """Ignored: requests are served in order of arrival."""
 
 
-class Span(Struct, frozen=True):
+class CohereSpan(Struct, frozen=True):
     """A sentence at `[start, end)` of the document, in code points."""
 
     start: int
@@ -45,14 +48,14 @@ class Span(Struct, frozen=True):
 
 
 class CohereResult(Struct, frozen=True):
-    """A document by its place in the request."""
+    """A document by its index in the request."""
 
     index: int
     relevance_score: float
-    relevant_spans: list[Span] | UnsetType = UNSET
+    relevant_spans: list[CohereSpan] | UnsetType = UNSET
 
 
-class ApiVersion(Struct, frozen=True):
+class CohereApiVersion(Struct, frozen=True):
     """The version of Cohere's API."""
 
     version: str
@@ -60,17 +63,17 @@ class ApiVersion(Struct, frozen=True):
     is_experimental: bool = False
 
 
-class Billed(Struct, frozen=True):
-    """What Cohere would count; nobody bills here."""
+class CohereBilledUnits(Struct, frozen=True):
+    """Cohere's unit of billing; nothing is billed here."""
 
     search_units: int = 1
 
 
-class Meta(Struct, frozen=True):
-    """What Cohere says about a reply."""
+class CohereMeta(Struct, frozen=True):
+    """The metadata of Cohere's replies."""
 
-    api_version: ApiVersion
-    billed_units: Billed = field(default_factory=Billed)
+    api_version: CohereApiVersion
+    billed_units: CohereBilledUnits = field(default_factory=CohereBilledUnits)
 
 
 class CohereResponse(Struct, frozen=True):
@@ -78,36 +81,46 @@ class CohereResponse(Struct, frozen=True):
 
     id: str
     results: list[CohereResult]
-    meta: Meta
+    meta: CohereMeta
 
 
-def to_job(request: CohereRequest, settings: Settings) -> Rank:
-    """Return the job that a request means."""
-    spans = None if _wants_spans(request) else 0
-    return make_job(request.query, request.documents, settings, top=request.top_n, spans=spans)
-
-
-def to_response(request: CohereRequest, reply: Reply) -> CohereResponse:
-    """Return a reply as Cohere gives it."""
+@operation(
+    *("POST", "/v2/rerank"),
+    takes=CohereRequest,
+    gives=CohereResponse,
+    error=CohereError,
+    statuses=BODY_STATUSES,
+)
+async def rerank(call: Call) -> Response:
+    """Rank as Cohere's v2 does, with `relevant_spans`."""
+    request = await call.read(CohereRequest)
+    options = request.relevant_spans
+    if options and options.mode == "disabled":
+        options = None
+    ranking, _ = await rank(
+        call,
+        request.query,
+        request.documents,
+        top=request.top_n,
+        spans=ALL_SPANS if options else 0,
+    )
     results = [
-        CohereResult(item.place, item.relevance, _choose_spans(request, item))
-        for item in get_ranked(reply).documents
+        CohereResult(item.place, item.relevance, _choose_spans(item, options))
+        for item in ranking.documents
     ]
-    return CohereResponse(str(uuid.uuid4()), results, Meta(ApiVersion("2")))
+    meta = CohereMeta(CohereApiVersion("2"))
+    return to_json(CohereResponse(str(uuid.uuid4()), results, meta))
 
 
-def _wants_spans(request: CohereRequest) -> bool:
-    return request.relevant_spans is not None and request.relevant_spans.mode == "enabled"
-
-
-def _choose_spans(request: CohereRequest, item: RankedReport) -> list[Span] | UnsetType:
-    wanted = request.relevant_spans
-    if wanted is None or not _wants_spans(request):
+def _choose_spans(
+    item: RankedDocument, options: CohereSpanOptions | None
+) -> list[CohereSpan] | UnsetType:
+    if options is None:
         return UNSET
-    threshold = THRESHOLD if wanted.threshold is None else wanted.threshold
-    chosen = [
-        Span(span.start, span.end, span.relevance)
+    threshold = THRESHOLD if options.threshold is None else options.threshold
+    spans = [
+        CohereSpan(span.start, span.end, span.relevance)
         for span in item.spans
         if span.relevance > threshold
     ]
-    return chosen[: wanted.max_spans] or UNSET
+    return spans[: options.max_spans] or UNSET

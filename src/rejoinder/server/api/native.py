@@ -1,151 +1,186 @@
-"""Our own routes' requests: answers, ranking and documents."""
+"""Our own routes: answers, ranking, documents and feedback."""
 
-from typing import Annotated
+import os
+import tempfile
+from pathlib import Path
 
-from msgspec import UNSET, Meta, Struct, UnsetType, field
+from starlette.responses import Response
 
-from rejoinder.server.api.rerank import check_question
-from rejoinder.server.bodies import check_text
-from rejoinder.server.problems import Problem
-from rejoinder.server.settings import Settings
-from rejoinder.server.workers.messages import Ask, MarkAnswer, Rank, Ranked, SpanReport, StageReport
+from rejoinder.documents.discovery import SUFFIXES
+from rejoinder.engine.texts import DocumentRanking
+from rejoinder.server.operation import (
+    BODY_STATUSES,
+    WORKER_STATUSES,
+    Call,
+    Parameter,
+    check_text,
+    operation,
+    read_chunks,
+)
+from rejoinder.server.problems import Problem, to_json
+from rejoinder.server.workers.messages import (
+    AddDocument,
+    Added,
+    AnswerRequest,
+    DocumentsPage,
+    Feedback,
+    ListDocuments,
+    RankRequest,
+    Removed,
+    RemoveDocument,
+)
+from rejoinder.types import Answers
 
-Budget = Annotated[float, Meta(ge=0, le=600_000)]
-Top = Annotated[int, Meta(ge=1, le=100)]
-
-
-class AnswerRequest(Struct, frozen=True):
-    """A question over the index, or over the text that comes with it."""
-
-    question: str
-    text: str | None = None
-    """Answer out of this, not out of the index."""
-    top: Top | None = None
-    budget_ms: Budget | None = None
-    where: dict[str, str | list[str]] | None = None
-    """What a document's metadata must say: a value, or one of several."""
-    explain: bool | None = None
-
-
-class FeedbackRequest(Struct, frozen=True):
-    """What a user says of an answer."""
-
-    question: str
-    sentence: str
-    """The answer, word for word."""
-    right: bool | None
-    """Whether it answers the question; null takes back what was said."""
-
-
-class RankedText(Struct, frozen=True):
-    """A document to rank."""
-
-    text: str
-    id: str | None = None
-    title: str | None = None
+MAX_ID = 2**63 - 1
+MAX_LIMIT = 1000
+MAX_NAME_CHARACTERS = 500
 
 
-class RankRequest(Struct, frozen=True):
-    """A question and documents to rank for it."""
-
-    question: str
-    documents: list[str | RankedText]
-    top: Annotated[int, Meta(ge=1)] | None = None
-    budget_ms: Budget | None = None
-    spans: Annotated[int, Meta(ge=0)] | None = None
-    """How many sentences to tell of each document, best first; 1 if not said."""
+@operation(*("POST", "/v1/answer"), takes=AnswerRequest, gives=Answers, statuses=BODY_STATUSES)
+async def answer(call: Call) -> Response:
+    """Answer a question with a sentence of the index, or of a text."""
+    request = await call.read(AnswerRequest)
+    call.check_question(request.question, "question")
+    check_text(request.text or "", "text")
+    return to_json(await call.submit(request))
 
 
-class RankedItem(Struct, frozen=True):
-    """A document, by its place in the request and by its id, with its best sentences."""
-
-    place: int
-    rank: int
-    score: float
-    relevance: float
-    spans: list[SpanReport]
-    id: str | UnsetType = UNSET
-
-
-class RankResponse(Struct, frozen=True):
-    """The documents, best first."""
-
-    question: str
-    scorer: str
-    documents: list[RankedItem]
-    confidence: float | None
-    abstains: bool
-    trace: list[StageReport] = field(default_factory=list)
+@operation(*("POST", "/v1/rank"), takes=RankRequest, gives=DocumentRanking, statuses=BODY_STATUSES)
+async def rank(call: Call) -> Response:
+    """Rank documents, each by its best sentence."""
+    request = await call.read(RankRequest)
+    call.check_question(request.question, "question")
+    call.check_count(len(request.documents), "documents")
+    for place, document in enumerate(request.documents):
+        text = document if isinstance(document, str) else document.text
+        check_text(text, f"documents[{place}]")
+        if not isinstance(document, str):
+            check_text(document.title or "", f"documents[{place}].title")
+    return to_json(await call.submit(request))
 
 
-def answer_to_job(request: AnswerRequest, settings: Settings) -> Ask:
-    """Return the job that a request means.
-
-    Raises:
-        Problem: something in it cannot be.
-    """
-    check_question(request.question, settings, "question")
-    if request.text is not None:
-        check_text(request.text, "text")
-    return Ask(
-        request.question,
-        request.text,
-        request.top or 1,
-        settings.budget_ms if request.budget_ms is None else request.budget_ms,
-        request.where or {},
-        bool(request.explain),
+@operation(
+    *("GET", "/v1/documents"),
+    gives=DocumentsPage,
+    statuses=WORKER_STATUSES,
+    parameters=(
+        Parameter(
+            *("after", "query", "The `next` of the previous page; 0 for the first page."),
+            {"type": "integer", "minimum": 0, "maximum": MAX_ID, "default": 0},
+        ),
+        Parameter(
+            *("limit", "query", "The size of a page."),
+            {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": 100},
+        ),
+        Parameter(
+            *("contains", "query", "Only list documents with this in their name or title."),
+            {"type": "string", "default": ""},
+        ),
+    ),
+)
+async def list_documents(call: Call) -> Response:
+    """List the documents of the index, page by page."""
+    query = call.request.query_params
+    contains = query.get("contains", "")
+    check_text(contains, "contains")
+    job = ListDocuments(
+        after=_parse_number(query.get("after", "0"), "after", 0, MAX_ID),
+        limit=_parse_number(query.get("limit", "100"), "limit", 1, MAX_LIMIT),
+        contains=contains,
     )
+    return to_json(await call.submit(job))
 
 
-def feedback_to_job(request: FeedbackRequest, settings: Settings) -> MarkAnswer:
-    """Return the job that a request means.
+@operation(
+    *("POST", "/v1/documents"),
+    takes=bytes,
+    gives=Added,
+    statuses=BODY_STATUSES,
+    parameters=(
+        Parameter(
+            *("name", "query", "The file's name; its suffix tells the format."),
+            {"type": "string", "minLength": 1, "maxLength": MAX_NAME_CHARACTERS},
+            is_required=True,
+        ),
+        Parameter(
+            *("meta", "query", "KEY=VALUE metadata, for `where`; may be repeated."),
+            {"type": "array", "items": {"type": "string", "pattern": "^[^=]+=.*$"}},
+        ),
+    ),
+    writes=True,
+)
+async def add_document(call: Call) -> Response:
+    """Add a file: the body is the file itself."""
+    query = call.request.query_params
+    name = query.get("name", "")
+    check_text(name, "name")
+    if not name.strip() or not name.isprintable() or len(name) > MAX_NAME_CHARACTERS:
+        raise Problem(422, "name must be a file name, such as ?name=tea.md")
+    metadata = _parse_metadata(query.getlist("meta"))
+    call.backend.check_capacity()
+    suffix = Path(name).suffix.lower()
+    handle, path = tempfile.mkstemp(suffix=suffix if suffix in SUFFIXES else ".unknown")
+    limits = call.settings.max_upload_bytes, call.settings.write_timeout_seconds
+    try:
+        with os.fdopen(handle, "wb") as file:
+            async for chunk in read_chunks(call.request, *limits):
+                file.write(chunk)
+        # A complete upload is added even if the client disconnects.
+        return to_json(await call.backend.submit(AddDocument(name, path, metadata)))
+    finally:
+        Path(path).unlink(missing_ok=True)
 
-    Raises:
-        Problem: something in it cannot be.
-    """
-    check_question(request.question, settings, "question")
-    check_text(request.sentence, "sentence")
-    return MarkAnswer(request.question, request.sentence, request.right)
+
+@operation(
+    *("DELETE", "/v1/documents/{id}"),
+    gives=Removed,
+    statuses=(401, 403, 404, 422, 429, 500, 503, 504),
+    parameters=(
+        Parameter(
+            *("id", "path", "The document's id, from the list."),
+            {"type": "integer", "minimum": 0, "maximum": MAX_ID},
+            is_required=True,
+        ),
+    ),
+    writes=True,
+)
+async def remove_document(call: Call) -> Response:
+    """Remove a document."""
+    id_ = _parse_number(call.request.path_params["id"], "id", 0, MAX_ID)
+    return to_json(await call.backend.submit(RemoveDocument(id_)))
 
 
-def rank_to_job(request: RankRequest, settings: Settings) -> Rank:
-    """Return the job that a request means.
-
-    Raises:
-        Problem: something in it cannot be.
-    """
-    check_question(request.question, settings, "question")
-    if not request.documents:
-        raise Problem(422, "documents is empty")
-    if len(request.documents) > settings.max_documents:
-        found, most = len(request.documents), settings.max_documents
-        raise Problem(413, f"documents has {found} entries, {most} are allowed")
-    given = [
-        RankedText(document) if isinstance(document, str) else document
-        for document in request.documents
-    ]
-    for place, document in enumerate(given):
-        check_text(document.text, f"documents[{place}]")
-        check_text(document.title or "", f"documents[{place}].title")
-    return Rank(
-        request.question,
-        [document.text for document in given],
-        [document.title or "" for document in given],
-        request.top,
-        settings.budget_ms if request.budget_ms is None else request.budget_ms,
-        1 if request.spans is None else request.spans,
-    )
+@operation(
+    *("POST", "/v1/feedback"),
+    takes=Feedback,
+    gives=Feedback,
+    statuses=BODY_STATUSES,
+    writes=True,
+)
+async def give_feedback(call: Call) -> Response:
+    """Mark an answer as right or wrong, for `rejoinder train`."""
+    feedback = await call.read(Feedback)
+    call.check_question(feedback.question, "question")
+    check_text(feedback.sentence, "sentence")
+    return to_json(await call.backend.submit(feedback))
 
 
-def rank_to_response(request: RankRequest, ranked: Ranked) -> RankResponse:
-    """Return a reply with the ids that the client gave."""
-    items = []
-    for item in ranked.documents:
-        given = request.documents[item.place]
-        id_ = given.id if isinstance(given, RankedText) else None
-        items.append(
-            RankedItem(item.place, item.rank, item.score, item.relevance, item.spans, id_ or UNSET)
-        )
-    return RankResponse(
-        ranked.question, ranked.scorer, items, ranked.confidence, ranked.abstains, ranked.trace
-    )
+OPERATIONS = (answer, rank, list_documents, add_document, remove_document, give_feedback)
+
+
+def _parse_number(text: str, name: str, least: int, most: int) -> int:
+    number = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else -1
+    if not least <= number <= most:
+        raise Problem(422, f"{name} must be a number from {least} to {most}")
+    return number
+
+
+def _parse_metadata(pairs: list[str]) -> dict[str, str]:
+    metadata = {}
+    for pair in pairs:
+        check_text(pair, "meta")
+        key, mark, value = pair.partition("=")
+        if not key or not mark:
+            raise Problem(422, f"meta must be KEY=VALUE, got {pair!r}")
+        metadata[key] = value
+    return metadata

@@ -1,7 +1,7 @@
-"""What all rerank dialects have in common: from their requests to one job, and back.
+"""The common part of all rerank dialects: from their requests to one job, and back.
 
-Any model name is taken, unknown keys are passed over, and null stands for an optional that is
-left out: that is what their clients send.
+Any model name is accepted, unknown keys are ignored, and null means that an optional field is
+absent: their clients send all of these.
 """
 
 from collections.abc import Sequence
@@ -10,117 +10,94 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from rejoinder.server.bodies import check_text
+from rejoinder.engine.texts import DocumentRanking
+from rejoinder.server.operation import Call, check_text
 from rejoinder.server.problems import Problem
-from rejoinder.server.settings import Settings
-from rejoinder.server.workers.messages import Rank, Ranked
+from rejoinder.server.workers.messages import RankRequest
 
 Fields = dict[str, Any]
-Given = list[str | Fields]
-"""Documents as texts, or as objects with a `text` among their fields."""
+"""A document as an object, with its text in one of the fields."""
+
+_decode_ranking = msgspec.json.Decoder(DocumentRanking).decode
 
 
 class DocumentResult(Struct, frozen=True):
-    """A document by its place in the request."""
+    """A document by its index in the request."""
 
     index: int
     relevance_score: float
     document: Fields | UnsetType = UNSET
 
 
-def make_job(
+async def rank(
+    call: Call,
     question: str,
     documents: Sequence[str | Fields],
-    settings: Settings,
     *,
     top: int | None = None,
     fields: Sequence[str] | None = None,
-    spans: int | None = 0,
-    names: tuple[str, str] = ("query", "documents"),
-) -> Rank:
-    """Return the job that a request means.
+    spans: int = 0,
+    name: str = "documents",
+) -> tuple[DocumentRanking, list[str]]:
+    """Return the ranking, and the text of each document.
 
     Args:
-        top: how many documents the client wants; all if not said.
-        fields: which fields of a document that is an object are read, in this order.
-        names: what the dialect calls question and documents.
+        top: how many documents to return; all by default.
+        fields: the fields to read of a document that is an object, in this order.
+        name: the dialect's name for the documents.
 
     Raises:
-        Problem: something in it cannot be.
+        Problem: the request cannot be ranked.
     """
-    check_question(question, settings, names[0])
-    if not documents:
-        raise Problem(422, f"{names[1]} is empty")
-    if len(documents) > settings.max_documents:
-        message = f"{names[1]} has {len(documents)} entries, {settings.max_documents} are allowed"
-        raise Problem(413, message)
+    call.check_question(question, "query")
+    call.check_count(len(documents), name)
     if top is not None and top < 1:
-        raise Problem(422, f"1 or more documents can be asked for, found {top}")
+        raise Problem(422, f"the number of results must be 1 or more, got {top}")
     texts = [
-        _get_text(document, f"{names[1]}[{place}]", fields)
-        for place, document in enumerate(documents)
+        _get_text(document, f"{name}[{place}]", fields) for place, document in enumerate(documents)
     ]
-    return Rank(question, texts, top=top, spans=spans, budget_ms=settings.budget_ms)
-
-
-def check_question(question: str, settings: Settings, name: str) -> None:
-    """Refuse a question that cannot be asked.
-
-    Raises:
-        Problem: it is empty, too long, or no text.
-    """
-    check_text(question, name)
-    if not question.strip():
-        raise Problem(422, f"{name} is empty")
-    if len(question) > settings.max_question_characters:
-        most = settings.max_question_characters
-        raise Problem(413, f"{name} has {len(question)} characters, {most} are allowed")
+    reply = await call.submit(RankRequest(question, texts, top=top, spans=spans))
+    return _decode_ranking(reply), texts
 
 
 def list_results(
-    ranked: Ranked, documents: Sequence[str | Fields] | None, *, are_raw: bool = False
+    ranking: DocumentRanking, documents: Sequence[str | Fields] | None, *, are_raw: bool = False
 ) -> list[DocumentResult]:
-    """Return the documents as Cohere, Jina and vLLM give them, best first.
+    """Return the documents as Cohere, Jina and vLLM do, best first.
 
     Args:
-        documents: those of the request, where the client wants them back.
-        are_raw: whether scores are those of the scorer, not between 0 and 1.
+        documents: those of the request, if the client wants them back.
+        are_raw: whether to return the scorer's scores, not relevance between 0 and 1.
     """
     return [
         DocumentResult(
             item.place,
             item.score if are_raw else item.relevance,
-            UNSET if documents is None else _show_document(documents[item.place]),
+            UNSET if documents is None else _to_object(documents[item.place]),
         )
-        for item in ranked.documents
+        for item in ranking.documents
     ]
 
 
-def _show_document(document: str | Fields) -> Fields:
+def count_words(question: str, texts: Sequence[str]) -> int:
+    """Return roughly how many words were read, for clients that expect a token count."""
+    words = len(question.split())
+    return sum(words + len(text.split()) for text in texts)
+
+
+def _to_object(document: str | Fields) -> Fields:
     return {"text": document} if isinstance(document, str) else document
-
-
-def count_words(job: Rank) -> int:
-    """Return about how many words were read, which clients take for tokens."""
-    asked = len(job.question.split())
-    return sum(asked + len(text.split()) for text in job.texts)
-
-
-def get_ranked(reply: object) -> Ranked:
-    """Return a reply as the kind that a rank job gets."""
-    assert isinstance(reply, Ranked)
-    return reply
 
 
 def _get_text(document: str | Fields, name: str, fields: Sequence[str] | None) -> str:
     if isinstance(document, str):
         text = document
     else:
-        wanted = fields or ["text"]
-        missing = [key for key in wanted if key not in document]
+        keys = fields or ["text"]
+        missing = [key for key in keys if key not in document]
         if missing:
             raise Problem(422, f"{name} has no field {missing[0]!r}")
-        text = "\n".join(_to_text(document[key]) for key in wanted)
+        text = "\n".join(_to_text(document[key]) for key in keys)
     check_text(text, name)
     return text
 

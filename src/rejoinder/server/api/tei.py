@@ -1,25 +1,20 @@
-"""`POST /rerank` of text-embeddings-inference, of infinity and of vLLM, on one route.
+"""`POST /rerank` of text-embeddings-inference, infinity and vLLM, on one route.
 
-A body with `texts` is TEI's; one with `documents` is infinity's or vLLM's.  Where documents are to
-be given back, infinity's clients want a string and vLLM's an object: they get the object.
+A body with `texts` is TEI's; one with `documents` is infinity's or vLLM's.  To return a document,
+infinity's clients expect a string and vLLM's an object: they get the object.
 """
 
 import time
 import uuid
 from typing import Literal
 
+import msgspec
 from msgspec import UNSET, Struct, UnsetType
+from starlette.responses import Response
 
-from rejoinder.server.api.rerank import (
-    DocumentResult,
-    Fields,
-    count_words,
-    get_ranked,
-    list_results,
-    make_job,
-)
-from rejoinder.server.settings import Settings
-from rejoinder.server.workers.messages import Rank, Reply
+from rejoinder.server.api.rerank import DocumentResult, Fields, count_words, list_results, rank
+from rejoinder.server.operation import BODY_STATUSES, Call, decode, operation
+from rejoinder.server.problems import TeiError, to_json
 
 
 class TeiRequest(Struct, frozen=True):
@@ -45,7 +40,7 @@ class InfinityRequest(Struct, frozen=True):
 
 
 class TeiResult(Struct, frozen=True):
-    """A text by its place in the request."""
+    """A text by its index in the request."""
 
     index: int
     score: float
@@ -53,7 +48,7 @@ class TeiResult(Struct, frozen=True):
 
 
 class InfinityUsage(Struct, frozen=True):
-    """About how many words were read."""
+    """Roughly how many words were read."""
 
     prompt_tokens: int
     total_tokens: int
@@ -70,40 +65,48 @@ class InfinityResponse(Struct, frozen=True):
     results: list[DocumentResult]
 
 
-def tei_to_job(request: TeiRequest, settings: Settings) -> Rank:
-    """Return the job that a request means."""
-    return make_job(request.query, request.texts, settings, names=("query", "texts"))
+class _Probe(Struct, frozen=True):
+    documents: msgspec.Raw = msgspec.Raw(b"null")
 
 
-def tei_to_response(request: TeiRequest, reply: Reply) -> list[TeiResult]:
-    """Return a reply as TEI gives it."""
+@operation(
+    *("POST", "/rerank"),
+    takes=TeiRequest | InfinityRequest,
+    gives=list[TeiResult] | InfinityResponse,
+    error=TeiError,
+    statuses=BODY_STATUSES,
+)
+async def rerank(call: Call) -> Response:
+    """Rank as text-embeddings-inference, infinity and vLLM do."""
+    body = await call.read_bytes()
+    if bytes(decode(body, _Probe).documents) == b"null":
+        return to_json(await _rank_texts(call, decode(body, TeiRequest)))
+    return to_json(await _rank_documents(call, decode(body, InfinityRequest)))
+
+
+async def _rank_texts(call: Call, request: TeiRequest) -> list[TeiResult]:
+    ranking, _ = await rank(call, request.query, request.texts, name="texts")
     return [
         TeiResult(
             item.place,
             item.score if request.raw_scores else item.relevance,
             request.texts[item.place] if request.return_text else UNSET,
         )
-        for item in get_ranked(reply).documents
+        for item in ranking.documents
     ]
 
 
-def infinity_to_job(request: InfinityRequest, settings: Settings) -> Rank:
-    """Return the job that a request means."""
-    return make_job(request.query, request.documents, settings, top=request.top_n)
-
-
-def infinity_to_response(request: InfinityRequest, job: Rank, reply: Reply) -> InfinityResponse:
-    """Return a reply as infinity and vLLM give it."""
-    ranked = get_ranked(reply)
-    words = count_words(job)
+async def _rank_documents(call: Call, request: InfinityRequest) -> InfinityResponse:
+    ranking, texts = await rank(call, request.query, request.documents, top=request.top_n)
+    words = count_words(request.query, texts)
     return InfinityResponse(
         object="rerank",
         id=str(uuid.uuid4()),
         created=int(time.time()),
-        model=request.model or ranked.scorer,
+        model=request.model or ranking.scorer,
         usage=InfinityUsage(words, words),
         results=list_results(
-            ranked,
+            ranking,
             request.documents if request.return_documents else None,
             are_raw=bool(request.raw_scores),
         ),

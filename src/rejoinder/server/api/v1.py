@@ -1,25 +1,19 @@
 """`POST /v1/rerank` of Cohere, Jina and Voyage, on one route.
 
-Cohere's and Jina's replies have no key that means two things, so one reply serves both.  Voyage's
-clients are known by `top_k`, or by `truncation`, and get their own.
+No key of Cohere's and Jina's replies clashes, so one reply serves both.  A request with `top_k` or
+`truncation` comes from a client of Voyage, and gets Voyage's reply.
 """
 
 import time
 import uuid
 
 from msgspec import UNSET, Struct, UnsetType
+from starlette.responses import Response
 
-from rejoinder.server.api.cohere import ApiVersion, Meta
-from rejoinder.server.api.rerank import (
-    DocumentResult,
-    Fields,
-    count_words,
-    get_ranked,
-    list_results,
-    make_job,
-)
-from rejoinder.server.settings import Settings
-from rejoinder.server.workers.messages import Rank, Reply
+from rejoinder.server.api.cohere import CohereApiVersion, CohereMeta
+from rejoinder.server.api.rerank import DocumentResult, Fields, count_words, list_results, rank
+from rejoinder.server.operation import BODY_STATUSES, Call, operation
+from rejoinder.server.problems import RerankError, to_json
 
 
 class V1Request(Struct, frozen=True):
@@ -38,7 +32,7 @@ class V1Request(Struct, frozen=True):
 
 
 class Usage(Struct, frozen=True):
-    """About how many words were read."""
+    """Roughly how many words were read."""
 
     total_tokens: int
 
@@ -52,11 +46,11 @@ class V1Response(Struct, frozen=True):
     created: int
     usage: Usage
     results: list[DocumentResult]
-    meta: Meta
+    meta: CohereMeta
 
 
 class VoyageResult(Struct, frozen=True):
-    """A document by its place in the request."""
+    """A document by its index in the request."""
 
     index: int
     relevance_score: float
@@ -72,43 +66,44 @@ class VoyageResponse(Struct, frozen=True):
     usage: Usage
 
 
-def to_job(request: V1Request, settings: Settings) -> Rank:
-    """Return the job that a request means."""
+@operation(
+    *("POST", "/v1/rerank"),
+    takes=V1Request,
+    gives=V1Response | VoyageResponse,
+    error=RerankError,
+    statuses=BODY_STATUSES,
+)
+async def rerank(call: Call) -> Response:
+    """Rank as Cohere's v1, Jina and Voyage do."""
+    request = await call.read(V1Request)
     top = request.top_n if request.top_n is not None else request.top_k
-    return make_job(request.query, request.documents, settings, top=top, fields=request.rank_fields)
-
-
-def to_response(request: V1Request, job: Rank, reply: Reply) -> V1Response | VoyageResponse:
-    """Return a reply as the client that asked expects it."""
-    return _to_voyage(request, job, reply) if is_voyage(request) else _to_v1(request, job, reply)
-
-
-def is_voyage(request: V1Request) -> bool:
-    """Whether a request comes from a client of Voyage."""
-    return request.top_n is None and (request.top_k is not None or request.truncation is not None)
-
-
-def _to_v1(request: V1Request, job: Rank, reply: Reply) -> V1Response:
-    ranked = get_ranked(reply)
-    return V1Response(
-        id=str(uuid.uuid4()),
-        model=request.model or ranked.scorer,
-        object="list",
-        created=int(time.time()),
-        usage=Usage(count_words(job)),
-        results=list_results(ranked, request.documents if request.return_documents else None),
-        meta=Meta(ApiVersion("1")),
+    ranking, texts = await rank(
+        call, request.query, request.documents, top=top, fields=request.rank_fields
+    )
+    model = request.model or ranking.scorer
+    usage = Usage(count_words(request.query, texts))
+    if _is_voyage(request):
+        data = [
+            VoyageResult(
+                item.place,
+                item.relevance,
+                texts[item.place] if request.return_documents else UNSET,
+            )
+            for item in ranking.documents
+        ]
+        return to_json(VoyageResponse("list", data, model, usage))
+    return to_json(
+        V1Response(
+            id=str(uuid.uuid4()),
+            model=model,
+            object="list",
+            created=int(time.time()),
+            usage=usage,
+            results=list_results(ranking, request.documents if request.return_documents else None),
+            meta=CohereMeta(CohereApiVersion("1")),
+        )
     )
 
 
-def _to_voyage(request: V1Request, job: Rank, reply: Reply) -> VoyageResponse:
-    ranked = get_ranked(reply)
-    data = [
-        VoyageResult(
-            item.place,
-            item.relevance,
-            job.texts[item.place] if request.return_documents else UNSET,
-        )
-        for item in ranked.documents
-    ]
-    return VoyageResponse("list", data, request.model or ranked.scorer, Usage(count_words(job)))
+def _is_voyage(request: V1Request) -> bool:
+    return request.top_n is None and (request.top_k is not None or request.truncation is not None)

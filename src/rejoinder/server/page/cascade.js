@@ -4,7 +4,7 @@ import { find, make } from "./dom.js";
 import { count, milliseconds, show } from "./numbers.js";
 
 const WHAT = {
-  found: "keeps the order of the search",
+  "retrieval-order": "keeps the order of the search",
   bm25: "counts shared words",
   cosinet: "compares related words",
   selector: "reads both together",

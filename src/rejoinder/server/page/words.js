@@ -8,8 +8,8 @@ const LEAST = 0.3; // less says nothing: any two words are related a little
 
 export function shade(sentence, matches) {
   const relatedness = new Map();
-  for (const { found, relatedness: value } of matches ?? []) {
-    relatedness.set(found, Math.max(value, relatedness.get(found) ?? 0));
+  for (const { sentence_word: word, relatedness: value } of matches ?? []) {
+    relatedness.set(word, Math.max(value, relatedness.get(word) ?? 0));
   }
   const parts = [];
   let end = 0;
@@ -36,12 +36,12 @@ export function showWords(place, answer) {
     make(
       "dl",
       { class: "pairs" },
-      ...matches.map(({ asked, found, relatedness }) =>
+      ...matches.map(({ question_word, sentence_word, relatedness }) =>
         make(
           "div",
           { "--related": Math.max(0, relatedness).toFixed(2) },
-          make("dt", {}, asked),
-          make("dd", {}, make("span", { class: "pair-bar", "aria-hidden": true }), found),
+          make("dt", {}, question_word),
+          make("dd", {}, make("span", { class: "pair-bar", "aria-hidden": true }), sentence_word),
           make("dd", { class: "number" }, relatedness.toFixed(2)),
         ),
       ),

@@ -1,1 +1,1 @@
-"""Worker processes that compute for the server."""
+"""Worker processes that compute, and the pool that feeds them."""

@@ -1,39 +1,74 @@
-"""What the server asks of its workers, and what they reply.
+"""Messages between the HTTP process and its workers.
 
-Jobs travel from the process that speaks HTTP to one that computes (pool.py, worker.py).  Replies
-to our own routes are sent on to the client as they are, so their fields are the HTTP API's.
+A job is a validated request.  A worker encodes its reply as JSON, once: on our own routes these
+bytes are the body of the response.
 """
 
-from typing import Literal
+from collections.abc import Sequence
+from typing import Annotated, Literal, Protocol
 
 import msgspec
-from msgspec import Struct, field
+from msgspec import Meta, Struct, field
+
+from rejoinder.cascade.file import Point
+from rejoinder.engine.texts import DocumentRanking
+from rejoinder.types import Answers
+
+ALL_SPANS = 2**31
+"""More sentences than a document of any accepted size has."""
+
+Budget = Annotated[float, Meta(ge=0, le=600_000)]
 
 
-class Rank(Struct, frozen=True, tag=True):
-    """Rank documents, each by its best sentence."""
-
-    question: str
-    texts: list[str]
-    titles: list[str] | None = None
-    top: int | None = None
-    budget_ms: float | None = None
-    spans: int | None = 1
-    """How many sentences to tell of each document, best first; None for all."""
-
-
-class Ask(Struct, frozen=True, tag=True):
-    """Answer a question out of the index, or out of a text."""
+class AnswerRequest(Struct, frozen=True):
+    """A question over the index, or over a text."""
 
     question: str
     text: str | None = None
-    top: int = 1
-    budget_ms: float | None = None
-    where: dict[str, str | list[str]] = field(default_factory=dict)
-    explain: bool = False
+    """Answer from this text instead of the index."""
+    top: Annotated[int, Meta(ge=1, le=100)] | None = None
+    """How many answers to return; 1 by default."""
+    budget_ms: Budget | None = None
+    """Time limit in milliseconds, queueing included; the server's by default."""
+    where: dict[str, str | list[str]] | None = None
+    """Only search documents whose metadata have this value, or one of several."""
+    explain: bool | None = None
+    """Whether to return `matches`."""
 
 
-class ListDocuments(Struct, frozen=True, tag=True):
+class InputDocument(Struct, frozen=True):
+    """A document to rank."""
+
+    text: str
+    id: str | None = None
+    """Returned with the document."""
+    title: str | None = None
+
+
+class RankRequest(Struct, frozen=True):
+    """A question and documents to rank for it."""
+
+    question: str
+    documents: Sequence[str | InputDocument]
+    top: Annotated[int, Meta(ge=1)] | None = None
+    """How many documents to return; all by default."""
+    budget_ms: Budget | None = None
+    """Time limit in milliseconds, queueing included; the server's by default."""
+    spans: Annotated[int, Meta(ge=0)] | None = None
+    """How many sentences to return of each document, best first; 1 by default."""
+
+
+class Feedback(Struct, frozen=True):
+    """A user's mark on an answer."""
+
+    question: str
+    sentence: str
+    """The answer, word for word."""
+    right: bool | None
+    """Whether it answers the question; null removes the mark."""
+
+
+class ListDocuments(Struct, frozen=True):
     """List documents of the index, in the order in which they were added."""
 
     after: int = 0
@@ -41,123 +76,24 @@ class ListDocuments(Struct, frozen=True, tag=True):
     contains: str = ""
 
 
-class AddDocument(Struct, frozen=True, tag=True):
-    """Add a file's documents, or replace those of the same name."""
+class AddDocument(Struct, frozen=True):
+    """Add the documents of a file, or replace those of the same name."""
 
     name: str
     path: str
     metadata: dict[str, str] = field(default_factory=dict)
 
 
-class RemoveDocument(Struct, frozen=True, tag=True):
-    """Remove a document by its number."""
+class RemoveDocument(Struct, frozen=True):
+    """Remove a document by its id."""
 
     id: int
 
 
-class MarkAnswer(Struct, frozen=True, tag=True):
-    """Keep what a user says of an answer."""
-
-    question: str
-    sentence: str
-    right: bool | None
+Job = AnswerRequest | RankRequest | Feedback | ListDocuments | AddDocument | RemoveDocument
 
 
-Job = Rank | Ask | ListDocuments | AddDocument | RemoveDocument | MarkAnswer
-
-
-class StageReport(Struct, frozen=True):
-    """What one stage of the cascade did."""
-
-    scorer: str
-    given: int
-    scored: int
-    kept: int
-    milliseconds: float
-    timed_out: bool
-
-
-class SpanReport(Struct, frozen=True):
-    """A sentence at `[start, end)` of its document, in code points."""
-
-    sentence: str
-    start: int
-    end: int
-    score: float
-    relevance: float
-
-
-class RankedReport(Struct, frozen=True):
-    """A document, by its place in the request."""
-
-    place: int
-    rank: int
-    score: float
-    relevance: float
-    spans: list[SpanReport]
-
-
-class Ranked(Struct, frozen=True):
-    """Documents, best first."""
-
-    question: str
-    scorer: str
-    documents: list[RankedReport]
-    trace: list[StageReport]
-    confidence: float | None
-    abstains: bool
-
-
-class Match(Struct, frozen=True):
-    """A word of the question, the closest word of the sentence, and their relatedness."""
-
-    asked: str
-    found: str
-    relatedness: float
-
-
-class SourceReport(Struct, frozen=True):
-    """Where a sentence stands: `[start, end)` of the document's text, in code points."""
-
-    document: str
-    title: str
-    line: int | None
-    page: int | None
-    start: int
-    end: int
-
-
-class AnswerReport(Struct, frozen=True):
-    """A sentence, where it stands, and what stands around it."""
-
-    sentence: str
-    source: SourceReport
-    score: float
-    rank: int
-    confidence: float | None
-    before: str
-    after: str
-    matches: list[Match] | None = None
-    """Which words match; with `explain` only."""
-
-
-class Answered(Struct, frozen=True):
-    """Answers, best first; none and what came closest where nothing is good enough."""
-
-    question: str
-    answers: list[AnswerReport]
-    closest: AnswerReport | None
-    """What comes nearest where something was found, but nothing that is good enough."""
-    abstains: bool
-    """Whether there is no answer: nothing was found, or nothing that is good enough."""
-    confidence: float | None
-    scorer: str
-    retrieved: int
-    milliseconds: float
-    trace: list[StageReport]
-
-
-class DocumentReport(Struct, frozen=True):
+class ListedDocument(Struct, frozen=True):
     """A document of the index."""
 
     id: int
@@ -165,30 +101,30 @@ class DocumentReport(Struct, frozen=True):
     title: str
     sentences: int
     bytes: int
-    """The size of the file that it was read from."""
+    """The size of its file."""
     metadata: dict[str, str]
     state: Literal["ready", "waiting"]
-    """`waiting` until what finds sentences has followed."""
+    """`waiting` until the full-text index has caught up."""
 
 
 class DocumentsPage(Struct, frozen=True):
-    """Some documents of the index."""
+    """A page of the list of documents."""
 
-    documents: list[DocumentReport]
+    documents: list[ListedDocument]
     total: int
     next: int | None
-    """What to give as `after` for more; null at the end."""
+    """The `after` of the next page; null on the last one."""
 
 
 class Added(Struct, frozen=True):
-    """What became of a file."""
+    """The outcome of adding a file."""
 
     name: str
     what: Literal["added", "changed", "unchanged", "skipped"]
     documents: int
     sentences: int
     reason: str
-    """Why it was skipped; empty where it was not."""
+    """Why it was skipped; empty otherwise."""
 
 
 class Removed(Struct, frozen=True):
@@ -198,101 +134,101 @@ class Removed(Struct, frozen=True):
     name: str
 
 
-class Marked(Struct, frozen=True):
-    """What is known of an answer now."""
-
-    question: str
-    sentence: str
-    right: bool | None
+Reply = Answers | DocumentRanking | Feedback | DocumentsPage | Added | Removed
 
 
-class Failed(Struct, frozen=True, tag=True):
-    """A job that could not be done."""
+class StageInfo(Struct, frozen=True):
+    """A stage of the served cascade."""
+
+    scorer: str
+    keep: int | None
+    """How many candidates it passes on; null for the last stage."""
+
+
+class WorkerInfo(Struct, frozen=True):
+    """The index and scorer that a worker has opened; its first message."""
+
+    scorer: str
+    stages: list[StageInfo]
+    has_index: bool
+    threshold: float | None = None
+    """The confidence below which the server abstains; null without calibration."""
+    tuned: dict[str, str | int | float] = field(default_factory=dict)
+    """The `[tuned]` table of the cascade file."""
+    frontier: tuple[Point, ...] = ()
+    """The cascades that `rejoinder tune` chose from, fastest first."""
+
+
+class Failure(Struct, frozen=True):
+    """Why a job has no reply."""
 
     kind: Literal["input", "missing", "store", "bug"]
     message: str
 
 
-Reply = Ranked | Answered | DocumentsPage | Added | Removed | Marked
-
-REPLIES: dict[type, type[Reply]] = {
-    Rank: Ranked,
-    Ask: Answered,
-    ListDocuments: DocumentsPage,
-    AddDocument: Added,
-    RemoveDocument: Removed,
-    MarkAnswer: Marked,
-}
-"""What each kind of job is replied with."""
-
-
-class StageInfo(Struct, frozen=True):
-    """A stage of the cascade that is served."""
-
-    scorer: str
-    keep: int | None
-
-
-class FrontierPoint(Struct, frozen=True):
-    """A cascade that nothing beat when the stages were chosen."""
-
-    cascade: str
-    accuracy: float
-    """P@1, in points of 100."""
-    predicted_ms: float
-
-
-class Info(Struct, frozen=True, tag=True):
-    """What a worker serves; the first thing that it says."""
-
-    scorer: str
-    stages: list[StageInfo]
-    has_index: bool
-    threshold: float | None
-    tuned: dict[str, str | int | float]
-    frontier: list[FrontierPoint]
-
-
-class Sent(Struct, frozen=True, array_like=True):
-    """A job with the number that its reply will carry."""
-
-    number: int
-    job: Job
-
-
 class Received(Struct, frozen=True, array_like=True):
-    """A reply with the number of its job, or why there is none."""
+    """A message of a worker: the number of the job, and its reply as JSON or its failure."""
 
     number: int
-    reply: msgspec.Raw
-    failed: Failed | None = None
+    body: bytes
+    failure: Failure | None = None
+
+    @property
+    def outcome(self) -> bytes | Failure:
+        """The failure if there is one, else the reply."""
+        return self.failure or self.body
 
 
-Hello = Info | Failed
+class Backend(Protocol):
+    """The workers, as the HTTP side sees them."""
+
+    @property
+    def info(self) -> WorkerInfo:
+        """The index and scorer that are served."""
+        ...
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether a worker can take a job now."""
+        ...
+
+    def check_capacity(self) -> None:
+        """Raise a 429 problem if the queue is full."""
+        ...
+
+    async def submit(self, job: Job) -> bytes:
+        """Return the reply to a job as JSON."""
+        ...
+
 
 _encoder = msgspec.msgpack.Encoder()
+_job_decoder = msgspec.msgpack.Decoder(tuple[int, str, msgspec.Raw])
+_job_types: dict[str, type[Job]] = {
+    kind.__name__: kind
+    for kind in (AnswerRequest, RankRequest, Feedback, ListDocuments, AddDocument, RemoveDocument)
+}
 
 
-def pack(message: Sent | Received | Hello) -> bytes:
-    """Return a message as it is sent: its length in four bytes, then so many bytes."""
-    body = _encoder.encode(message)
+def pack_job(number: int, job: Job) -> bytes:
+    """Return a job as a frame: its length in four bytes, then that many bytes."""
+    return _frame(_encoder.encode((number, type(job).__name__, job)))
+
+
+def unpack_job(body: bytes) -> tuple[int, Job]:
+    """Return the number and the job of a frame, without its length."""
+    number, kind, job = _job_decoder.decode(body)
+    return number, msgspec.msgpack.decode(job, type=_job_types[kind])
+
+
+def pack_reply(number: int, reply: Reply | WorkerInfo | Failure) -> bytes:
+    """Return a reply as a frame."""
+    if isinstance(reply, Failure):
+        return _frame(_encoder.encode(Received(number, b"", reply)))
+    return _frame(_encoder.encode(Received(number, msgspec.json.encode(reply))))
+
+
+unpack_reply = msgspec.msgpack.Decoder(Received).decode
+
+
+def _frame(body: bytes) -> bytes:
     return len(body).to_bytes(4, "big") + body
-
-
-def pack_reply(number: int, reply: Reply | Failed) -> bytes:
-    """Return a reply as it is sent."""
-    if isinstance(reply, Failed):
-        return pack(Received(number, msgspec.Raw(_encoder.encode(None)), reply))
-    return pack(Received(number, msgspec.Raw(_encoder.encode(reply))))
-
-
-def unpack_reply(received: Received, job: Job) -> Reply | Failed:
-    """Return what was replied to a job."""
-    if received.failed:
-        return received.failed
-    return msgspec.msgpack.decode(received.reply, type=REPLIES[type(job)])
-
-
-unpack_sent = msgspec.msgpack.Decoder(Sent).decode
-unpack_received = msgspec.msgpack.Decoder(Received).decode
-unpack_hello = msgspec.msgpack.Decoder(Hello).decode

@@ -1,12 +1,12 @@
 """Worker processes, and the bounded queue in front of them.
 
-One process speaks HTTP and computes nothing; workers compute.  A job is in the queue or with a
-worker.  When a worker is lost, its jobs go back to the head of the queue, so a crash costs
-time but no request.  All workers may be killed at once; a job that loses one more than there are
-is given up: it may be the cause.
+The HTTP process computes nothing; workers compute.  A job is in the queue or with a worker.  When
+a worker dies, its jobs return to the head of the queue: a crash costs time but no request.  All
+workers may be killed at once; a job that has lost more workers than there are fails, because it
+may be the cause.
 
-Workers that have opened the same scorer are a crew.  A reload opens it anew in another crew; once
-that is complete it gets every job, and the one before ends when it has done what it has.
+Workers that opened the same scorer form a generation.  A reload starts a new generation; once all
+its workers are ready it gets every job, and the workers of the old one exit after their last job.
 """
 
 import asyncio
@@ -21,29 +21,26 @@ import msgspec
 
 from rejoinder.cascade.loading import pin
 from rejoinder.errors import InputError
-from rejoinder.server.metrics import Metrics
-from rejoinder.server.problems import come_back, fail
+from rejoinder.server.problems import retry_later, to_problem
 from rejoinder.server.settings import Settings
+from rejoinder.server.telemetry import Metrics
 from rejoinder.server.workers.messages import (
     AddDocument,
-    Ask,
-    Failed,
-    Info,
+    AnswerRequest,
+    Failure,
+    Feedback,
     Job,
-    MarkAnswer,
-    Rank,
+    RankRequest,
     RemoveDocument,
-    Reply,
-    Sent,
-    unpack_reply,
+    WorkerInfo,
 )
 from rejoinder.server.workers.process import WorkerProcess
 
 SLOTS = 2
-"""Jobs that one worker does side by side: while one cuts words, another's network runs."""
+"""Jobs that one worker runs in parallel: one tokenises while another's network runs."""
 MAX_WRITES = 16
-"""Changes of the index that wait for each other."""
-MAX_PAUSE_SECONDS = 5.0
+"""Writes to the index that may queue; they run one at a time."""
+MAX_BACKOFF_SECONDS = 5.0
 
 _log = logging.getLogger(__name__)
 
@@ -51,46 +48,47 @@ _log = logging.getLogger(__name__)
 @dataclass(eq=False, slots=True)
 class _Task:
     job: Job
-    done: asyncio.Future[Reply | Failed]
-    since: float = field(default_factory=time.monotonic)
-    tries: int = 0
+    outcome: asyncio.Future[bytes | Failure]
+    queued_at: float = field(default_factory=time.monotonic)
+    losses: int = 0
+    """How many workers died while they ran it."""
 
     def get_job(self) -> Job:
-        """Return the job as it stands now: waiting has used up some of its budget."""
-        if not isinstance(self.job, Rank | Ask) or self.job.budget_ms is None:
+        """Return the job with the budget that queueing has left of it."""
+        if not isinstance(self.job, RankRequest | AnswerRequest) or self.job.budget_ms is None:
             return self.job
-        left_ms = self.job.budget_ms - 1000 * (time.monotonic() - self.since)
+        left_ms = self.job.budget_ms - 1000 * (time.monotonic() - self.queued_at)
         return msgspec.structs.replace(self.job, budget_ms=max(0.0, left_ms))
 
 
 @dataclass(eq=False, frozen=True, slots=True)
-class _Crew:
+class _Generation:
     scorer: str
 
 
 @dataclass(eq=False, slots=True)
 class _Worker:
     process: WorkerProcess
-    crew: _Crew
+    generation: _Generation
     tasks: dict[int, _Task] = field(default_factory=dict)
 
 
 class Pool:
     """The workers of a server; a backend."""
 
-    info: Info
+    info: WorkerInfo
 
     def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self._settings = settings
         self._metrics = metrics
         self._queue: deque[_Task] = deque()
-        self._crew = _Crew(settings.scorer)
+        self._generation = _Generation(settings.scorer)
         self._workers: list[_Worker] = []
-        """Those of all crews."""
-        self._keepers: set[asyncio.Task[None]] = set()
-        self._changing = asyncio.Lock()
+        """Of all generations."""
+        self._supervisors: set[asyncio.Task[None]] = set()
+        self._reload_lock = asyncio.Lock()
         self._numbers = count()
-        self._writing = asyncio.Lock()
+        self._write_lock = asyncio.Lock()
         self._writes = 0
         self._is_stopping = False
 
@@ -100,200 +98,196 @@ class Pool:
         Raises:
             InputError: the index or the scorer cannot be opened.
         """
-        async with self._changing:
-            await self._change_crew()
+        async with self._reload_lock:
+            await self._start_generation()
 
     async def reload(self) -> None:
-        """Open the index and the scorer anew, in workers that replace those there are.
+        """Replace the workers by new ones, which open the index and the scorer again.
 
-        What a worker has been handed it still does; everything else is done by the new ones.
+        Workers finish the jobs they have; the new ones run everything else.
 
         Raises:
-            InputError: they cannot be opened; the workers that were there go on.
+            InputError: the index or the scorer cannot be opened; the old workers stay.
         """
-        async with self._changing:
-            await self._change_crew()
+        await self.start()
         self._metrics.reloads += 1
 
     async def stop(self) -> None:
-        """End the workers; what they were doing is lost, so let it be done before."""
+        """End the workers at once; their jobs are lost."""
         self._is_stopping = True
         for worker in self._workers:
             worker.process.close()
-        for keeper in self._keepers:
-            keeper.cancel()
-        await asyncio.gather(*self._keepers, return_exceptions=True)
+        for supervisor in self._supervisors:
+            supervisor.cancel()
+        await asyncio.gather(*self._supervisors, return_exceptions=True)
         for worker in self._workers:
             await worker.process.end()
 
     @property
     def is_ready(self) -> bool:
-        """Whether a worker can take jobs."""
-        return bool(self._list_crew()) and not self._is_stopping
+        """Whether a worker can take a job now."""
+        return bool(self._list_current()) and not self._is_stopping
 
-    def check_room(self) -> None:
-        """Refuse a job before it is read, where the queue is full.
+    def check_capacity(self) -> None:
+        """Refuse a job before its body is read if the queue is full.
 
         Raises:
-            Problem: there are too many already.
+            Problem: the queue is full.
         """
         if len(self._queue) >= self._settings.max_waiting:
-            raise come_back(429, "too many requests are waiting; come back in a second")
+            raise retry_later(429, "too many requests are queued; retry in a second")
 
-    async def do(self, job: Job) -> Reply:
-        """Return the reply to a job.
+    async def submit(self, job: Job) -> bytes:
+        """Return the reply to a job as JSON.
 
         Raises:
-            Problem: it cannot be done, not now, or not in time.
+            Problem: it failed, the queue is full, or it took too long.
         """
-        if isinstance(job, AddDocument | RemoveDocument | MarkAnswer):
-            return await self._write(job)
-        return await self._do(job, self._settings.timeout_seconds)
-
-    async def _write(self, job: Job) -> Reply:
+        if not isinstance(job, AddDocument | RemoveDocument | Feedback):
+            return await self._submit(job, self._settings.timeout_seconds)
         if self._writes >= MAX_WRITES:
-            raise come_back(429, "too many changes are waiting; come back in a few seconds")
+            raise retry_later(429, "too many writes are queued; retry in a few seconds")
         self._writes += 1
         try:
-            async with self._writing:
-                return await self._do(job, self._settings.write_timeout_seconds)
+            async with self._write_lock:
+                return await self._submit(job, self._settings.write_timeout_seconds)
         finally:
             self._writes -= 1
 
-    async def _do(self, job: Job, seconds: float) -> Reply:
-        self.check_room()
+    async def _submit(self, job: Job, seconds: float) -> bytes:
+        self.check_capacity()
         task = _Task(job, asyncio.get_running_loop().create_future())
         self._queue.append(task)
         self._dispatch()
         try:
             async with asyncio.timeout(seconds):
-                reply = await task.done
+                outcome = await task.outcome
         except TimeoutError as error:
-            self._end_worker_of(task)
-            raise come_back(504, f"not done within {seconds:g} s") from error
+            self._kill_worker_of(task)
+            raise retry_later(504, f"timed out after {seconds:g} s") from error
         finally:
-            # Where the client has gone or time is up, it must not take another's place.
-            task.done.cancel()
+            # After a timeout, or if the client has disconnected, free its slot in the queue.
+            task.outcome.cancel()
             with suppress(ValueError):
                 self._queue.remove(task)
-        if isinstance(reply, Failed):
-            raise fail(reply)
-        return reply
+        if isinstance(outcome, Failure):
+            raise to_problem(outcome)
+        return outcome
 
     def _dispatch(self) -> None:
-        """Hand the jobs that wait to the workers that have least to do."""
-        crew = self._list_crew()
-        while self._queue and crew:
-            worker = min(crew, key=lambda item: len(item.tasks))
+        """Hand queued jobs to the least busy workers."""
+        workers = self._list_current()
+        while self._queue and workers:
+            worker = min(workers, key=lambda item: len(item.tasks))
             if len(worker.tasks) >= SLOTS:
                 break
             task = self._queue.popleft()
-            if task.done.done():
+            if task.outcome.done():
                 continue
             number = next(self._numbers)
             worker.tasks[number] = task
-            worker.process.send(Sent(number, task.get_job()))
-        self._count()
+            worker.process.send(number, task.get_job())
+        self._update_gauges()
 
-    def _list_crew(self) -> list[_Worker]:
-        """Return the workers that take jobs."""
-        return [worker for worker in self._workers if worker.crew is self._crew]
+    def _list_current(self) -> list[_Worker]:
+        """Return the workers of the current generation."""
+        return [worker for worker in self._workers if worker.generation is self._generation]
 
-    async def _change_crew(self) -> None:
-        crew = _Crew(pin(self._settings.scorer))
+    async def _start_generation(self) -> None:
+        generation = _Generation(pin(self._settings.scorer))
         try:
-            # One first: where there is no index yet, it makes one.
-            first = await self._start(crew)
-            others = (self._start(crew) for _ in range(self._settings.workers - 1))
+            # One first: it creates the index if there is none.
+            first = await self._start_worker(generation)
+            others = (self._start_worker(generation) for _ in range(self._settings.workers - 1))
             for other in await asyncio.gather(*others, return_exceptions=True):
                 if isinstance(other, BaseException):
                     raise other
         except BaseException:
-            for worker in [worker for worker in self._workers if worker.crew is crew]:
+            for worker in [item for item in self._workers if item.generation is generation]:
                 self._workers.remove(worker)
                 await worker.process.end()
             raise
-        retired = self._list_crew()
-        self._crew, self.info = crew, first.process.info
-        for worker in self._list_crew():
-            keeper = asyncio.create_task(self._keep(worker))
-            self._keepers.add(keeper)
-            keeper.add_done_callback(self._keepers.discard)
+        retired = self._list_current()
+        self._generation, self.info = generation, first.process.info
+        for worker in self._list_current():
+            supervisor = asyncio.create_task(self._supervise(worker))
+            self._supervisors.add(supervisor)
+            supervisor.add_done_callback(self._supervisors.discard)
         for worker in retired:
             worker.process.close()
         self._dispatch()
 
-    async def _start(self, crew: _Crew) -> _Worker:
-        process = await WorkerProcess.start(self._settings.index, crew.scorer)
-        worker = _Worker(process, crew)
+    async def _start_worker(self, generation: _Generation) -> _Worker:
+        process = await WorkerProcess.start(self._settings.index, generation.scorer)
+        worker = _Worker(process, generation)
         self._workers.append(worker)
         self._dispatch()
         return worker
 
-    async def _keep(self, worker: _Worker) -> None:
-        """Take what a worker replies; when it is gone, put another in its place."""
-        crew = worker.crew
+    async def _supervise(self, worker: _Worker) -> None:
+        """Receive a worker's replies; when it dies, replace it."""
+        generation = worker.generation
         while True:
             try:
-                await self._listen(worker)
-                self._lose(worker)
+                await self._receive(worker)
+                self._requeue_jobs(worker)
                 status = await worker.process.wait()
             finally:
-                await worker.process.end()  # where a stop does not wait for it
-            if self._is_stopping or crew is not self._crew:
+                await worker.process.end()  # also if a stop cancels this
+            if self._is_stopping or generation is not self._generation:
                 return
             self._metrics.restarts += 1
-            _log.error("a worker ended with status %s; replaced", status)
-            another = await self._replace(crew)
-            if another is None:
+            _log.error("a worker exited with status %s; starting another", status)
+            replacement = await self._replace(generation)
+            if replacement is None:
                 return
-            worker = another
+            worker = replacement
 
-    async def _replace(self, crew: _Crew) -> _Worker | None:
-        """Return another worker of a crew; None where there is another crew meanwhile."""
-        pause = 0.1
-        while crew is self._crew:
+    async def _replace(self, generation: _Generation) -> _Worker | None:
+        """Return another worker of a generation; None if a reload has replaced the generation."""
+        backoff = 0.1
+        while generation is self._generation:
             try:
-                worker = await self._start(crew)
+                worker = await self._start_worker(generation)
             except InputError as error:
                 _log.error("a worker could not be started: %s", error)
-                await asyncio.sleep(pause)
-                pause = min(2 * pause, MAX_PAUSE_SECONDS)
+                await asyncio.sleep(backoff)
+                backoff = min(2 * backoff, MAX_BACKOFF_SECONDS)
                 continue
-            if crew is not self._crew:
+            if generation is not self._generation:
                 worker.process.close()
             return worker
         return None
 
-    async def _listen(self, worker: _Worker) -> None:
-        async for received in worker.process.receive():
+    async def _receive(self, worker: _Worker) -> None:
+        async for received in worker.process.messages:
             task = worker.tasks.pop(received.number)
-            if not task.done.done():
-                task.done.set_result(unpack_reply(received, task.job))
+            if not task.outcome.done():
+                task.outcome.set_result(received.outcome)
             self._dispatch()
 
-    def _lose(self, worker: _Worker) -> None:
-        """Put the jobs of a lost worker back to the head of the queue."""
+    def _requeue_jobs(self, worker: _Worker) -> None:
+        """Put the jobs of a dead worker back to the head of the queue."""
         self._workers.remove(worker)
         for task in reversed(worker.tasks.values()):
-            task.tries += 1
-            if task.tries <= self._settings.workers:
+            task.losses += 1
+            if task.losses <= self._settings.workers:
                 self._queue.appendleft(task)
-                self._metrics.repeated += 1
-            elif not task.done.done():
-                lost = f"its worker was lost {task.tries} times; the server's log says more"
-                task.done.set_result(Failed("bug", lost))
+                self._metrics.retried += 1
+            elif not task.outcome.done():
+                message = f"its worker died {task.losses} times; see the server's log"
+                task.outcome.set_result(Failure("bug", message))
         worker.tasks.clear()
         self._dispatch()
 
-    def _end_worker_of(self, task: _Task) -> None:
-        """End the worker that takes too long over a job: it may never come back."""
+    def _kill_worker_of(self, task: _Task) -> None:
+        """Kill the worker that took too long over a job: it may hang."""
         for worker in self._workers:
             if task in worker.tasks.values():
-                _log.error("a worker took too long over a %s", type(task.job).__name__)
+                _log.error("a worker timed out on a job: %s", type(task.job).__name__)
                 worker.process.kill()
 
-    def _count(self) -> None:
-        self._metrics.waiting = len(self._queue)
+    def _update_gauges(self) -> None:
+        self._metrics.queued = len(self._queue)
         self._metrics.running = sum(len(worker.tasks) for worker in self._workers)
-        self._metrics.ready = len(self._list_crew())
+        self._metrics.ready = len(self._list_current())

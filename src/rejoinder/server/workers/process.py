@@ -1,4 +1,4 @@
-"""A worker as the server sees it: a process that says what it serves, then takes jobs."""
+"""A worker process, seen from the server: it reports what it serves, then takes jobs."""
 
 import asyncio
 import os
@@ -8,24 +8,21 @@ from collections.abc import AsyncIterator
 from contextlib import suppress
 from pathlib import Path
 
+import msgspec
+
 from rejoinder.errors import InputError
-from rejoinder.server.workers.messages import (
-    Failed,
-    Info,
-    Received,
-    Sent,
-    pack,
-    unpack_hello,
-    unpack_received,
-)
+from rejoinder.server.workers.messages import Job, Received, WorkerInfo, pack_job, unpack_reply
 
 
 class WorkerProcess:
     """A process that is ready for jobs."""
 
-    def __init__(self, process: Process, info: Info, messages: AsyncIterator[bytes]) -> None:
+    def __init__(
+        self, process: Process, info: WorkerInfo, messages: AsyncIterator[Received]
+    ) -> None:
         self._process = process
-        self._messages = messages
+        self.messages = messages
+        """Its replies, until the process has ended."""
         self.info = info
 
     @classmethod
@@ -33,7 +30,7 @@ class WorkerProcess:
         """Return a process that has opened an index and a scorer.
 
         Raises:
-            InputError: they cannot be opened.
+            InputError: one of them cannot be opened.
         """
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-m", "rejoinder.server.workers.worker", str(index or ""), scorer),
@@ -46,51 +43,45 @@ class WorkerProcess:
         try:
             first = await anext(messages, None)
             if first is None:
-                raise InputError("a worker ended before it was ready; its log says why")
-            hello = unpack_hello(first)
-            if isinstance(hello, Failed):
-                raise InputError(hello.message)
+                raise InputError("a worker ended before it was ready; see its log on stderr")
+            if first.failure:
+                raise InputError(first.failure.message)
+            info = msgspec.json.decode(first.body, type=WorkerInfo)
         except BaseException:
             await _end(process)
             raise
-        return cls(process, hello, messages)
+        return cls(process, info, messages)
 
-    def send(self, sent: Sent) -> None:
-        """Hand a job over; nothing is said where the process is gone."""
+    def send(self, number: int, job: Job) -> None:
+        """Send a job; a process that has ended drops it silently."""
         assert self._process.stdin is not None
         with suppress(ConnectionError):
-            self._process.stdin.write(pack(sent))
-
-    async def receive(self) -> AsyncIterator[Received]:
-        """Yield replies, until the process is gone."""
-        async for body in self._messages:
-            yield unpack_received(body)
+            self._process.stdin.write(pack_job(number, job))
 
     async def wait(self) -> int:
-        """Return the status of the process when it has ended."""
+        """Return the exit status once the process has ended."""
         return await self._process.wait()
 
     def close(self) -> None:
-        """Let it end when it has done what was sent to it."""
+        """Let the process finish its jobs and exit."""
         assert self._process.stdin is not None
         self._process.stdin.close()
 
     def kill(self) -> None:
-        """Let it end now."""
+        """Kill the process."""
         with suppress(ProcessLookupError):
             self._process.kill()
 
     async def end(self) -> None:
-        """Kill it, and wait until it has ended."""
+        """Kill the process, and wait until it has ended."""
         await _end(self._process)
 
 
-async def _read_messages(stream: asyncio.StreamReader) -> AsyncIterator[bytes]:
-    """Yield what a worker says, until it is gone."""
+async def _read_messages(stream: asyncio.StreamReader) -> AsyncIterator[Received]:
     with suppress(asyncio.IncompleteReadError, ConnectionError):
         while True:
             header = await stream.readexactly(4)
-            yield await stream.readexactly(int.from_bytes(header, "big"))
+            yield unpack_reply(await stream.readexactly(int.from_bytes(header, "big")))
 
 
 async def _end(process: Process) -> None:

@@ -1,7 +1,7 @@
-"""A process that computes: reads jobs from stdin, writes replies to stdout.
+"""A worker process: reads jobs from stdin, writes replies to stdout.
 
-It ends when its stdin does, so it never outlives the server.  Signals to the server are none
-of its business: what was accepted is still to be answered.
+It ends when its stdin does, so it never outlives the server.  It ignores the signals that stop
+the server: accepted jobs are still answered.
 """
 
 import logging
@@ -14,65 +14,65 @@ from pathlib import Path
 from typing import BinaryIO
 
 from rejoinder.errors import InputError, RejoinderError, StoreError
-from rejoinder.server.logs import log_as_json
-from rejoinder.server.workers.jobs import NoSuchDocumentError, Work
-from rejoinder.server.workers.messages import Failed, Reply, Sent, pack, pack_reply, unpack_sent
+from rejoinder.server.telemetry import log_as_json
+from rejoinder.server.workers.jobs import JobRunner, NoSuchDocumentError
+from rejoinder.server.workers.messages import Failure, Job, pack_reply, unpack_job
 from rejoinder.server.workers.pool import SLOTS
 
 _log = logging.getLogger(__name__)
 
 
-def run(work: Work, jobs: BinaryIO, replies: BinaryIO) -> None:
-    """Do jobs side by side until there are no more."""
+def run(runner: JobRunner, jobs: BinaryIO, replies: BinaryIO) -> None:
+    """Run jobs in parallel until the input ends."""
     lock = threading.Lock()
 
-    def finish(sent: Sent) -> None:
-        packed = pack_reply(sent.number, do(work, sent))
+    def finish(number: int, job: Job) -> None:
+        frame = run_job(runner, number, job)
         with lock:
-            replies.write(packed)
+            replies.write(frame)
             replies.flush()
 
     with ThreadPoolExecutor(SLOTS, "job") as pool:
         while header := jobs.read(4):
-            pool.submit(finish, unpack_sent(jobs.read(int.from_bytes(header, "big"))))
+            pool.submit(finish, *unpack_job(jobs.read(int.from_bytes(header, "big"))))
 
 
-def do(work: Work, sent: Sent) -> Reply | Failed:
-    """Return the reply to a job, whatever happens."""
+def run_job(runner: JobRunner, number: int, job: Job) -> bytes:
+    """Return the reply to a job, or its failure, as a frame; never raise."""
     try:
-        return work.do(sent.job)
+        return pack_reply(number, runner.run(job))
     except NoSuchDocumentError as error:
-        return Failed("missing", str(error))
+        failure = Failure("missing", str(error))
     except InputError as error:
-        return Failed("input", str(error))
+        failure = Failure("input", str(error))
     except StoreError as error:
-        return Failed("store", str(error))
+        failure = Failure("store", str(error))
     except Exception:
-        _log.exception("a %s failed", type(sent.job).__name__)
-        return Failed("bug", "something went wrong here; the server's log says what")
+        _log.exception("a job failed: %s", type(job).__name__)
+        failure = Failure("bug", "internal error; see the server's log")
+    return pack_reply(number, failure)
 
 
 def main() -> None:
-    """Serve the index and scorer that the command line names."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    signal.signal(signal.SIGTERM, signal.SIG_IGN)
-    signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    os.nice(10)  # the process that speaks must not wait for those that compute
+    """Serve the index and the scorer that the command line names."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
+    os.nice(10)  # the HTTP process must not wait for the CPU
     log_as_json()
     index, scorer = sys.argv[1:]
-    # Libraries may print; only replies go to the server.
+    # Libraries may print to stdout: keep the pipe for replies, and send the rest to stderr.
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     try:
-        work = Work(Path(index) if index else None, scorer)
+        runner = JobRunner(Path(index) if index else None, scorer)
     except RejoinderError as error:
-        replies.write(pack(Failed("input", str(error))))
+        replies.write(pack_reply(0, Failure("input", str(error))))
         replies.flush()
         return
-    replies.write(pack(work.info))
+    replies.write(pack_reply(0, runner.info))
     replies.flush()
-    run(work, sys.stdin.buffer, replies)
-    work.close()
+    run(runner, sys.stdin.buffer, replies)
+    runner.close()
 
 
 if __name__ == "__main__":

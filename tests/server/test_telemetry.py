@@ -2,7 +2,7 @@ import json
 import logging
 import sys
 
-from rejoinder.server.logs import JsonLines
+from rejoinder.server.telemetry import JsonLines
 
 
 def test_a_line_holds_what_happened_and_nothing_unasked() -> None:
