@@ -47,7 +47,7 @@ from rejoinder.models.cosinet.network import CosinetNetwork
 from rejoinder.models.encoders.loading import find_encoder
 from rejoinder.models.onnx_session import import_onnxruntime
 from rejoinder.models.ranker.export import write_ranker
-from rejoinder.models.ranker.module.pairs import Pairs
+from rejoinder.models.ranker.module.pairs import TrainingPairs
 from rejoinder.models.ranker.module.ranker import Ranker, RankerConfig, initialise
 from rejoinder.models.ranker.scorer import RankerScorer
 from rejoinder.models.static_vectors.vectors import load_vectors
@@ -107,7 +107,7 @@ def measure_count(texts: list[str], threads: int, cross: dict[str, Time]) -> dic
         ranker, scorer, plain_numpy = make_scorers(Path(folder), threads)
     candidates = [Candidate(str(at), text, position=at) for at, text in enumerate(texts)]
     stored = [replace(item, tokens=scorer.encode(item.text)) for item in candidates]
-    batch = Pairs(
+    batch = TrainingPairs(
         [Example("q", QUESTION, tuple(candidates), (False,) * len(candidates))], load_vectors()
     ).batch(torch.tensor([0]))
     eager = PlainRanker(ranker).eval()

@@ -30,9 +30,8 @@ from torch.nn.utils.rnn import pad_sequence
 
 from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.evaluation.evaluate import evaluate
-from rejoinder.models.ranker.module.pairs import Batch, Pairs, Side
-from rejoinder.models.ranker.module.ranker import Ranker, RankerConfig, initialise
-from rejoinder.models.ranker.module.torch_scorer import TorchScorer
+from rejoinder.models.ranker.module.pairs import Batch, Side, TrainingPairs
+from rejoinder.models.ranker.module.ranker import Ranker, RankerConfig, TorchScorer, initialise
 from rejoinder.models.static_vectors.vectors import load_vectors
 from rejoinder.training.fit import Plan
 from rejoinder.training.loop import Recipe, make_optimizer, train
@@ -105,7 +104,7 @@ def train_plain(
     in_bfloat16: bool,
 ) -> tuple[Ranker, float]:
     start = time.perf_counter()
-    pairs = Pairs([example for example in examples if any(example.labels)], vectors)
+    pairs = TrainingPairs([example for example in examples if any(example.labels)], vectors)
     ranker = initialise(config, recipe.seed)
     plain: Any = PlainRanker(ranker, chunk, in_bfloat16=in_bfloat16)
     steps = train(

@@ -6,9 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rejoinder.models import kernel as module
-from rejoinder.models.kernel import Kernel, load_kernel, pad_columns
-from rejoinder.models.ranker.product import Product
-from rejoinder.models.ranker.relatedness import take_closest
+from rejoinder.models.kernel import Kernel, Linear, load_kernel, pad_columns
+from rejoinder.models.ranker.relatedness import max_relatedness
 
 KERNEL = 5
 
@@ -38,7 +37,7 @@ def test_pooling_agrees_with_the_formula(
     by_related = rng.normal(size=(KERNEL, width)).astype(np.float32)
     bias = rng.normal(size=width).astype(np.float32)
 
-    pooled = kernel.pool_texts(products, words, related, np.array(lengths), by_related, bias)
+    pooled = kernel.convolve_texts(products, words, related, np.array(lengths), by_related, bias)
 
     slices, start = products.reshape(7, KERNEL, width), 0
     for length, found in zip(lengths, pooled, strict=True):
@@ -70,9 +69,9 @@ def test_one_text_many_times_is_that_text_each_time(kernel: Kernel) -> None:
         np.float32
     )
 
-    found = kernel.pool_related(base, related, by_related)
+    found = kernel.convolve_question(base, related, by_related)
 
-    expected = kernel.pool_texts(
+    expected = kernel.convolve_texts(
         products.reshape(words + 1, -1),
         np.tile(np.arange(1, words + 1), 3),
         related[:, 2:-2].ravel(),
@@ -90,11 +89,11 @@ def test_relatedness_agrees_with_numpy(kernel: Kernel, width: int) -> None:
     question, words = np.array([3, 1, 3]), rng.integers(0, 9, 12)
     lengths = np.array([5, 1, 6])
 
-    closest, closest_asked = kernel.relate(vectors, question, words, lengths)
+    of_words, of_question = kernel.max_relatedness(vectors, question, words, lengths)
 
-    expected, expected_asked = take_closest(vectors[question] @ vectors.T, words, lengths)
-    np.testing.assert_allclose(closest, expected, atol=1e-5)
-    np.testing.assert_allclose(closest_asked, expected_asked, atol=1e-5)
+    expected, expected_question = max_relatedness(vectors[question] @ vectors.T, words, lengths)
+    np.testing.assert_allclose(of_words, expected, atol=1e-5)
+    np.testing.assert_allclose(of_question, expected_question, atol=1e-5)
 
 
 @pytest.mark.parametrize("rows", [0, 1, 5, 12, 60])
@@ -104,7 +103,7 @@ def test_products_agree_with_numpy(kernel: Kernel, rows: int, columns: int) -> N
     left, right = rng.normal(size=(rows, 7)), rng.normal(size=(7, columns))
     bias = rng.normal(size=columns)
 
-    product = Product(right.astype(np.float32), bias.astype(np.float32), kernel)
+    product = Linear(right.astype(np.float32), bias.astype(np.float32), kernel)
 
     np.testing.assert_allclose(
         product(left.astype(np.float32)), left @ right + bias, rtol=1e-4, atol=1e-5
@@ -114,7 +113,7 @@ def test_products_agree_with_numpy(kernel: Kernel, rows: int, columns: int) -> N
 def test_a_row_of_a_product_does_not_depend_on_the_other_rows(kernel: Kernel) -> None:
     rng = np.random.default_rng(0)
     rows = rng.normal(size=(67, 50)).astype(np.float32)
-    product = Product(rng.normal(size=(50, 20)).astype(np.float32), kernel=kernel)
+    product = Linear(rng.normal(size=(50, 20)).astype(np.float32), kernel=kernel)
 
     together = product(rows)
 

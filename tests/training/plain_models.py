@@ -13,11 +13,10 @@ from rejoinder.models.compare_aggregate.module import (
     CompareAggregate,
     GatedProjection,
 )
-from rejoinder.models.ranker.module.convolution import PooledConvolution
-from rejoinder.models.ranker.module.dense_convolution import PooledConvolutions
-from rejoinder.models.ranker.module.pairs import Batch, Pairs, Side, pad_lists
+from rejoinder.models.ranker.module.convolution import PooledConvolution, PooledConvolutions
+from rejoinder.models.ranker.module.pairs import Batch, Side, TrainingPairs, pad_lists
 from rejoinder.models.ranker.module.ranker import RankerConfig, initialise
-from rejoinder.models.rel_cnn.module import RelCnn
+from rejoinder.models.rel_cnn.module import RelCnn, find_shared
 from rejoinder.training.losses import LOSSES
 from rejoinder.types import Candidate, Example
 from tests.training.conftest import WIDTH, SpelledVectors
@@ -53,7 +52,7 @@ def make_batch(lists: Lengths) -> Batch:
         )
         for number, (question, candidates) in enumerate(lists)
     ]
-    return Pairs(examples, SpelledVectors()).batch(torch.arange(len(examples)))
+    return TrainingPairs(examples, SpelledVectors()).batch(torch.arange(len(examples)))
 
 
 def take_pair(batch: Batch, pair: int) -> Batch:
@@ -158,7 +157,7 @@ def _convolve_overlap(module: PooledConvolution, vectors: Tensor, side: Side) ->
         module.convolution.get_parameter(name)
         for name in ("parametrizations.weight.original", "parametrizations.weight.0.cases", "bias")
     )
-    text = torch.cat([vectors[side.words], cases[side.shared.long()]], dim=1)  # (L, E + 5)
+    text = torch.cat([vectors[side.words], cases[find_shared(side).long()]], dim=1)  # (L, E + 5)
     positions = functional.conv1d(text.t(), weight, bias, padding=2)
     return positions.relu().amax(dim=1)
 

@@ -4,7 +4,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from rejoinder.models.ranker.module.dense_convolution import PooledConvolutions  # noqa: E402
+from rejoinder.models.ranker.module.convolution import PooledConvolutions  # noqa: E402
 from tests.training.plain_models import assert_agree, plain_convolutions  # noqa: E402
 
 WIDTH, CHANNELS = 6, 7

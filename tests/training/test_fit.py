@@ -7,8 +7,11 @@ torch = pytest.importorskip("torch")
 
 from rejoinder.errors import TrainingError  # noqa: E402
 from rejoinder.evaluation.evaluate import evaluate  # noqa: E402
-from rejoinder.models.ranker.module.ranker import Ranker, RankerConfig  # noqa: E402
-from rejoinder.models.ranker.module.torch_scorer import TorchScorer  # noqa: E402
+from rejoinder.models.ranker.module.ranker import (  # noqa: E402
+    Ranker,
+    RankerConfig,
+    TorchScorer,
+)
 from rejoinder.training import fit as fitting  # noqa: E402
 from rejoinder.training.fit import Plan  # noqa: E402
 from rejoinder.training.loop import Recipe, Step  # noqa: E402

@@ -4,7 +4,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from rejoinder.models.ranker.module.heads import HEADS, LstmHead, RnnHead, make_head  # noqa: E402
+from rejoinder.models.ranker.heads import HEADS  # noqa: E402
+from rejoinder.models.ranker.module.heads import LstmHead, RnnHead, make_head  # noqa: E402
 
 LENGTHS = [5, 1, 3, 8]
 

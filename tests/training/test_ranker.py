@@ -5,8 +5,8 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from rejoinder.errors import UnknownNameError  # noqa: E402
-from rejoinder.models.ranker.module.heads import HEADS  # noqa: E402
-from rejoinder.models.ranker.module.pairs import Pairs  # noqa: E402
+from rejoinder.models.ranker.heads import HEADS  # noqa: E402
+from rejoinder.models.ranker.module.pairs import TrainingPairs  # noqa: E402
 from rejoinder.models.ranker.module.ranker import ENCODERS, RankerConfig, initialise  # noqa: E402
 from rejoinder.training.loop import Recipe, make_optimizer, train  # noqa: E402
 from rejoinder.training.losses import LOSSES  # noqa: E402
@@ -19,7 +19,7 @@ from tests.training.conftest import WIDTH, SpelledVectors  # noqa: E402
 def test_a_batch_scores_like_one_question_at_a_time(
     model: str, head: str, examples: list[Example], vectors: SpelledVectors
 ) -> None:
-    pairs = Pairs(examples, vectors)
+    pairs = TrainingPairs(examples, vectors)
     network = initialise(RankerConfig(model, WIDTH, head), seed=1).eval()
 
     with torch.no_grad():
@@ -37,7 +37,7 @@ def test_a_batch_scores_like_one_question_at_a_time(
 def test_one_batch_is_learnt_by_heart(
     model: str, head: str, loss: str, examples: list[Example], vectors: SpelledVectors
 ) -> None:
-    pairs = Pairs(examples[:4], vectors)
+    pairs = TrainingPairs(examples[:4], vectors)
     network = initialise(RankerConfig("cosinet", WIDTH, head), seed=0)
     recipe = Recipe(loss, epochs=80, questions_per_step=4, learning_rate=3e-3)
 

@@ -6,7 +6,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from rejoinder.models.rel_cnn.module import RelCnn  # noqa: E402
+from rejoinder.models.rel_cnn.module import RelCnn, find_shared  # noqa: E402
 from rejoinder.training.losses import LOSSES  # noqa: E402
 from tests.training.conftest import WIDTH  # noqa: E402
 from tests.training.plain_models import (  # noqa: E402
@@ -42,7 +42,9 @@ def test_only_whether_a_word_is_shared_counts_and_not_how_related_it_is() -> Non
     torch.manual_seed(0)
     encoder = RelCnn(WIDTH).eval()
     batch = make_batch([(3, [4, 6])])
-    unrelated = replace(batch, candidate=replace(batch.candidate, related=batch.candidate.shared))
+    unrelated = replace(
+        batch, candidate=replace(batch.candidate, related=find_shared(batch.candidate))
+    )
     all_shared = replace(
         batch,
         candidate=replace(batch.candidate, related=torch.ones_like(batch.candidate.related)),

@@ -3,8 +3,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from rejoinder.models.ranker.module.pairs import Pairs, join_ranges  # noqa: E402
+from rejoinder.models.ranker.module.pairs import TrainingPairs, join_ranges  # noqa: E402
 from rejoinder.models.ranker.scorer import MAX_WORDS  # noqa: E402
+from rejoinder.models.rel_cnn.module import find_shared  # noqa: E402
 from rejoinder.types import Candidate, Document, Example  # noqa: E402
 from tests.training.conftest import MakeExample, SpelledVectors  # noqa: E402
 
@@ -20,7 +21,7 @@ def test_ranges_are_joined() -> None:
 def test_a_batch_holds_the_words_of_its_pairs(
     make_example: MakeExample, vectors: SpelledVectors
 ) -> None:
-    pairs = Pairs([make_example("x"), make_example("a b", "c a d", "b")], vectors)
+    pairs = TrainingPairs([make_example("x"), make_example("a b", "c a d", "b")], vectors)
 
     batch = pairs.batch(torch.tensor([1]))
 
@@ -37,7 +38,7 @@ def test_a_batch_holds_the_words_of_its_pairs(
 def test_relatedness_is_the_largest_cosine_to_the_other_side(
     make_example: MakeExample, vectors: SpelledVectors
 ) -> None:
-    batch = Pairs([make_example("a b", "c a", "d")], vectors).batch(torch.tensor([0]))
+    batch = TrainingPairs([make_example("a b", "c a", "d")], vectors).batch(torch.tensor([0]))
 
     a, b, c, d = vectors.embed(["a", "b", "c", "d"])
     np.testing.assert_allclose(
@@ -46,8 +47,8 @@ def test_relatedness_is_the_largest_cosine_to_the_other_side(
     np.testing.assert_allclose(
         batch.question.related, [1.0, max(b @ c, b @ a), a @ d, b @ d], atol=1e-6
     )
-    assert batch.candidate.shared.tolist() == [0, 1, 0]
-    assert batch.question.shared.tolist() == [1, 0, 0, 0]
+    assert find_shared(batch.candidate).tolist() == [0, 1, 0]
+    assert find_shared(batch.question).tolist() == [1, 0, 0, 0]
 
 
 def test_pairs_stand_segment_by_segment_in_document_order(vectors: SpelledVectors) -> None:
@@ -60,10 +61,10 @@ def test_pairs_stand_segment_by_segment_in_document_order(vectors: SpelledVector
     )
     example = Example("q", "x", candidates, (True, False, False, False))
 
-    pairs = Pairs([example], vectors)
+    pairs = TrainingPairs([example], vectors)
 
     batch = pairs.batch(torch.tensor([0]))
-    assert pairs.places == [[2, 0, 1, 3]]
+    assert pairs.order == [[2, 0, 1, 3]]
     assert batch.segment_lengths.tolist() == [2, 1, 1]
     assert batch.labels.tolist() == [0, 1, 0, 0]
 
@@ -71,7 +72,7 @@ def test_pairs_stand_segment_by_segment_in_document_order(vectors: SpelledVector
 def test_a_text_without_words_is_one_empty_position(
     make_example: MakeExample, vectors: SpelledVectors
 ) -> None:
-    batch = Pairs([make_example("", "  ", "a")], vectors).batch(torch.tensor([0]))
+    batch = TrainingPairs([make_example("", "  ", "a")], vectors).batch(torch.tensor([0]))
 
     assert batch.candidate.lengths.tolist() == [1, 1]
     assert batch.vectors[batch.candidate.words[0]].abs().sum() == 0
@@ -79,7 +80,7 @@ def test_a_text_without_words_is_one_empty_position(
 
 
 def test_texts_are_read_up_to_the_limit(make_example: MakeExample, vectors: SpelledVectors) -> None:
-    batch = Pairs([make_example("q " * 5000, "a " * 600)], vectors).batch(torch.tensor([0]))
+    batch = TrainingPairs([make_example("q " * 5000, "a " * 600)], vectors).batch(torch.tensor([0]))
 
     assert batch.question.lengths.tolist() == [MAX_WORDS]
     assert batch.candidate.lengths.tolist() == [MAX_WORDS]
@@ -88,13 +89,15 @@ def test_texts_are_read_up_to_the_limit(make_example: MakeExample, vectors: Spel
 def test_ten_thousand_candidates_fit(make_example: MakeExample, vectors: SpelledVectors) -> None:
     texts = [f"word{place % 50} and more" for place in range(10_000)]
 
-    batch = Pairs([make_example("word7 word8", *texts)], vectors).batch(torch.tensor([0]))
+    batch = TrainingPairs([make_example("word7 word8", *texts)], vectors).batch(torch.tensor([0]))
 
     assert batch.labels.shape == (10_000,)
     assert batch.question.related.view(-1, 2)[7, 0].item() == pytest.approx(1)
 
 
 def test_descriptions_tell_data_apart(make_example: MakeExample, vectors: SpelledVectors) -> None:
-    one, other = (Pairs([make_example("a", text)], vectors).describe() for text in ("b c", "b d e"))
+    one, other = (
+        TrainingPairs([make_example("a", text)], vectors).describe() for text in ("b c", "b d e")
+    )
 
     assert one != other

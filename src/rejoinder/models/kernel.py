@@ -1,52 +1,55 @@
-"""The compiled inner loops, where they were built; numpy does the same without them.
+"""The compiled kernel, if it was built; without it numpy computes the same.
 
-Axes: as in kernel.c; widths are padded to whole lines, of `Kernel.line` floats.
+Axes: as in kernel.c; widths are padded to whole lines of `Kernel.line` floats.
 """
 
 import ctypes
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.models.ranker.pairs import Ids, Matrix
 from rejoinder.models.stored_rows import StoredRows
 
 LIBRARY = Path(__file__).with_name("_kernel.so")
 VERSION = 3
 HALF = 2
 BITS, VALUES = 4, 16
-"""Of one look-up in tables of bits."""
+"""A lookup in a bit table reads four bits, which have 16 values."""
+
+Matrix = NDArray[np.float32]
+Ids = NDArray[np.int64]
 
 
 class Kernel:
     """The functions of kernel.c for this processor, with arrays instead of pointers."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
-        def get(name: str) -> Callable[..., None]:
+        def bind(name: str) -> Callable[..., None]:
             function = library[f"{name}_{level}"]
             function.restype = None
-            return function
+            return lambda *arguments: function(*map(_to_c, arguments))
 
-        def ask(name: str) -> int:
+        def get_constant(name: str) -> int:
             function = library[name]
             function.restype = ctypes.c_int64
             return int(function())
 
-        level = ask("kernel_level")
-        self._pool_texts = get("pool_texts")
-        self._pool_related = get("pool_related")
-        self._relate = get("relate")
-        self._multiply = get("multiply")
-        self._recur = get("run_recurrence")
-        self._attend_bits = get("attend_bits")
-        self.max_width = ask("kernel_max_width")
-        self.line = ask(f"kernel_line_{level}")
-        self.strip = ask(f"kernel_strip_{level}")
+        level = get_constant("kernel_level")
+        self._pool_texts = bind("pool_texts")
+        self._pool_related = bind("pool_related")
+        self._relate = bind("relate")
+        self._multiply = bind("multiply")
+        self._recur = bind("run_recurrence")
+        self._attend_bits = bind("attend_bits")
+        self.max_width = get_constant("kernel_max_width")
+        self.line = get_constant(f"kernel_line_{level}")
+        self.strip = get_constant(f"kernel_strip_{level}")
 
-    def pool_texts(
+    def convolve_texts(
         self,
         products: Matrix,
         words: Ids,
@@ -57,80 +60,56 @@ class Kernel:
     ) -> Matrix:
         """Return the max-pooled convolution of texts, shape (texts, width in lines)."""
         pooled = np.empty((len(lengths), len(bias)), dtype=np.float32)
+        lines = len(bias) // self.line
         self._pool_texts(
-            *(_pointer(array) for array in (products, words, related, lengths)),
-            _number(len(lengths)),
-            _number(len(bias) // self.line),
-            *(_pointer(array) for array in (by_related, bias, pooled)),
+            products, words, related, lengths, len(lengths), lines, by_related, bias, pooled
         )
         return pooled
 
-    def pool_related(self, base: Matrix, related: Matrix, by_related: Matrix) -> Matrix:
-        """Return the same of one text many times, where only its relatedness differs.
+    def convolve_question(self, base: Matrix, related: Matrix, by_related: Matrix) -> Matrix:
+        """Return the max-pooled convolution of one text, once per row of relatedness.
 
         Args:
-            base: the sums without relatedness, shape (words, width in lines).
+            base: the convolution without relatedness, shape (words, width in lines).
             related: shape (times, HALF + words + HALF), zeros at both ends.
             by_related: shape (kernel, width in lines).
         """
         pooled = np.empty((len(related), base.shape[1]), dtype=np.float32)
         assert related.shape[1] == len(base) + 2 * HALF, "relatedness needs both of its margins"
-        self._pool_related(
-            _pointer(base),
-            _number(len(base)),
-            _pointer(related),
-            _number(len(related)),
-            _number(base.shape[1] // self.line),
-            _pointer(by_related),
-            _pointer(pooled),
-        )
+        lines = base.shape[1] // self.line
+        self._pool_related(base, len(base), related, len(related), lines, by_related, pooled)
         return pooled
 
-    def relate(
+    def max_relatedness(
         self, vectors: Matrix, question: Ids, words: Ids, lengths: Ids
     ) -> tuple[Matrix, Matrix]:
-        """Return the largest similarity of each word to the other side, as `take_closest` does."""
-        asked = vectors[question]
+        """Return what `relatedness.max_relatedness` returns, without the matrix of cosines."""
+        queries = vectors[question]
         slots = np.zeros(len(vectors), dtype=np.int32)
-        cosines = np.empty((min(len(words), len(vectors)), len(asked)), dtype=np.float32)
-        closest = np.empty(len(words), dtype=np.float32)
-        closest_asked = np.empty((len(lengths), len(asked)), dtype=np.float32)
-        self._relate(
-            _pointer(vectors),
-            _number(vectors.shape[1]),
-            _pointer(asked),
-            _number(len(asked)),
-            _pointer(words),
-            _pointer(lengths),
-            _number(len(lengths)),
-            *(_pointer(array) for array in (slots, cosines, closest, closest_asked)),
-        )
-        return closest, closest_asked
+        cosines = np.empty((min(len(words), len(vectors)), len(queries)), dtype=np.float32)
+        of_words = np.empty(len(words), dtype=np.float32)
+        of_question = np.empty((len(lengths), len(queries)), dtype=np.float32)
+        outputs = (slots, cosines, of_words, of_question)
+        width = vectors.shape[1]
+        self._relate(vectors, width, queries, len(queries), words, lengths, len(lengths), *outputs)
+        return of_words, of_question
 
     def multiply(self, rows: Matrix, panels: Matrix, bias: Matrix) -> Matrix:
-        """Return rows times a matrix that `cut_panels` cut, plus a bias in lines."""
+        """Return rows times a matrix in panels (`to_panels`), plus a bias in lines."""
         product = np.empty((len(rows), len(bias)), dtype=np.float32)
         assert rows.shape[1] == panels.shape[1], "rows and matrix must fit"
-        self._multiply(
-            _pointer(rows),
-            _number(len(rows)),
-            _number(rows.shape[1]),
-            _pointer(panels),
-            _number(len(panels)),
-            _pointer(bias),
-            _pointer(product),
-        )
+        self._multiply(rows, len(rows), rows.shape[1], panels, len(panels), bias, product)
         return product
 
-    def cut_panels(self, matrix: Matrix) -> Matrix:
-        """Return a matrix (depth, columns) as `multiply` reads it, (lines, depth, line)."""
+    def to_panels(self, matrix: Matrix) -> Matrix:
+        """Return a matrix (depth, columns) in the layout of `multiply`, (lines, depth, line)."""
         padded = pad_columns(matrix, self.line)
         return np.ascontiguousarray(padded.reshape(len(matrix), -1, self.line).swapaxes(0, 1))
 
     def run_recurrence(
         self, inputs: Matrix, states: Matrix, lengths: Ids, transposed: Matrix
     ) -> None:
-        """Fill `states` from `inputs`, row by row, anew for each segment.
+        """Fill `states` from `inputs` row by row, starting from zeros in each segment.
 
         Args:
             inputs: shape (steps, width); a view that may run backwards, as `states` may.
@@ -139,17 +118,17 @@ class Kernel:
         """
         width = inputs.shape[1]
         assert inputs.strides[1] == states.strides[1] == 4, "a row must be contiguous"
-        assert width <= self.max_width, "the kernel has no room for so wide a state"
+        assert width <= self.max_width, "the state is wider than the kernel supports"
         self._recur(
-            _pointer(inputs, contiguous=False),
-            _pointer(states, contiguous=False),
-            _pointer(lengths),
-            _number(len(lengths)),
-            _number(width),
-            _number(inputs.strides[0] // 4),
-            _number(states.strides[0] // 4),
-            _pointer(transposed),
-            _number(transposed.shape[1] // self.strip),
+            ctypes.c_void_p(inputs.ctypes.data),
+            ctypes.c_void_p(states.ctypes.data),
+            lengths,
+            len(lengths),
+            width,
+            inputs.strides[0] // 4,
+            states.strides[0] // 4,
+            transposed,
+            transposed.shape[1] // self.strip,
         )
 
     def attend_bits(
@@ -157,7 +136,7 @@ class Kernel:
         answers: StoredRows,
         width: int,
         tables: Matrix,
-        asked: Matrix,
+        by_question: Matrix,
         weights: Matrix,
         question: Matrix,
     ) -> Matrix:
@@ -165,32 +144,26 @@ class Kernel:
 
         Args:
             answers: rows of bits, one per word.
-            width: how many bits of a row count.
-            tables: what `cut_tables` returned.
-            asked: what the question adds to the hidden sums, in lines.
+            width: used bits of a row.
+            tables: the bit tables of `to_bit_tables`.
+            by_question: what the question adds to the hidden sums, in lines.
             weights: of the hidden sums' tangents in a logit, in lines.
             question: its vector, of length 1, shape (width,).
         """
-        assert width <= self.max_width, "the kernel has no room for so many bits"
+        assert width <= self.max_width, "the rows have more bits than the kernel supports"
         logits = np.empty(int(answers.lengths.sum()), dtype=np.float32)
         scores = np.empty(len(answers.lengths), dtype=np.float32)
         self._attend_bits(
-            *(_pointer(array) for array in (answers.data, answers.starts, answers.lengths)),
-            _number(len(scores)),
-            _number(answers.row_bytes),
-            _number(width),
-            _pointer(tables),
-            _number(len(tables)),
-            *(_pointer(array) for array in (asked, weights, question, logits, scores)),
+            *(answers.data, answers.starts, answers.lengths, len(scores), answers.row_bytes),
+            *(width, tables, len(tables), by_question, weights, question, logits, scores),
         )
         return scores
 
-    def cut_tables(self, matrix: Matrix) -> Matrix:
+    def to_bit_tables(self, matrix: Matrix) -> Matrix:
         """Return what each value of four bits adds to each column's sum.
 
         Args:
-            matrix: shape (bits, columns); a bit adds its row where it is 1, and takes it off
-                where it is 0.
+            matrix: shape (bits, columns); a 1 adds its bit's row, a 0 subtracts it.
 
         Returns:
             Shape (lines, nibbles, values, line); bits are padded to whole 64s.
@@ -206,7 +179,7 @@ class Kernel:
 
 @cache
 def load_kernel() -> Kernel | None:
-    """Return the kernel, or None where it was not built for this machine."""
+    """Return the kernel, or None if it was not built for this machine."""
     try:
         library = ctypes.CDLL(str(LIBRARY))
         version = library.kernel_version()
@@ -215,16 +188,44 @@ def load_kernel() -> Kernel | None:
     return Kernel(library) if version == VERSION else None
 
 
+class Linear:
+    """Multiplies rows by a fixed matrix and adds a bias, with the kernel if there is one.
+
+    numpy's BLAS spreads even small products over all cores, and waits for busy ones.
+    """
+
+    def __init__(
+        self, matrix: Matrix, bias: Matrix | None = None, kernel: Kernel | None = None
+    ) -> None:
+        """Take a matrix of shape (depth, columns) and a bias of shape (columns,)."""
+        self._columns = matrix.shape[1]
+        self._kernel = kernel
+        bias = np.zeros(self._columns, dtype=np.float32) if bias is None else bias
+        # The compiled kernel does not check shapes.
+        if matrix.ndim != 2 or bias.shape != (self._columns,) or not matrix.size:
+            raise ValueError(f"matrix {matrix.shape} and bias {bias.shape} do not fit")
+        self._bias = pad_columns(bias, kernel.line) if kernel else bias
+        self._matrix = kernel.to_panels(matrix) if kernel else np.ascontiguousarray(matrix)
+
+    def __call__(self, rows: Matrix) -> Matrix:
+        """Return shape (len(rows), columns)."""
+        if self._kernel is not None:
+            contiguous = np.ascontiguousarray(rows)
+            return self._kernel.multiply(contiguous, self._matrix, self._bias)[:, : self._columns]
+        product: Matrix = rows @ self._matrix
+        product += self._bias
+        return product
+
+
 def pad_columns(matrix: Matrix, multiple: int) -> Matrix:
-    """Return a matrix, contiguous, with zeros added to make its last axis a multiple."""
+    """Pad the last axis with zeros to a multiple; return a contiguous matrix."""
     missing = -matrix.shape[-1] % multiple
     return np.ascontiguousarray(np.pad(matrix, [(0, 0)] * (matrix.ndim - 1) + [(0, missing)]))
 
 
-def _number(value: int) -> ctypes.c_int64:
-    return ctypes.c_int64(value)
-
-
-def _pointer(array: NDArray[np.generic], *, contiguous: bool = True) -> ctypes.c_void_p:
-    assert not contiguous or array.flags.c_contiguous, "the kernel reads contiguous arrays"
-    return ctypes.c_void_p(array.ctypes.data)
+def _to_c(argument: Any) -> Any:
+    """Return an array as a pointer and an integer as int64; pointers stay."""
+    if isinstance(argument, np.ndarray):
+        assert argument.flags.c_contiguous, "the kernel reads contiguous arrays"
+        return ctypes.c_void_p(argument.ctypes.data)
+    return argument if isinstance(argument, ctypes.c_void_p) else ctypes.c_int64(argument)

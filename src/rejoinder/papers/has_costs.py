@@ -21,8 +21,8 @@ from rejoinder.evaluation.timing import LENGTH, QUESTION, make_candidates
 from rejoinder.index.sidecar.rows import RowStore
 from rejoinder.models.has.compositions import pool
 from rejoinder.models.has.scorer import HasScorer
+from rejoinder.models.ranker.relatedness import RelatednessScorer, WeightedSum
 from rejoinder.models.scorer import Scorer
-from rejoinder.models.static_vectors.related import Beside, Related
 from rejoinder.models.static_vectors.vectors import load_vectors
 from rejoinder.types import Candidate
 
@@ -73,7 +73,7 @@ def measure_costs(
             question_ms, times = _time(bound, scorer, candidates, repeats)
             yield _to_cost(label, question_ms, times, disk, resident)
             if name == "has":
-                beside = Beside(bound, Related(load_vectors()), 1.0)
+                beside = WeightedSum(bound, RelatednessScorer(load_vectors()), 1.0)
                 question_ms, times = _time(beside, scorer, candidates, repeats)
                 yield _to_cost("has+relatedness", question_ms, times, disk, resident)
         if name == "attention":

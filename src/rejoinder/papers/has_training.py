@@ -16,8 +16,8 @@ from rejoinder.models.has.export import write_has
 from rejoinder.models.has.module import Has, HasConfig, load_has
 from rejoinder.models.has.scorer import HasScorer
 from rejoinder.models.ranker.module.ranker import count_parameters
+from rejoinder.models.ranker.relatedness import RelatednessScorer, WeightedSum
 from rejoinder.models.scorer import Scorer
-from rejoinder.models.static_vectors.related import Beside, Related
 from rejoinder.models.static_vectors.vectors import load_vectors
 from rejoinder.papers.gains import Gain, measure_gain
 from rejoinder.papers.has_tables import RELATED, HasRow, HasTable
@@ -209,9 +209,9 @@ def _measure(
         dev: Scorer = _store(place, data.dev, "dev")
         test: Scorer = _store(place, data.test, "test")
         if row.name.endswith(RELATED):
-            related = Related(load_vectors())
+            related = RelatednessScorer(load_vectors())
             share = _choose_share(dev, related, data.dev)
-            dev, test = Beside(dev, related, share), Beside(test, related, share)
+            dev, test = WeightedSum(dev, related, share), WeightedSum(test, related, share)
         found = {
             **evaluate(test, data.test, measures=table.measures).values,
             ON_DEV: evaluate(dev, data.dev, measures=["MAP"]).values["MAP"],
@@ -224,9 +224,9 @@ def _store(place: Path, examples: Sequence[Example], name: str) -> HasScorer:
     return scorer.bind(store_texts(place / name, scorer.encoder, list_texts(examples)))
 
 
-def _choose_share(scorer: Scorer, related: Related, dev: Sequence[Example]) -> float:
+def _choose_share(scorer: Scorer, related: RelatednessScorer, dev: Sequence[Example]) -> float:
     found = {
-        share: evaluate(Beside(scorer, related, share), dev, measures=["MAP"]).means["MAP"]
+        share: evaluate(WeightedSum(scorer, related, share), dev, measures=["MAP"]).means["MAP"]
         for share in SHARES
     }
     return max(found, key=found.__getitem__)

@@ -11,10 +11,10 @@ from rejoinder.models.ranker.export import read_weights
 from rejoinder.models.ranker.module.ranker import (
     Ranker,
     RankerConfig,
+    TorchScorer,
     count_parameters,
     initialise,
 )
-from rejoinder.models.ranker.module.torch_scorer import TorchScorer
 from rejoinder.models.registry import list_shipped, open_scorer
 from rejoinder.models.scorer import Scorer
 from rejoinder.models.static_vectors.vectors import StaticVectors

@@ -7,9 +7,8 @@ from pathlib import Path
 
 from torch import Tensor
 
-from rejoinder.models.ranker.module.pairs import Pairs, WordVectors
-from rejoinder.models.ranker.module.ranker import Ranker, RankerConfig, initialise
-from rejoinder.models.ranker.module.torch_scorer import TorchScorer
+from rejoinder.models.ranker.module.pairs import TrainingPairs, WordVectors
+from rejoinder.models.ranker.module.ranker import Ranker, RankerConfig, TorchScorer, initialise
 from rejoinder.training.fit import Fitted, Plan, TrainingRun, describe_weights, keep_answered
 from rejoinder.training.loop import Step
 from rejoinder.training.mixing import Part
@@ -43,7 +42,7 @@ def fit_ranker(
     run = TrainingRun(
         plan,
         model,
-        Pairs(
+        TrainingPairs(
             list(chain.from_iterable(part.examples for part in answered)),
             vectors,
             targets=chain.from_iterable(part.get_targets() for part in answered),

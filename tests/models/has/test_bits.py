@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from rejoinder.models.has.attention import AttentionWeights
 from rejoinder.models.has.bits import BitAttention, pack, unpack
-from rejoinder.models.ranker.pairs import Matrix
+from rejoinder.models.kernel import Matrix
 from rejoinder.models.stored_rows import StoredRows, join_rows
 
 

@@ -13,9 +13,10 @@ from rejoinder.models.compare_aggregate.network import (
     CompareAggregateNetwork,
 )
 from rejoinder.models.cosinet.network import CosinetNetwork
-from rejoinder.models.ranker.pairs import Ids, Matrix, Pairs, Weights
-from rejoinder.models.ranker.relatedness import take_closest
-from rejoinder.models.ranker.scorer import MakeNetwork, RankerScorer
+from rejoinder.models.kernel import Ids, Matrix
+from rejoinder.models.ranker.pairs import Network, PairArrays, Weights
+from rejoinder.models.ranker.relatedness import max_relatedness
+from rejoinder.models.ranker.scorer import RankerScorer
 from rejoinder.models.rel_cnn.network import RelCnnNetwork
 from rejoinder.models.segments import find_segments
 from rejoinder.text.wordpiece import pretokenize
@@ -41,11 +42,11 @@ LISTS = {
 }
 """Questions with the texts of their candidates."""
 
-NETWORKS: dict[str, MakeNetwork] = {
-    "rel-cnn": lambda weights, _: RelCnnNetwork(weights),
+NETWORKS: dict[str, type[Network]] = {
+    "rel-cnn": RelCnnNetwork,
     "cosinet": CosinetNetwork,
-    "compare-aggregate": lambda weights, _: CompareAggregateNetwork(weights),
-    "compare-aggregate-bilstm": lambda weights, _: CompareAggregateBilstmNetwork(weights),
+    "compare-aggregate": CompareAggregateNetwork,
+    "compare-aggregate-bilstm": CompareAggregateBilstmNetwork,
 }
 
 
@@ -55,10 +56,10 @@ def open_ranker(folder: Path, *, compiled: bool = True) -> RankerScorer:
     return RankerScorer(bundle, NETWORKS[bundle.manifest.kind], compiled=compiled)
 
 
-def make_pairs(question: str, texts: Sequence[str]) -> Pairs:
+def make_pairs(question: str, texts: Sequence[str]) -> PairArrays:
     """Return what the runtime reads."""
     rows: dict[str, int] = {"": 0}
-    asked, *answers = (
+    question_rows, *answers = (
         np.array([rows.setdefault(word, len(rows)) for word in pretokenize(text) or [""]])
         for text in [question, *texts]
     )
@@ -66,8 +67,8 @@ def make_pairs(question: str, texts: Sequence[str]) -> Pairs:
     vectors[0] = 0
     lengths = np.array([len(answer) for answer in answers], dtype=np.int64)
     words = np.concatenate([*answers, np.empty(0, dtype=np.int64)])
-    related, related_question = take_closest(vectors[asked] @ vectors.T, words, lengths)
-    return Pairs(vectors, asked, words, lengths, related, related_question)
+    related = max_relatedness(vectors[question_rows] @ vectors.T, words, lengths)
+    return PairArrays(vectors, question_rows, words, lengths, *related, vectors[:, :0])
 
 
 def make_example(question: str, texts: Sequence[str], documents: Sequence[str] = ()) -> Example:
@@ -80,7 +81,7 @@ def make_example(question: str, texts: Sequence[str], documents: Sequence[str] =
     return Example("q", question, candidates, (True,) + (False,) * (len(texts) - 1))
 
 
-def read_example(example: Example) -> tuple[Pairs, Ids]:
+def read_example(example: Example) -> tuple[PairArrays, Ids]:
     """Return what the runtime reads of an example: pairs, and the lengths of its segments."""
     segments = find_segments(example.candidates)
     texts = [example.candidates[place].text for segment in segments for place in segment]
@@ -101,7 +102,7 @@ def make_batch(example: Example) -> Any:
     """Return what the torch network reads of an example."""
     import torch
 
-    from rejoinder.models.ranker.module.pairs import Pairs as TrainingPairs
+    from rejoinder.models.ranker.module.pairs import TrainingPairs
 
     return TrainingPairs([example], SpelledVectors()).batch(torch.tensor([0]))
 

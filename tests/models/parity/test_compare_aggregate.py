@@ -12,7 +12,7 @@ from rejoinder.models.compare_aggregate.network import (
     CompareAggregateBilstmNetwork,
     CompareAggregateNetwork,
 )
-from rejoinder.models.ranker.pairs import Pairs
+from rejoinder.models.ranker.pairs import PairArrays
 from tests.models.parity.networks import (
     LISTS,
     draw,
@@ -57,7 +57,7 @@ def network(request: pytest.FixtureRequest) -> CompareAggregateNetwork:
 
 
 @pytest.fixture
-def pairs() -> Pairs:
+def pairs() -> PairArrays:
     return make_pairs(*LISTS["long"])
 
 
@@ -78,7 +78,7 @@ def test_encodes_as_torch_does(model: str, question: str, texts: Sequence[str]) 
 def test_the_size_of_a_run_does_not_change_a_pair(
     most: int,
     network: CompareAggregateNetwork,
-    pairs: Pairs,
+    pairs: PairArrays,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     at_once = network.encode(pairs)
@@ -103,7 +103,7 @@ def test_a_longer_list_takes_no_more_memory(
     assert ten_runs < 1.5 * one_run
 
 
-def _measure(network: CompareAggregateNetwork, pairs: Pairs) -> int:
+def _measure(network: CompareAggregateNetwork, pairs: PairArrays) -> int:
     """Return the bytes in use at the worst moment, beside what comes back."""
     tracemalloc.start()
     encoded = network.encode(pairs)
@@ -113,7 +113,7 @@ def _measure(network: CompareAggregateNetwork, pairs: Pairs) -> int:
 
 
 @pytest.mark.parametrize("model", NETWORKS)
-def test_large_likeness_does_not_overflow(model: str, pairs: Pairs) -> None:
+def test_large_likeness_does_not_overflow(model: str, pairs: PairArrays) -> None:
     # Rows of 500 numbers near 1 and -1 are 500 alike to themselves; exp(89) is too large.
     network = make_network(model, read=500)
 
@@ -123,7 +123,7 @@ def test_large_likeness_does_not_overflow(model: str, pairs: Pairs) -> None:
 
 
 def test_words_of_others_in_the_table_change_nothing(
-    network: CompareAggregateNetwork, pairs: Pairs
+    network: CompareAggregateNetwork, pairs: PairArrays
 ) -> None:
     more = np.concatenate([pairs.vectors, np.ones((9, WIDTH), dtype=np.float32)])
 

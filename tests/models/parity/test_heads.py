@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from rejoinder.errors import UnknownNameError
-from rejoinder.models.kernel import load_kernel
+from rejoinder.models.kernel import Ids, Matrix, load_kernel
 from rejoinder.models.ranker.heads import HEADS, Head, make_head
-from rejoinder.models.ranker.pairs import Ids, Matrix, Weights
+from rejoinder.models.ranker.pairs import Weights
 from rejoinder.models.rel_cnn.network import RelCnnNetwork
 from tests.models.parity.networks import (
     LISTS,

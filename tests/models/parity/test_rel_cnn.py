@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from rejoinder.models.ranker.pairs import Pairs
+from rejoinder.models.ranker.pairs import PairArrays
 from rejoinder.models.rel_cnn import network as rel_cnn
 from rejoinder.models.rel_cnn.network import RelCnnNetwork
 from tests.models.parity.networks import (
@@ -48,7 +48,7 @@ def network() -> RelCnnNetwork:
 
 
 @pytest.fixture
-def pairs() -> Pairs:
+def pairs() -> PairArrays:
     return make_pairs(*LISTS["long"])
 
 
@@ -66,7 +66,7 @@ def test_encodes_as_torch_does(question: str, texts: Sequence[str]) -> None:
 
 @pytest.mark.parametrize("most", [1, 7, 50])
 def test_the_size_of_a_run_does_not_change_a_pair(
-    most: int, network: RelCnnNetwork, pairs: Pairs, monkeypatch: pytest.MonkeyPatch
+    most: int, network: RelCnnNetwork, pairs: PairArrays, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at_once = network.encode(pairs)
 
@@ -75,7 +75,7 @@ def test_the_size_of_a_run_does_not_change_a_pair(
     np.testing.assert_allclose(network.encode(pairs), at_once, atol=1e-6)
 
 
-def test_only_the_same_word_is_shared(network: RelCnnNetwork, pairs: Pairs) -> None:
+def test_only_the_same_word_is_shared(network: RelCnnNetwork, pairs: PairArrays) -> None:
     close = replace(pairs, related=np.minimum(pairs.related, 0.999))
     far = replace(pairs, related=np.minimum(pairs.related, 0.1))
 
@@ -83,7 +83,9 @@ def test_only_the_same_word_is_shared(network: RelCnnNetwork, pairs: Pairs) -> N
     assert not np.allclose(network.encode(close), network.encode(pairs))
 
 
-def test_words_of_others_in_the_table_change_nothing(network: RelCnnNetwork, pairs: Pairs) -> None:
+def test_words_of_others_in_the_table_change_nothing(
+    network: RelCnnNetwork, pairs: PairArrays
+) -> None:
     more = np.concatenate([pairs.vectors, np.ones((9, WIDTH), dtype=np.float32)])
 
     found = network.encode(replace(pairs, vectors=more))

@@ -11,9 +11,13 @@ torch = pytest.importorskip("torch")
 from rejoinder.errors import BundleError  # noqa: E402
 from rejoinder.models.kernel import load_kernel  # noqa: E402
 from rejoinder.models.ranker.export import check_parity, write_ranker  # noqa: E402
-from rejoinder.models.ranker.module.heads import HEADS  # noqa: E402
-from rejoinder.models.ranker.module.ranker import ENCODERS, RankerConfig, initialise  # noqa: E402
-from rejoinder.models.ranker.module.torch_scorer import TorchScorer  # noqa: E402
+from rejoinder.models.ranker.heads import HEADS  # noqa: E402
+from rejoinder.models.ranker.module.ranker import (  # noqa: E402
+    ENCODERS,
+    RankerConfig,
+    TorchScorer,
+    initialise,
+)
 from rejoinder.models.static_vectors.vectors import load_vectors  # noqa: E402
 from rejoinder.types import Candidate, Document, Example  # noqa: E402
 from tests.models.parity.networks import open_ranker  # noqa: E402

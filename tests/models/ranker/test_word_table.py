@@ -2,7 +2,7 @@ import threading
 
 import numpy as np
 
-from rejoinder.models.ranker.pairs import Matrix
+from rejoinder.models.kernel import Matrix
 from rejoinder.models.ranker.word_table import WordTables
 from rejoinder.models.static_vectors.vectors import StaticVectors, quantise
 
@@ -25,23 +25,23 @@ class Counted:
         return vectors * 2
 
 
-def test_a_word_is_embedded_and_derived_once() -> None:
-    derive = Counted()
-    tables = WordTables(SOURCE, derive=derive, derived_width=4)
+def test_a_word_is_embedded_and_precomputed_once() -> None:
+    precompute = Counted()
+    tables = WordTables(SOURCE, precompute, 4)
 
-    table, rows, lengths = tables.look_up([["w1", "w2", "w1"], ["w2"]])
+    table, rows, lengths = tables.get_rows([["w1", "w2", "w1"], ["w2"]])
     first, second = rows[:3], rows[3:]
-    tables.look_up([["w2", "w1"]])
+    tables.get_rows([["w2", "w1"]])
 
-    assert derive.total == 2
+    assert precompute.total == 2
     assert lengths.tolist() == [3, 1]
     assert first.tolist() == [first[0], second[0], first[0]]
     np.testing.assert_array_equal(table.vectors[first], SOURCE.embed(["w1", "w2", "w1"]))
-    np.testing.assert_array_equal(table.derived[first], 2 * SOURCE.embed(["w1", "w2", "w1"]))
+    np.testing.assert_array_equal(table.precomputed[first], 2 * SOURCE.embed(["w1", "w2", "w1"]))
 
 
-def test_a_text_without_words_is_the_row_of_no_word() -> None:
-    table, rows, lengths = WordTables(SOURCE).look_up([[]])
+def test_a_text_without_words_is_one_row_of_padding() -> None:
+    table, rows, lengths = WordTables(SOURCE).get_rows([[]])
 
     assert (rows.tolist(), lengths.tolist()) == ([0], [1])
     assert table.vectors[0].tolist() == [0, 0, 0, 0]
@@ -50,8 +50,8 @@ def test_a_text_without_words_is_the_row_of_no_word() -> None:
 def test_a_full_table_gives_way_to_a_new_one_and_stays_readable() -> None:
     tables = WordTables(SOURCE, capacity=4)
 
-    old, before, _ = tables.look_up([["w1", "w2", "w3"]])
-    new, after, _ = tables.look_up([["w4", "w5"]])
+    old, before, _ = tables.get_rows([["w1", "w2", "w3"]])
+    new, after, _ = tables.get_rows([["w4", "w5"]])
 
     assert new is not old
     np.testing.assert_array_equal(old.vectors[before], SOURCE.embed(["w1", "w2", "w3"]))
@@ -59,21 +59,21 @@ def test_a_full_table_gives_way_to_a_new_one_and_stays_readable() -> None:
 
 
 def test_a_list_of_more_words_than_the_bound_still_fits() -> None:
-    table, rows, _ = WordTables(SOURCE, capacity=4).look_up([WORDS[:50]])
+    table, rows, _ = WordTables(SOURCE, capacity=4).get_rows([WORDS[:50]])
 
     np.testing.assert_array_equal(table.vectors[rows], SOURCE.embed(WORDS[:50]))
 
 
 def test_many_threads_see_complete_rows() -> None:
-    tables = WordTables(SOURCE, derive=lambda vectors: vectors * 2, derived_width=4, capacity=40)
+    tables = WordTables(SOURCE, lambda vectors: vectors * 2, 4, capacity=40)
     wrong: list[str] = []
 
     def work(seed: int) -> None:
         rng = np.random.default_rng(seed)
         for _ in range(200):
             words = [WORDS[at] for at in rng.integers(0, 200, 12)]
-            table, rows, _ = tables.look_up([words])
-            if not np.array_equal(table.derived[rows], 2 * SOURCE.embed(words)):
+            table, rows, _ = tables.get_rows([words])
+            if not np.array_equal(table.precomputed[rows], 2 * SOURCE.embed(words)):
                 wrong.append(" ".join(words))
 
     threads = [threading.Thread(target=work, args=(seed,)) for seed in range(8)]
@@ -96,10 +96,10 @@ CUT = StaticVectors(
 def test_stored_pieces_give_the_words_that_the_text_gives() -> None:
     texts = ["playing a player.", "", "a . a", "playing"]
     stored = [CUT.encode(text) for text in texts]
-    tables = WordTables(CUT, derive=lambda vectors: vectors * 2, derived_width=4)
+    tables = WordTables(CUT, lambda vectors: vectors * 2, 4)
 
     for _ in range(2):
-        table, rows, lengths = tables.look_up_tokens(
+        table, rows, lengths = tables.get_rows_of_tokens(
             ["a", "play"], [text or b"" for text in stored]
         )
 
@@ -108,7 +108,7 @@ def test_stored_pieces_give_the_words_that_the_text_gives() -> None:
         expected[6] = 0
         assert lengths.tolist() == [2, 4, 1, 3, 1]
         np.testing.assert_allclose(table.vectors[rows], expected, atol=1e-6)
-        np.testing.assert_allclose(table.derived[rows], 2 * expected, atol=1e-6)
+        np.testing.assert_allclose(table.precomputed[rows], 2 * expected, atol=1e-6)
 
 
 def test_the_unknown_piece_sends_a_list_back_to_its_text() -> None:

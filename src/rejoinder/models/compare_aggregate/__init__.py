@@ -13,8 +13,7 @@ def _open(bundle: Bundle, threads: int | None) -> Scorer:
         FAMILY.name: network.CompareAggregateNetwork,
         BILSTM.name: network.CompareAggregateBilstmNetwork,
     }
-    make = networks[bundle.manifest.kind]
-    return RankerScorer(bundle, lambda weights, _: make(weights), threads=threads or 1)
+    return RankerScorer(bundle, networks[bundle.manifest.kind], threads=threads or 1)
 
 
 FAMILY = Family(

@@ -1,14 +1,14 @@
-"""Compare-Aggregate: each word is compared with what the other side says about it.
+"""Compare-Aggregate: each word is compared with its attention over the other side.
 
 Wang & Jiang 2017, "A Compare-Aggregate Model for Matching Text Sequences" (arXiv 1611.01747),
 as Bonadiman & Moschitti 2020 re-implement it.  A gated projection reads the words; each word
 attends to those of the other side; word and attended vector are multiplied element by
-element; convolutions of widths 1 to 5, ReLU and max-pooling gather the products of a side.
+element; convolutions of widths 1 to 5, ReLU and max-pooling aggregate the products of a side.
 
-Deviations from Wang & Jiang, settled by the parameter counts of the re-implementation: the
-attention has no weights, both sides are aggregated (theirs: the candidate's alone), and no
-layer stands between the aggregate and the score.  Beyond that: texts are padded so that one of
-a single word has a window of every width; vectors may have any width and are projected
+Deviations from Wang & Jiang, which follow from the parameter counts of the re-implementation:
+the attention has no weights, both sides are aggregated (theirs: the candidate's alone), and no
+layer is between the aggregate and the score.  Further deviations: texts are padded so that one
+of a single word has a window of every width; vectors may have any width and are projected
 to 300; a vector's length is the root of its width.
 
 Axes: P pairs, N words, E vector width, H reader width, Q and C words of the longest question
@@ -20,16 +20,16 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
-from rejoinder.models.ranker.module.dense_convolution import PooledConvolutions
+from rejoinder.models.ranker.module.convolution import PooledConvolutions
 from rejoinder.models.ranker.module.heads import LstmHead
-from rejoinder.models.ranker.module.pairs import Batch, join_ranges, pad_lists
+from rejoinder.models.ranker.module.pairs import Batch, join_ranges, pad_lists, start_offsets
 
 WIDTH = 300
 KERNELS = (1, 2, 3, 4, 5)
 
 
-def spread(vectors: Tensor) -> Tensor:
-    """Return vectors of length 1 at a length where a component is about 1.
+def rescale(vectors: Tensor) -> Tensor:
+    """Scale vectors of length 1 so that a component is about 1.
 
     The products of small numbers are smaller still: with vectors of length 1 three epochs
     teach this network next to nothing (docs/models/rankers.md).
@@ -47,7 +47,7 @@ class GatedProjection(nn.Module):
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Return the words of the questions and of the candidates, shape (N, H) each."""
-        vectors = spread(batch.vectors)
+        vectors = rescale(batch.vectors)
         projected = self.gate(vectors).sigmoid() * self.update(vectors).tanh()
         return (
             projected.index_select(0, batch.question.words),
@@ -65,15 +65,15 @@ class BilstmReader(nn.Module):
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Return the words of the questions and of the candidates, shape (N, H) each."""
         question, candidate = batch.question, batch.candidate
-        # The pairs of a list have one question between them; it is read once.
+        # The pairs of a list share one question; it is read once.
         pairs_of_list = batch.list_lengths[batch.list_lengths > 0]
-        lengths = question.lengths[_find_starts(pairs_of_list)]
-        once = join_ranges(_find_starts(lengths * pairs_of_list), lengths)
+        lengths = question.lengths[start_offsets(pairs_of_list)]
+        once = join_ranges(start_offsets(lengths * pairs_of_list), lengths)
         words = torch.cat([question.words[once], candidate.words])
-        vectors = spread(batch.vectors)
+        vectors = rescale(batch.vectors)
         read = self.lstm(vectors[words], torch.cat([lengths, candidate.lengths]))
         q, c = read.split([len(once), len(candidate.words)])
-        starts = torch.repeat_interleave(_find_starts(lengths), pairs_of_list)
+        starts = torch.repeat_interleave(start_offsets(lengths), pairs_of_list)
         return q.index_select(0, join_ranges(starts, question.lengths)), c
 
 
@@ -82,7 +82,7 @@ class CompareAggregate(nn.Module):
 
     pair_width = 2 * len(KERNELS) * WIDTH
     hidden_width = 2 * WIDTH
-    """What a head gives out; the paper's parameter counts settle it."""
+    """Output width of a head; it follows from the paper's parameter counts."""
     reader: ClassVar[type[nn.Module]] = GatedProjection
 
     def __init__(self, vector_width: int) -> None:
@@ -95,23 +95,21 @@ class CompareAggregate(nn.Module):
         """Return the pairs, shape (P, 10 * H)."""
         question, candidate = batch.question, batch.candidate
         q, c = self.read(batch)
-        about_q, about_c = attend(q, question.lengths, c, candidate.lengths)
-        return torch.cat(
-            [
-                self.question(q * about_q, question.lengths).relu(),
-                self.candidate(c * about_c, candidate.lengths).relu(),
-            ],
-            dim=1,
-        )
+        attended_q, attended_c = attend(q, question.lengths, c, candidate.lengths)
+        sides = [
+            self.question(q * attended_q, question.lengths).relu(),
+            self.candidate(c * attended_c, candidate.lengths).relu(),
+        ]
+        return torch.cat(sides, dim=1)
 
 
 class CompareAggregateBilstm(CompareAggregate):
-    """The variant whose words know their neighbours.
+    """The variant that reads words in their context.
 
     Matsubara et al. 2020, "Reranking for Efficient Transformer-based Answer Selection",
-    section 4.1.4: a BiLSTM of hidden width 300 instead of the projection.  Whether that is
-    each direction or both is not said; here it is both, 150 each, so that what follows is
-    the same network.
+    section 4.1.4: a BiLSTM of hidden width 300 instead of the projection.  The paper does not
+    say whether that is one direction or both; here it is both, 150 each, so that the layers
+    after it are the same.
     """
 
     reader = BilstmReader
@@ -120,32 +118,25 @@ class CompareAggregateBilstm(CompareAggregate):
 def attend(
     q: Tensor, question_lengths: Tensor, c: Tensor, candidate_lengths: Tensor
 ) -> tuple[Tensor, Tensor]:
-    """Return, for each word, the mean of the other side's words, weighted by likeness.
+    """Return the dot-product attention of each word over the other side, in their shapes.
 
     Args:
         q: the questions' words one after another, shape (N of questions, H).
         c: the candidates' words one after another, shape (N of candidates, H).
-
-    Returns:
-        Rows for `q` and for `c`, in their shapes.
     """
     padded_q, is_q = _pad(q, question_lengths)  # (P, Q, H), (P, Q)
     padded_c, is_c = _pad(c, candidate_lengths)  # (P, C, H), (P, C)
-    likeness = padded_q @ padded_c.transpose(1, 2)  # (P, Q, C)
+    similarities = padded_q @ padded_c.transpose(1, 2)  # (P, Q, C)
     # A padded word would still have the weight exp(0).
-    over_c = likeness.masked_fill(~is_c[:, None, :], float("-inf")).softmax(dim=2)
-    over_q = likeness.masked_fill(~is_q[:, :, None], float("-inf")).softmax(dim=1)
+    over_c = similarities.masked_fill(~is_c[:, None, :], float("-inf")).softmax(dim=2)
+    over_q = similarities.masked_fill(~is_q[:, :, None], float("-inf")).softmax(dim=1)
     return _flatten(over_c @ padded_c, is_q), _flatten(over_q.transpose(1, 2) @ padded_q, is_c)
 
 
 def _pad(rows: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    places, mask = pad_lists(torch.arange(len(rows)), lengths)
-    return rows.index_select(0, places.flatten()).view(*places.shape, -1), mask
+    positions, mask = pad_lists(torch.arange(len(rows)), lengths)
+    return rows.index_select(0, positions.flatten()).view(*positions.shape, -1), mask
 
 
 def _flatten(padded: Tensor, mask: Tensor) -> Tensor:
     return padded.flatten(0, 1).index_select(0, mask.flatten().nonzero().squeeze(1))
-
-
-def _find_starts(lengths: Tensor) -> Tensor:
-    return lengths.cumsum(0) - lengths

@@ -1,8 +1,7 @@
-"""Compare-Aggregate without torch: see train/models/compare_aggregate.py for the formula.
+"""Compare-Aggregate without torch; module.py has the formula.
 
-All candidates have one question.  So what a gated projection makes of a candidate's word, and
-what the question says about it, is the same wherever the word stands, and is computed once for
-each distinct word.
+All candidates have one question, so a word's gated projection and its attention over the
+question are the same in every candidate: they are computed once for each distinct word.
 
 Axes: Q words of the question, C candidates, N words of candidates, M rows, E vector width,
 H reader width, K width of a window.
@@ -12,34 +11,35 @@ from typing import Protocol
 
 import numpy as np
 
+from rejoinder.models.kernel import Ids, Kernel, Matrix
 from rejoinder.models.ranker.heads import LstmHead
-from rejoinder.models.ranker.pairs import Ids, Matrix, Pairs, Weights
+from rejoinder.models.ranker.pairs import Network, PairArrays, Weights
 from rejoinder.models.ranker.windows import (
-    cut_texts,
-    find_rows,
-    find_starts,
-    find_windows,
-    pool_texts,
-    sum_windows,
+    batch_texts,
+    convolve,
+    max_pool,
+    start_offsets,
+    window_indices,
+    window_rows,
 )
 
 MAX_WORDS = 4096
-"""How many words of a side are worked on at a time (some ten arrays of 5 MB)."""
+"""Words of a side that are encoded at a time (some ten arrays of 5 MB)."""
 
 
 class _Reader(Protocol):
-    """Gives the words of texts rows of width H."""
+    """Encodes the words of texts as rows of width H."""
 
-    def read(self, vectors: Matrix, places: Ids, lengths: Ids) -> tuple[Matrix, Ids]:
+    def read(self, vectors: Matrix, words: Ids, lengths: Ids) -> tuple[Matrix, Ids]:
         """Read texts one after another.
 
         Args:
             vectors: of distinct words, shape (distinct words, E).
-            places: the distinct word at each place of the texts, shape (N,).
+            words: the distinct word at each position of the texts, shape (N,).
             lengths: words of each text.
 
         Returns:
-            Rows, shape (M, H), and the row at each place of the texts, shape (N,).
+            Rows, shape (M, H), and the row at each position of the texts, shape (N,).
         """
         ...
 
@@ -54,84 +54,84 @@ class _GatedProjection:
         self._weight = np.ascontiguousarray(weight.T)  # (E, 2 * H)
         self._bias = np.concatenate([gate_bias, weights["read.update.bias"]])
 
-    def read(self, vectors: Matrix, places: Ids, lengths: Ids) -> tuple[Matrix, Ids]:  # noqa: ARG002
-        projected = _spread(vectors) @ self._weight
+    def read(self, vectors: Matrix, words: Ids, lengths: Ids) -> tuple[Matrix, Ids]:  # noqa: ARG002
+        projected = _rescale(vectors) @ self._weight
         projected += self._bias
         gate, update = np.split(np.tanh(projected, out=projected), 2, axis=1)
         gate += 1
         gate *= 0.5
-        return gate * update, places
+        return gate * update, words
 
 
 class _BilstmReader:
-    """A bidirectional LSTM over the words of each text: one row for each place."""
+    """A bidirectional LSTM over the words of each text: one row for each position."""
 
     def __init__(self, weights: Weights) -> None:
         prefix = "read.lstm."
         own = {name.removeprefix(prefix): array for name, array in weights.items()}
         self._lstm = LstmHead(own, directions=2)
 
-    def read(self, vectors: Matrix, places: Ids, lengths: Ids) -> tuple[Matrix, Ids]:
-        projected = self._lstm.project(_spread(vectors))
-        return self._lstm.run(projected, places, lengths), np.arange(len(places))
+    def read(self, vectors: Matrix, words: Ids, lengths: Ids) -> tuple[Matrix, Ids]:
+        projected = self._lstm.project(_rescale(vectors))
+        return self._lstm.run(projected, words, lengths), np.arange(len(words))
 
 
-def _spread(vectors: Matrix) -> Matrix:
-    """Return vectors of length 1 at the length that the network was trained with."""
+def _rescale(vectors: Matrix) -> Matrix:
+    """Scale vectors of length 1 as in training."""
     return vectors * np.float32(vectors.shape[1] ** 0.5)
 
 
-class CompareAggregateNetwork:
+class CompareAggregateNetwork(Network):
     """Encodes pairs by the comparisons of their words."""
 
     _reader: type[_GatedProjection | _BilstmReader] = _GatedProjection
 
-    def __init__(self, weights: Weights) -> None:
+    def __init__(self, weights: Weights, kernel: Kernel | None = None) -> None:  # noqa: ARG002
         self._read: _Reader = self._reader(weights)
         self._question = _Convolutions(weights, "question")
         self._candidate = _Convolutions(weights, "candidate")
 
-    def encode(self, pairs: Pairs) -> Matrix:
+    def encode(self, pairs: PairArrays) -> Matrix:
         """Return the pairs, shape (C, 10 * H)."""
         length = len(pairs.question)
-        rows, places = self._read.read(
+        rows, row_ids = self._read.read(
             pairs.vectors[pairs.question], np.arange(length), np.array([length])
         )
-        q = rows[places]
-        starts = find_starts(pairs.lengths)
+        q = rows[row_ids]
+        starts = start_offsets(pairs.lengths)
         width = self._question.pooled_width
         encoded = np.empty(
             (len(pairs.lengths), width + self._candidate.pooled_width), dtype=np.float32
         )
-        # Each candidate takes as many rows of the question's side as the question has words.
-        for run in cut_texts(np.maximum(pairs.lengths, length), MAX_WORDS):
-            lengths = pairs.lengths[run]
-            words = pairs.words[starts[run.start] : starts[run.start] + lengths.sum()]
-            distinct, places = np.unique(words, return_inverse=True)
-            rows, places = self._read.read(pairs.vectors[distinct], places, lengths)
-            likeness = rows @ q.T  # (M, Q)
-            about_c = _softmax(likeness) @ q  # (M, H)
-            about_c *= rows
-            self._candidate.pool(about_c, places, lengths, encoded[run, width:])
-            about_q = _attend(likeness, rows, places, lengths)  # (run, Q, H)
-            about_q *= q
+        # The question's side has as many rows per candidate as the question has words.
+        for batch in batch_texts(np.maximum(pairs.lengths, length), MAX_WORDS):
+            lengths = pairs.lengths[batch]
+            words = pairs.words[starts[batch.start] : starts[batch.start] + lengths.sum()]
+            distinct, row_ids = np.unique(words, return_inverse=True)
+            rows, row_ids = self._read.read(pairs.vectors[distinct], row_ids, lengths)
+            similarities = rows @ q.T  # (M, Q)
+            compared_c = _softmax(similarities) @ q  # (M, H)
+            compared_c *= rows
+            self._candidate.pool(compared_c, row_ids, lengths, encoded[batch, width:])
+            compared_q = _attend(similarities, rows, row_ids, lengths)  # (batch, Q, H)
+            compared_q *= q
             self._question.pool(
-                about_q.reshape(-1, q.shape[1]),
+                compared_q.reshape(-1, q.shape[1]),
                 np.arange(len(lengths) * length),
                 np.full(len(lengths), length),
-                encoded[run, :width],
+                encoded[batch, :width],
             )
         return encoded
 
 
 class CompareAggregateBilstmNetwork(CompareAggregateNetwork):
-    """The variant whose words know their neighbours."""
+    """The variant that reads words in their context."""
 
     _reader = _BilstmReader
 
 
 class _Convolutions:
-    """max over positions of one convolution for each width, joined, and ReLU."""
+    """Convolutions of several widths, max-pooled, concatenated and rectified."""
 
     def __init__(self, weights: Weights, side: str) -> None:
         names = [name for name in weights if name.startswith(f"{side}.convolutions.")]
@@ -139,65 +139,62 @@ class _Convolutions:
         self._bias = np.concatenate([weights[f"{layer}.bias"] for layer in layers])
         # The first layer reads single words, so its width is that of a row.
         width = weights[f"{layers[0]}.weight"].shape[1]
-        self._kernels = [_cut_kernel(weights[f"{layer}.weight"], width) for layer in layers]
+        self._kernels = [_split_kernel(weights[f"{layer}.weight"], width) for layer in layers]
 
     @property
     def pooled_width(self) -> int:
-        """The widths' channels together."""
+        """Channels of all widths together."""
         return len(self._bias)
 
-    def pool(self, rows: Matrix, places: Ids, lengths: Ids, out: Matrix) -> None:
+    def pool(self, rows: Matrix, row_ids: Ids, lengths: Ids, out: Matrix) -> None:
         """Convolve and pool texts.
 
         Args:
             rows: shape (M, H).
-            places: the row at each place of the texts, shape (N,).
+            row_ids: the row at each position of the texts, shape (N,).
             lengths: words of each text, shape (texts,).
-            out: what is filled, shape (texts, pooled width).
+            out: the result, shape (texts, pooled width).
         """
         first = 0
         for kernel in self._kernels:
-            read = find_rows(find_windows(lengths, len(kernel)), places, len(rows))
+            windows = window_rows(window_indices(lengths, len(kernel)), row_ids, len(rows))
             last = first + kernel.shape[2]
-            pool_texts(sum_windows(rows, read, kernel), lengths, out[:, first:last])
+            max_pool(convolve(rows, windows, kernel), lengths, out[:, first:last])
             first = last
         out += self._bias
         np.maximum(out, 0, out=out)
 
 
-def _cut_kernel(weight: Matrix, width: int) -> Matrix:
-    """Take a layer over joined rows, shape (channels, K * H); return shape (K, H, channels)."""
+def _split_kernel(weight: Matrix, width: int) -> Matrix:
+    """Reshape a layer over joined rows, (channels, K * H), to (K, H, channels)."""
     channels, joined = weight.shape
     return np.ascontiguousarray(weight.reshape(channels, joined // width, width).transpose(1, 2, 0))
 
 
-def _attend(likeness: Matrix, rows: Matrix, places: Ids, lengths: Ids) -> Matrix:
-    """Return, for each word of the question, the mean of each candidate's words, by likeness.
+def _attend(similarities: Matrix, rows: Matrix, row_ids: Ids, lengths: Ids) -> Matrix:
+    """Return each question word's attention over each candidate's words, shape (C, Q, H).
 
     Args:
-        likeness: of rows to the words of the question, shape (M, Q).
+        similarities: of rows to the words of the question, shape (M, Q).
         rows: shape (M, H).
-        places: the row at each place of the candidates, shape (N,).
+        row_ids: the row at each position of the candidates, shape (N,).
         lengths: words of each candidate, shape (C,).
-
-    Returns:
-        Shape (C, Q, H).
     """
-    starts = find_starts(lengths)
-    share = likeness[places]  # (N, Q)
-    share -= np.repeat(np.maximum.reduceat(share, starts), lengths, axis=0)
-    np.exp(share, out=share)
-    share /= np.repeat(np.add.reduceat(share, starts), lengths, axis=0)
-    words = rows[places]  # (N, H)
-    about = np.empty((len(lengths), likeness.shape[1], rows.shape[1]), dtype=np.float32)
-    for mean, start, length in zip(about, starts.tolist(), lengths.tolist(), strict=True):
+    starts = start_offsets(lengths)
+    weights = similarities[row_ids]  # (N, Q)
+    weights -= np.repeat(np.maximum.reduceat(weights, starts), lengths, axis=0)
+    np.exp(weights, out=weights)
+    weights /= np.repeat(np.add.reduceat(weights, starts), lengths, axis=0)
+    words = rows[row_ids]  # (N, H)
+    attended = np.empty((len(lengths), similarities.shape[1], rows.shape[1]), dtype=np.float32)
+    for mean, start, length in zip(attended, starts.tolist(), lengths.tolist(), strict=True):
         end = start + length
-        np.dot(share[start:end].T, words[start:end], out=mean)
-    return about
+        np.dot(weights[start:end].T, words[start:end], out=mean)
+    return attended
 
 
 def _softmax(rows: Matrix) -> Matrix:
-    share: Matrix = rows - rows.max(axis=1, keepdims=True)
-    np.exp(share, out=share)
-    share /= share.sum(axis=1, keepdims=True)
-    return share
+    weights: Matrix = rows - rows.max(axis=1, keepdims=True)
+    np.exp(weights, out=weights)
+    weights /= weights.sum(axis=1, keepdims=True)
+    return weights

@@ -1,8 +1,8 @@
 """Cosinet: a convolution over word vectors and word relatedness on each side of the pair.
 
 Bonadiman & Moschitti 2020, "A Study on Efficiency, Accuracy and Document Structure for
-Answer Sentence Selection", section 3.1.  Each word's vector is joined with its largest
-cosine to the other side; a convolution of kernel 5 for each side, max-pooled, gives q and
+Answer Sentence Selection", section 3.1.  Each word's vector is concatenated with its
+largest cosine to the other side; a convolution of kernel 5 for each side, max-pooled, gives q and
 c; the pair is [q * c; q - c].  The paper names no activation, and there is none here.
 Deviations: vectors have length 1; texts are padded by two words on each side, so that
 one of a single word has a position.
@@ -20,11 +20,11 @@ CHANNELS = 300
 
 
 class Cosinet(nn.Module):
-    """Encodes each pair by what its two sides share."""
+    """Encodes each pair as [q * c; q - c]."""
 
     pair_width = 2 * CHANNELS
     hidden_width = CHANNELS
-    """What a head gives out; the paper's parameter counts settle it."""
+    """Output width of a head; it follows from the paper's parameter counts."""
 
     def __init__(self, vector_width: int) -> None:
         super().__init__()
@@ -33,7 +33,7 @@ class Cosinet(nn.Module):
 
     def forward(self, batch: Batch) -> Tensor:
         """Return the pairs, shape (P, 2 * C)."""
-        q = _encode(self.question, batch.vectors[: batch.asked], batch.question)
+        q = _encode(self.question, batch.vectors[: batch.question_rows], batch.question)
         c = _encode(self.candidate, batch.vectors, batch.candidate)
         return torch.cat([q * c, q - c], dim=1)
 

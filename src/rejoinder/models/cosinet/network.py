@@ -1,34 +1,33 @@
-"""Cosinet without torch: see train/models/cosinet.py for the formula.
+"""Cosinet without torch; module.py has the formula.
 
-Word vectors are frozen and a convolution is linear, so the product of a word's vector with
-each of the five kernel slices is made once per word and kept.  A position is then five rows
-added, plus five relatedness values times five rows of the kernel.  The compiled kernel does
-this in one pass; without it, numpy does it in pieces that stay in the cache.
+Word vectors are frozen and a convolution is linear, so the products of a word's vector with
+the five kernel slices are precomputed once per word.  A position is then the sum of five rows,
+plus five relatedness values times five rows of the kernel.  The compiled kernel does this in
+one pass; numpy does it in chunks that stay in the cache.
 
 Axes: Q words of the question, C candidates, N words of candidates, K kernel, H channels,
-L channels padded with zeros to what the compiled kernel reads at a time.
+L channels padded with zeros to whole lines of the compiled kernel.
 """
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from rejoinder.models.kernel import Kernel, pad_columns
-from rejoinder.models.ranker.pairs import Matrix, Pairs, Weights
-from rejoinder.models.ranker.product import Product
-from rejoinder.models.ranker.windows import cut_texts, find_windows, pool_texts
+from rejoinder.models.kernel import Kernel, Linear, Matrix, pad_columns
+from rejoinder.models.ranker.pairs import Network, PairArrays, Weights
+from rejoinder.models.ranker.windows import batch_texts, max_pool, start_offsets, window_indices
 
 KERNEL = 5
 HALF = KERNEL // 2
 CHUNK_WORDS = 512
-"""Words of candidates that are worked on at a time: their sums stay in the cache."""
+"""Words of candidates that numpy convolves at a time, so that their sums stay in the cache."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Side:
-    """The convolution of one side, its kernel cut into slices."""
+    """The convolution of one side, with its kernel in slices."""
 
-    by_word: Product  # (E, K * L)
+    by_word: Linear  # (E, K * L)
     by_related: Matrix  # (K, L)
     bias: Matrix  # (L,)
 
@@ -41,12 +40,12 @@ class _Side:
             raise ValueError("a convolution and its bias do not fit")
         line = kernel.line if kernel else 1
         slices = pad_columns(weight.transpose(1, 2, 0), line)  # (E + 1, K, L)
-        by_word = Product(slices[:-1].reshape(len(slices) - 1, -1), kernel=kernel)
+        by_word = Linear(slices[:-1].reshape(len(slices) - 1, -1), kernel=kernel)
         bias = pad_columns(weights[f"{side}.convolution.bias"], line)
         return cls(by_word, np.ascontiguousarray(slices[-1]), bias)
 
 
-class CosinetNetwork:
+class CosinetNetwork(Network):
     """Encodes pairs as [q * c; q - c]."""
 
     def __init__(self, weights: Weights, kernel: Kernel | None = None) -> None:
@@ -57,14 +56,14 @@ class CosinetNetwork:
             raise ValueError("the convolutions of question and candidate do not fit")
         self._channels = len(weights["candidate.convolution.bias"])
         self._width = len(self._candidate.bias)
-        self.derived_width = KERNEL * self._width
+        self.precomputed_width = KERNEL * self._width
 
-    def derive(self, vectors: Matrix) -> Matrix:
-        """Return what each word adds to the positions around it, shape (words, K * L)."""
+    def precompute(self, vectors: Matrix) -> Matrix:
+        """Return the products of words with the candidate's kernel, shape (words, K * L)."""
         return self._candidate.by_word(vectors)
 
-    def encode(self, pairs: Pairs) -> Matrix:
-        """Return the pairs, shape (C, 2 * H); `pairs.derived` holds what `derive` gave."""
+    def encode(self, pairs: PairArrays) -> Matrix:
+        """Return the pairs, shape (C, 2 * H)."""
         channels = self._channels
         c = self._encode_candidates(pairs)[:, :channels]
         q = self._encode_question(pairs)[:, :channels]
@@ -73,21 +72,21 @@ class CosinetNetwork:
         np.subtract(q, c, out=encoded[:, channels:])
         return encoded
 
-    def _encode_question(self, pairs: Pairs) -> Matrix:
+    def _encode_question(self, pairs: PairArrays) -> Matrix:
         """Return one row per candidate, shape (C, L): only the relatedness differs."""
         side, length = self._question, len(pairs.question)
         products = side.by_word(pairs.vectors[pairs.question]).reshape(length, KERNEL, -1)
         base = np.tile(side.bias, (length, 1))  # (Q, L)
         for offset in range(KERNEL):
             shift = offset - HALF
-            to = slice(max(0, -shift), length - max(0, shift))
-            since = slice(max(0, shift), length + min(0, shift))
-            base[to] += products[since, offset]
+            target = slice(max(0, -shift), length - max(0, shift))
+            source = slice(max(0, shift), length + min(0, shift))
+            base[target] += products[source, offset]
         related = np.zeros((len(pairs.lengths), length + 2 * HALF), dtype=np.float32)
         related[:, HALF : HALF + length] = pairs.related_question
         if self._kernel is None:
             return self._pool_question(base, related)
-        return self._kernel.pool_related(base, related, side.by_related)
+        return self._kernel.convolve_question(base, related, side.by_related)
 
     def _pool_question(self, base: Matrix, related: Matrix) -> Matrix:
         windows = np.lib.stride_tricks.sliding_window_view(related, KERNEL, axis=1)  # (C, Q, K)
@@ -98,26 +97,27 @@ class CosinetNetwork:
             positions.max(axis=1, out=pooled[first : first + step])
         return pooled
 
-    def _encode_candidates(self, pairs: Pairs) -> Matrix:
+    def _encode_candidates(self, pairs: PairArrays) -> Matrix:
         side = self._candidate
         if self._kernel is None:
             return self._pool_candidates(pairs) + side.bias
-        return self._kernel.pool_texts(
-            pairs.derived, pairs.words, pairs.related, pairs.lengths, side.by_related, side.bias
+        return self._kernel.convolve_texts(
+            *(pairs.precomputed, pairs.words, pairs.related, pairs.lengths),
+            *(side.by_related, side.bias),
         )
 
-    def _pool_candidates(self, pairs: Pairs) -> Matrix:
+    def _pool_candidates(self, pairs: PairArrays) -> Matrix:
         pooled = np.empty((len(pairs.lengths), self._width), dtype=np.float32)
-        products = pairs.derived.reshape(-1, self._width)  # (V * K, L)
-        ends = np.cumsum(pairs.lengths)
-        for run in cut_texts(pairs.lengths, CHUNK_WORDS):
-            lengths = pairs.lengths[run]
-            words = slice(ends[run.start] - lengths[0], ends[run.stop - 1])
-            windows = find_windows(lengths, KERNEL)  # (K, N)
+        products = pairs.precomputed.reshape(-1, self._width)  # (V * K, L)
+        starts = start_offsets(pairs.lengths)
+        for batch in batch_texts(pairs.lengths, CHUNK_WORDS):
+            lengths = pairs.lengths[batch]
+            words = slice(starts[batch.start], starts[batch.start] + lengths.sum())
+            windows = window_indices(lengths, KERNEL)  # (K, N)
             related = np.append(pairs.related[words], np.float32(0))[windows]
             rows = np.append(pairs.words[words], 0)[windows] * KERNEL
             positions = related.T @ self._candidate.by_related  # (N, L)
-            for offset, read in enumerate(rows):
-                positions += products[read + offset]
-            pool_texts(positions, lengths, out=pooled[run])
+            for offset, row in enumerate(rows):
+                positions += products[row + offset]
+            max_pool(positions, lengths, out=pooled[batch])
         return pooled

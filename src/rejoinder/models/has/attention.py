@@ -15,7 +15,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rejoinder.models.ranker.pairs import Ids, Matrix
+from rejoinder.models.kernel import Ids, Matrix
 
 
 @dataclass(frozen=True, slots=True)

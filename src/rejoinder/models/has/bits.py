@@ -8,8 +8,7 @@ a table, made once at load: a word takes D/4 look-ups instead of D products.
 import numpy as np
 
 from rejoinder.models.has.attention import AttentionWeights, attend
-from rejoinder.models.kernel import Kernel, load_kernel, pad_columns
-from rejoinder.models.ranker.pairs import Matrix
+from rejoinder.models.kernel import Kernel, Matrix, load_kernel, pad_columns
 from rejoinder.models.stored_rows import Bytes, StoredRows
 
 ANSWERS_AT_ONCE = 64
@@ -36,7 +35,7 @@ class BitAttention:
         found = kernel or load_kernel()
         self._kernel = found if found and self._width <= found.max_width else None
         if self._kernel:
-            self._tables = self._kernel.cut_tables(weights.of_word.T)
+            self._tables = self._kernel.to_bit_tables(weights.of_word.T)
             self._hidden = pad_columns(weights.of_hidden, self._kernel.line)
 
     def score(self, question: Matrix, answers: StoredRows) -> Matrix:

@@ -14,9 +14,7 @@ import numpy as np
 
 from rejoinder.models.has.attention import AttentionWeights, attend, take_cosines
 from rejoinder.models.has.bits import BitAttention, pack
-from rejoinder.models.kernel import load_kernel
-from rejoinder.models.ranker.pairs import Matrix
-from rejoinder.models.ranker.product import Product
+from rejoinder.models.kernel import Linear, Matrix, load_kernel
 from rejoinder.models.stored_rows import Bytes, StoredRows
 
 Weights = Mapping[str, Matrix]
@@ -58,7 +56,7 @@ class Attended:
     def __init__(self, weights: Weights, width: int) -> None:
         self.row_bytes = 4 * width
         self._weights = _read_attention(weights)
-        self._multiply = Product(self._weights.of_word.T, kernel=load_kernel())
+        self._multiply = Linear(self._weights.of_word.T, kernel=load_kernel())
 
     def to_rows(self, states: Matrix) -> Bytes:
         """Return the words as they are."""

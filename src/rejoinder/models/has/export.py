@@ -20,7 +20,7 @@ from rejoinder.models.encoders.vocabulary import order_pieces
 from rejoinder.models.has.encoder import NETWORK, VOCABULARY, TextEncoder, TextTokens
 from rejoinder.models.has.module import Has, pad_texts
 from rejoinder.models.has.scorer import KIND, WEIGHTS
-from rejoinder.models.ranker.pairs import Matrix
+from rejoinder.models.kernel import Matrix
 from rejoinder.models.selector.export import PRECISIONS, SIZES
 from rejoinder.text.wordpiece import WordPiece
 

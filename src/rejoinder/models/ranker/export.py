@@ -1,7 +1,7 @@
-"""Writes a trained network as a bundle, if the runtime scores with it as torch does.
+"""Exports a trained ranker as a bundle, after checking that it scores as torch does.
 
-A bundle that exists works: before it takes its place it is opened again without torch, and
-scores a sample.  Where the two differ, nothing is left behind.
+The bundle is first written elsewhere, opened without torch, and scores a sample.  If the scores
+differ, nothing is written.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,9 +16,8 @@ from torch import Tensor
 
 from rejoinder.bundle.folder import Manifest, open_bundle, write_bundle
 from rejoinder.errors import BundleError
-from rejoinder.models.ranker.module.ranker import Ranker, RankerConfig
-from rejoinder.models.ranker.module.torch_scorer import TorchScorer
-from rejoinder.models.ranker.surroundings import COUNT
+from rejoinder.models.ranker.module.ranker import Ranker, RankerConfig, TorchScorer
+from rejoinder.models.ranker.relatedness import CONTEXT_FEATURES
 from rejoinder.models.registry import list_shipped, make_scorer
 from rejoinder.models.scorer import Scorer
 from rejoinder.models.static_vectors.vectors import StaticVectors, to_files
@@ -34,13 +33,11 @@ def write_ranker(
     scores: Mapping[str, Any],
     sample: Sequence[Example],
 ) -> None:
-    """Write weights, vectors and their provenance.
-
-    The vectors are part of the bundle: the network works with no others.
+    """Write the weights, the vectors they were trained with, and their provenance.
 
     Raises:
-        BundleError: the folder cannot be written, or the runtime's scores of the sample
-            differ by more than the tolerance.
+        BundleError: the folder cannot be written, or the exported bundle's scores of the
+            sample differ by more than the tolerance.
     """
     state = {name: tensor.contiguous() for name, tensor in model.state_dict().items()}
     manifest = Manifest(
@@ -50,8 +47,8 @@ def write_ranker(
         scores=scores,
     )
     files = {"weights.safetensors": save(state), **to_files(vectors)}
-    with TemporaryDirectory() as place:
-        trial = Path(place, folder.name)
+    with TemporaryDirectory() as temporary:
+        trial = Path(temporary, folder.name)
         write_bundle(trial, manifest, files)
         check_parity(
             make_scorer(open_bundle(trial)),
@@ -63,32 +60,32 @@ def write_ranker(
 
 
 def read_weights(name: str, config: RankerConfig) -> dict[str, Tensor]:
-    """Return the weights of a ranker's bundle, to train on from them.
+    """Return the weights of a ranker's bundle, to continue training from them.
 
     Args:
-        name: of a bundle that comes with the package, else its folder.
+        name: a shipped bundle, or a bundle's folder.
 
     Raises:
-        BundleError: it is no bundle, or holds another network than the configuration's.
+        BundleError: it is not a bundle, or its network does not fit the configuration.
     """
     bundle = open_bundle(list_shipped().get(name, Path(name)), kind=config.model)
     for setting in ("vector_width", "head"):
-        found, wanted = bundle.manifest.config[setting], getattr(config, setting)
-        if found != wanted:
-            raise BundleError(f"{name}: its {setting} is {found}, not {wanted}; give the same")
+        actual, expected = bundle.manifest.config[setting], getattr(config, setting)
+        if actual != expected:
+            raise BundleError(f"{name}: its {setting} is {actual}, not {expected}; give the same")
     weights = {key: torch.from_numpy(array) for key, array in bundle.read_tensors().items()}
     if bundle.manifest.config.get("context", False) and not config.context:
-        raise BundleError(f"{name}: it reads context; train on with context")
+        raise BundleError(f"{name}: it reads context; train with context too")
     if config.context:
-        # Context that is new counts nothing at first.
-        weights.setdefault("around.weight", torch.zeros(1, COUNT))
+        # New context features start without influence.
+        weights.setdefault("around.weight", torch.zeros(1, CONTEXT_FEATURES))
     return weights
 
 
 def check_parity(
     exported: Scorer, trained: Scorer, sample: Sequence[Example], *, tolerance: float
 ) -> None:
-    """Hold the scores of two scorers against each other.
+    """Compare the scores of two scorers.
 
     Raises:
         BundleError: they differ by more than the tolerance.

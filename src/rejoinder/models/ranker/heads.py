@@ -1,8 +1,8 @@
-"""Heads over the list without torch: see train/models/heads.py for the formulas.
+"""Heads without torch: they read the pairs of a list in order; module/heads.py has the formulas.
 
-What depends on a pair alone is one matrix product for all pairs.  The rest runs step by step:
-step t reads pair t of every segment that has one, forwards, and pair t from the end backwards.
-Segments are sorted by length, so those still running are the first ones of the step before.
+The input projection is one matrix product for all pairs.  The recurrence runs step by step:
+step t reads pair t of every segment that has one, forwards, and pair t from the end, backwards.
+Segments are sorted by length, so the segments of a step are the first ones of the step before.
 
 Axes: P pairs, S segments, T pairs of the longest segment, R segments running at a step,
 D directions, F pair width, H hidden width of a direction, G numbers of all gates of a direction.
@@ -10,65 +10,27 @@ D directions, F pair width, H hidden width of a direction, G numbers of all gate
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from rejoinder.errors import UnknownNameError
-from rejoinder.models.kernel import Kernel, pad_columns
-from rejoinder.models.ranker.pairs import Ids, Matrix, Weights
-from rejoinder.models.ranker.product import Product
+from rejoinder.models.kernel import Ids, Kernel, Linear, Matrix, pad_columns
+from rejoinder.models.ranker.pairs import Weights
 from rejoinder.models.threads import spread
 
 HEADS = ("none", "rnn", "birnn", "lstm", "bilstm")
 Advance = Callable[[Matrix, Matrix, Matrix], object]
-"""Works one step: from gates (…, G), which it may overwrite, and the memory (…, H), which it
-changes, to the state (…, H), which it fills."""
-
-
+"""Takes one step: fills the state (…, H) from the gates (…, G), which it may overwrite, and
+updates the memory (…, H)."""
 _Stacked = tuple[Matrix, Matrix, Matrix]
 """Weights of the input (D, G, F) and of the state (D, G, H), and biases (D, G)."""
 
 
-class Head(Protocol):
-    """Turns a pair's vector into one that knows its neighbours."""
+class Head:
+    """Leaves every pair as it is; other heads relate a pair to its neighbours."""
 
     def project(self, rows: Matrix) -> Matrix:
-        """Return what depends on a pair alone, of any rows of pairs, shape (rows, F)."""
-        ...
-
-    def read(self, projected: Matrix, segment_lengths: Ids, *, threads: int = 1) -> Matrix:
-        """Return one row per pair.
-
-        Args:
-            projected: what `project` gave, segment after segment, P rows.
-            segment_lengths: pairs of each segment, at least 1, shape (S,).
-            threads: how many may be used; the result does not depend on it.
-        """
-        ...
-
-
-def make_head(name: str, weights: Weights, kernel: Kernel | None = None) -> Head:
-    """Return the head; `weights` are those of its network, by the names of their state.
-
-    Raises:
-        UnknownNameError: no head has this name.
-    """
-    if name not in HEADS:
-        raise UnknownNameError("head", name, HEADS)
-    if name == "none":
-        return NoHead()
-    directions = 2 if name.startswith("bi") else 1
-    if name.endswith("lstm"):
-        return LstmHead(weights, directions, kernel)
-    return RnnHead(weights, directions, kernel)
-
-
-class NoHead:
-    """Every pair by itself."""
-
-    def project(self, rows: Matrix) -> Matrix:
-        """Return the pairs as they are."""
+        """Return what depends on a pair alone, for rows of pairs, shape (rows, F)."""
         return rows
 
     def read(
@@ -78,11 +40,33 @@ class NoHead:
         *,
         threads: int = 1,  # noqa: ARG002
     ) -> Matrix:
-        """Return the pairs as they are."""
+        """Return one row per pair.
+
+        Args:
+            projected: P rows of `project`, segment after segment.
+            segment_lengths: pairs of each segment, at least 1, shape (S,).
+            threads: how many may be used; the result does not depend on it.
+        """
         return projected
 
 
-class RecurrentHead:
+def make_head(name: str, weights: Weights, kernel: Kernel | None = None) -> Head:
+    """Return the head with these weights, which have the names of torch's state.
+
+    Raises:
+        UnknownNameError: no head has this name.
+    """
+    if name not in HEADS:
+        raise UnknownNameError("head", name, HEADS)
+    if name == "none":
+        return Head()
+    directions = 2 if name.startswith("bi") else 1
+    if name.endswith("lstm"):
+        return LstmHead(weights, directions, kernel)
+    return RnnHead(weights, directions, kernel)
+
+
+class RecurrentHead(Head):
     """Reads each segment forwards, or forwards and backwards."""
 
     def __init__(self, weights: _Stacked, advance: Advance, kernel: Kernel | None) -> None:
@@ -90,15 +74,15 @@ class RecurrentHead:
         if input_weights.shape[:2] != biases.shape or hidden_weights.shape[:2] != biases.shape:
             raise ValueError("the weights of the head do not fit together")
         if hidden_weights.ndim != 3 or biases.shape[1] % hidden_weights.shape[2]:
-            raise ValueError("the state of the head is of another width than its gates")
+            raise ValueError("the state of the head has another width than its gates")
         self._shape = biases.shape
         by_input = input_weights.reshape(biases.size, -1).T  # (F, D * G)
-        self._multiply = Product(by_input, biases.ravel(), kernel)
+        self._multiply = Linear(by_input, biases.ravel(), kernel)
         self._hidden = np.ascontiguousarray(hidden_weights.transpose(0, 2, 1))  # (D, H, G)
         self._advance = advance
 
     def project(self, rows: Matrix) -> Matrix:
-        """Return what rows, of shape (rows, F), say to the gates, shape (rows, D, G)."""
+        """Return the inputs of the gates, shape (rows, D, G), for rows of shape (rows, F)."""
         return self._multiply(rows).reshape(len(rows), *self._shape)
 
     def read(
@@ -111,63 +95,57 @@ class RecurrentHead:
         """Read P projected pairs; return shape (P, D * H)."""
         return self.run(projected, np.arange(len(projected)), segment_lengths)
 
-    def run(self, projected: Matrix, places: Ids, lengths: Ids) -> Matrix:
-        """Read segments of rows that are projected already.
+    def run(self, projected: Matrix, row_ids: Ids, lengths: Ids) -> Matrix:
+        """Read segments of projected rows; return shape (P, D * H).
 
         Args:
-            projected: what `project` gave.
-            places: the row at each place of the segments, one segment after another, shape (P,).
+            projected: distinct rows of `project`.
+            row_ids: the row at each position of the segments, shape (P,).
             lengths: rows of each segment, at least 1, shape (S,).
-
-        Returns:
-            Shape (P, D * H).
         """
-        steps = _find_steps(lengths)
+        steps = _plan_steps(lengths)
         directions, width, _ = self._hidden.shape
         orders = (steps.forwards, steps.backwards)[:directions]
-        inputs = np.empty((len(places), *self._shape), dtype=np.float32)
+        inputs = np.empty((len(row_ids), *self._shape), dtype=np.float32)
         for direction, order in enumerate(orders):
-            inputs[:, direction] = projected[:, direction][places[order]]
+            inputs[:, direction] = projected[:, direction][row_ids[order]]
         states = self._recur(inputs, steps.running)
         read = np.empty_like(states)
         for direction, order in enumerate(orders):
             read[order, direction] = states[:, direction]
-        return read.reshape(len(places), directions * width)
+        return read.reshape(len(row_ids), directions * width)
 
     def _recur(self, inputs: Matrix, running: list[int]) -> Matrix:
-        """Take inputs step after step, shape (P, D, G); return states, shape (P, D, H).
-
-        Inputs may be overwritten.
-        """
+        """Return the states (P, D, H) for inputs (P, D, G) in order of steps; overwrites inputs."""
         directions, width, gates = self._hidden.shape
         states = np.empty((len(inputs), directions, width), dtype=np.float32)
         if not running:
             return states
         size = running[0]
         memory = np.zeros((directions, size, width), dtype=np.float32)
-        by_direction, said = states.swapaxes(0, 1), inputs.swapaxes(0, 1)
-        self._advance(said[:, :size], memory, by_direction[:, :size])
+        by_direction, projected = states.swapaxes(0, 1), inputs.swapaxes(0, 1)
+        self._advance(projected[:, :size], memory, by_direction[:, :size])
         gate = np.empty((directions, max(running[1:], default=0), gates), dtype=np.float32)
         before, start = 0, size
         several = sum(size > 1 for size in running)
         for size in running[1:several]:
             now = gate[:, :size]
             np.matmul(by_direction[:, before : before + size], self._hidden, out=now)
-            now += said[:, start : start + size]
+            now += projected[:, start : start + size]
             self._advance(now, memory[:, :size], by_direction[:, start : start + size])
             before, start = start, start + size
         self._recur_alone(states[before], inputs[start:], memory[:, 0], states[start:])
         return states
 
     def _recur_alone(self, state: Matrix, inputs: Matrix, memory: Matrix, states: Matrix) -> None:
-        """Go on with the one segment that is left: the same with less to do between products."""
+        """Continue with the one segment that is left: the same with less overhead per step."""
         advance, dot, add = self._advance, np.dot, np.add
         gate = np.empty(inputs.shape[1:], dtype=np.float32)
         products = list(zip(self._hidden, gate, strict=True))
-        for said, after in zip(inputs, states, strict=True):
+        for projected, after in zip(inputs, states, strict=True):
             for one, (weight, product) in zip(state, products, strict=True):
                 dot(one, weight, out=product)
-            add(gate, said, out=gate)
+            add(gate, projected, out=gate)
             advance(gate, memory, after)
             state = after
 
@@ -189,11 +167,11 @@ class RnnHead(RecurrentHead):
         kernel, states = self._kernel, np.empty(projected.shape, dtype=np.float32)
 
         def run(direction: int) -> None:
-            way = slice(None, None, -1 if direction else 1)
+            order = slice(None, None, -1 if direction else 1)
             kernel.run_recurrence(
-                projected[way, direction],
-                states[way, direction],
-                np.ascontiguousarray(segment_lengths[way]),
+                projected[order, direction],
+                states[order, direction],
+                np.ascontiguousarray(segment_lengths[order]),
                 self._strips[direction],
             )
 
@@ -202,7 +180,7 @@ class RnnHead(RecurrentHead):
 
 
 class LstmHead(RecurrentHead):
-    """A long short-term memory."""
+    """A long short-term memory, LSTM."""
 
     def __init__(self, weights: Weights, directions: int, kernel: Kernel | None = None) -> None:
         inputs, hidden, biases = map(_order_gates, _stack(weights, directions))
@@ -218,12 +196,12 @@ def _stack(weights: Weights, directions: int) -> _Stacked:
 
 
 def _order_gates(stacked: Matrix) -> Matrix:
-    """Put torch's gates (input, forget, cell, output) into an order where sigmoids stand together.
+    """Reorder torch's gates (input, forget, cell, output) so that the sigmoids are adjacent.
 
-    Their rows are halved: sigmoid(x) = (1 + tanh(x / 2)) / 2, so one tanh does for all gates.
+    Their rows are halved: sigmoid(x) = (1 + tanh(x / 2)) / 2, so one tanh computes all gates.
     """
-    enter, forget, cell, leave = np.split(stacked, 4, axis=1)
-    return np.concatenate([enter / 2, forget / 2, leave / 2, cell], axis=1)
+    input_gate, forget, cell, output = np.split(stacked, 4, axis=1)
+    return np.concatenate([input_gate / 2, forget / 2, output / 2, cell], axis=1)
 
 
 def _advance_rnn(gate: Matrix, memory: Matrix, state: Matrix) -> None:  # noqa: ARG001
@@ -236,28 +214,28 @@ def _advance_lstm(gate: Matrix, memory: Matrix, state: Matrix) -> None:
     sigmoids = gate[..., : 3 * width]
     sigmoids *= 0.5
     sigmoids += 0.5
-    entering = gate[..., :width]
-    entering *= gate[..., 3 * width :]
+    update = gate[..., :width]
+    update *= gate[..., 3 * width :]
     memory *= gate[..., width : 2 * width]
-    memory += entering
+    memory += update
     np.tanh(memory, out=state)
     state *= gate[..., 2 * width : 3 * width]
 
 
 @dataclass(frozen=True, slots=True)
 class _Steps:
-    """The places of P pairs in the order in which they are read, step after step."""
+    """The positions of P pairs in the order of steps."""
 
     forwards: Ids  # (P,)
     backwards: Ids  # (P,)
-    running: list[int]  # (T,) segments of each step, never more than of the step before
+    running: list[int]  # (T,) segments of each step, never increasing
 
 
-def _find_steps(lengths: Ids) -> _Steps:
+def _plan_steps(lengths: Ids) -> _Steps:
     by_length = np.argsort(-lengths, kind="stable")
     starts = (np.cumsum(lengths) - lengths)[by_length]
     longest_first = lengths[by_length]
-    # Of S lengths, S minus those that are at most t are longer than t.
+    # Segments running at step t: all but those of length t or less.
     steps = np.arange(longest_first.max(initial=0))
     running = len(lengths) - np.searchsorted(longest_first[::-1], steps, side="right")
     step = np.repeat(steps, running)

@@ -1,44 +1,43 @@
-"""One question with its candidates as arrays: what a network reads.
+"""One question with its candidates as arrays: the input of a network.
 
 Axes: Q words of the question, C candidates, N words of all candidates one after another,
-V rows of the table, E vector width, F width of a pair.
+V rows of the word table, E vector width, F width of a pair.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Protocol
+from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
+from rejoinder.models.kernel import Ids, Kernel, Matrix
 
-Matrix = NDArray[np.float32]
-Ids = NDArray[np.int64]
 Weights = Mapping[str, Matrix]
 """The arrays of a bundle, by the names of the network's state."""
 
 
-def _nothing() -> Matrix:
-    return np.empty((0, 0), dtype=np.float32)
-
-
 @dataclass(frozen=True, slots=True)
-class Pairs:
-    """The words of a question and of its candidates, and how related they are."""
+class PairArrays:
+    """The words of a question and of its candidates, with their max relatedness."""
 
-    vectors: Matrix  # (V, E); row 0 is zeros, and is no word
+    vectors: Matrix  # (V, E); row 0 is zeros: padding
     question: Ids  # (Q,) rows of `vectors`, at least one
     words: Ids  # (N,) rows of `vectors`
     lengths: Ids  # (C,) words of each candidate, at least 1
-    related: Matrix  # (N,) cosine of a candidate's word to the closest word of the question
-    related_question: Matrix  # (C, Q) cosine of a question's word to the candidate's closest
-    derived: Matrix = field(
-        default_factory=_nothing
-    )  # (V, …) what the network derives from each word alone
+    related: Matrix  # (N,) largest cosine of a candidate's word to a word of the question
+    related_question: Matrix  # (C, Q) largest cosine of a question's word to the candidate's
+    precomputed: Matrix  # (V, …) what the network precomputed from each word's vector
 
 
-class Network(Protocol):
-    """Encodes pairs; its constructor takes the weights of the encoder."""
+class Network:
+    """Encodes pairs with the weights of a ranker's encoder."""
 
-    def encode(self, pairs: Pairs) -> Matrix:
+    precomputed_width = 0
+
+    def __init__(self, weights: Weights, kernel: Kernel | None = None) -> None:
+        raise NotImplementedError
+
+    def precompute(self, vectors: Matrix) -> Matrix:
+        """Return what depends on a word alone, shape (words, precomputed_width)."""
+        return vectors[:, :0]
+
+    def encode(self, pairs: PairArrays) -> Matrix:
         """Return one row per candidate, shape (C, F)."""
-        ...
+        raise NotImplementedError

@@ -9,7 +9,7 @@ def _open(bundle: Bundle, threads: int | None) -> Scorer:
     from rejoinder.models.ranker.scorer import RankerScorer
     from rejoinder.models.rel_cnn.network import RelCnnNetwork
 
-    return RankerScorer(bundle, lambda weights, _: RelCnnNetwork(weights), threads=threads or 1)
+    return RankerScorer(bundle, RelCnnNetwork, threads=threads or 1)
 
 
 FAMILY = Family(

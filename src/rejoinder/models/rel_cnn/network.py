@@ -1,4 +1,4 @@
-"""Rel-CNN without torch: see train/models/rel_cnn.py for the formula.
+"""Rel-CNN without torch; module.py has the formula.
 
 Axes: Q words of the question, C candidates, N words of candidates, E vector width,
 U overlap width, K kernel, H channels.
@@ -8,69 +8,70 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rejoinder.models.ranker.pairs import Ids, Matrix, Pairs, Weights
+from rejoinder.models.kernel import Ids, Kernel, Matrix
+from rejoinder.models.ranker.pairs import Network, PairArrays, Weights
 from rejoinder.models.ranker.windows import (
-    cut_texts,
-    find_rows,
-    find_starts,
-    find_windows,
-    pool_texts,
-    sum_windows,
+    batch_texts,
+    convolve,
+    max_pool,
+    start_offsets,
+    window_indices,
+    window_rows,
 )
 
 IDENTICAL = 0.9999
-"""Cosine above which two words are one; rounding takes a little off 1."""
+"""Two words are the same above this cosine; rounding takes a little off 1."""
 MAX_WORDS = 8192
-"""How many words of a side are worked on at a time (four arrays of up to 8 MB)."""
+"""Words of a side that are convolved at a time (four arrays of up to 8 MB)."""
 
 
-class RelCnnNetwork:
+class RelCnnNetwork(Network):
     """Encodes pairs by both of their sides and their learnt similarity."""
 
-    def __init__(self, weights: Weights) -> None:
+    def __init__(self, weights: Weights, kernel: Kernel | None = None) -> None:  # noqa: ARG002
         self._question = _Convolution.compose(weights, "question")
         self._candidate = _Convolution.compose(weights, "candidate")
         self._similarity = np.ascontiguousarray(weights["similarity.weight"].T)  # (H, H)
         self._hidden = np.ascontiguousarray(weights["hidden.weight"].T)  # (2H + 1, 2H + 1)
         self._hidden_bias = weights["hidden.bias"]
 
-    def encode(self, pairs: Pairs) -> Matrix:
+    def encode(self, pairs: PairArrays) -> Matrix:
         """Return the pairs, shape (C, 2 * H + 1)."""
         channels = len(self._similarity)
         joined = np.empty((len(pairs.lengths), 2 * channels + 1), dtype=np.float32)
         q, c = joined[:, :channels], joined[:, channels + 1 :]
         self._pool_question(pairs, q)
-        self._question.finish(q)
+        self._question.activate(q)
         self._pool_candidates(pairs, c)
-        self._candidate.finish(c)
+        self._candidate.activate(c)
         np.einsum("ch,ch->c", q, c @ self._similarity, out=joined[:, channels])
         hidden: Matrix = joined @ self._hidden
         hidden += self._hidden_bias
         np.maximum(hidden, 0, out=hidden)
         return hidden
 
-    def _pool_question(self, pairs: Pairs, pooled: Matrix) -> None:
+    def _pool_question(self, pairs: PairArrays, pooled: Matrix) -> None:
         side, length = self._question, len(pairs.question)
-        windows = find_windows(np.array([length]), side.width)
+        windows = window_indices(np.array([length]), side.width)
         vectors = pairs.vectors[pairs.question]
-        words = sum_windows(vectors, windows, side.by_word)  # (Q, H)
-        for run in cut_texts(np.full(len(pooled), length), MAX_WORDS):
-            related = pairs.related_question[run]  # (run, Q)
-            positions = side.sum_cases(related.ravel(), np.full(len(related), length))
+        by_word = convolve(vectors, windows, side.by_word)  # (Q, H)
+        for batch in batch_texts(np.full(len(pooled), length), MAX_WORDS):
+            related = pairs.related_question[batch]  # (batch, Q)
+            positions = side.convolve_overlap(related.ravel(), np.full(len(related), length))
             positions = positions.reshape(*related.shape, -1)
-            positions += words
-            positions.max(axis=1, out=pooled[run])
+            positions += by_word
+            positions.max(axis=1, out=pooled[batch])
 
-    def _pool_candidates(self, pairs: Pairs, pooled: Matrix) -> None:
-        side, starts = self._candidate, find_starts(pairs.lengths)
-        for run in cut_texts(pairs.lengths, MAX_WORDS):
-            lengths = pairs.lengths[run]
-            inside = slice(starts[run.start], starts[run.start] + lengths.sum())
-            distinct, places = np.unique(pairs.words[inside], return_inverse=True)
-            positions = side.sum_cases(pairs.related[inside], lengths)
-            read = find_rows(find_windows(lengths, side.width), places, len(distinct))
-            positions += sum_windows(pairs.vectors[distinct], read, side.by_word)
-            pool_texts(positions, lengths, pooled[run])
+    def _pool_candidates(self, pairs: PairArrays, pooled: Matrix) -> None:
+        side, starts = self._candidate, start_offsets(pairs.lengths)
+        for batch in batch_texts(pairs.lengths, MAX_WORDS):
+            lengths = pairs.lengths[batch]
+            words = slice(starts[batch.start], starts[batch.start] + lengths.sum())
+            distinct, row_ids = np.unique(pairs.words[words], return_inverse=True)
+            positions = side.convolve_overlap(pairs.related[words], lengths)
+            windows = window_rows(window_indices(lengths, side.width), row_ids, len(distinct))
+            positions += convolve(pairs.vectors[distinct], windows, side.by_word)
+            max_pool(positions, lengths, pooled[batch])
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +84,7 @@ class _Convolution:
 
     @classmethod
     def compose(cls, weights: Weights, side: str) -> "_Convolution":
-        """Multiply the overlap embeddings into the kernel: a word has one of two."""
+        """Multiply both overlap embeddings, shared and not, into the kernel."""
         weight = weights[f"{side}.convolution.parametrizations.weight.original"]
         cases = weights[f"{side}.convolution.parametrizations.weight.0.cases"]  # (2, U)
         kernel = weight.transpose(2, 1, 0)  # (K, E + U, H)
@@ -97,18 +98,18 @@ class _Convolution:
 
     @property
     def width(self) -> int:
-        """How many words a window reads."""
+        """Words of a window."""
         return len(self.by_word)
 
-    def sum_cases(self, related: Matrix, lengths: Ids) -> Matrix:
-        """Return what the cases of the words add to the convolution, shape (N, H)."""
-        windows = find_windows(lengths, self.width).T  # (N, K)
-        cases = np.zeros((len(related) + 1, 2), dtype=np.float32)  # neither where there is no word
+    def convolve_overlap(self, related: Matrix, lengths: Ids) -> Matrix:
+        """Return what the overlap adds to the convolution, shape (N, H)."""
+        windows = window_indices(lengths, self.width).T  # (N, K)
+        cases = np.zeros((len(related) + 1, 2), dtype=np.float32)  # padding is neither
         cases[:-1, 1] = related > IDENTICAL
         cases[:-1, 0] = 1 - cases[:-1, 1]
         return cases[windows].reshape(len(related), -1) @ self.by_case
 
-    def finish(self, pooled: Matrix) -> None:
-        """Do what follows the maximum, in place."""
+    def activate(self, pooled: Matrix) -> None:
+        """Add the bias and apply ReLU to what was max-pooled, in place."""
         pooled += self.bias
         np.maximum(pooled, 0, out=pooled)

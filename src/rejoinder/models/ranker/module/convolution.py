@@ -1,20 +1,25 @@
-"""A convolution over frozen word vectors with max-pooling, without the work that is wasted.
+"""Max-pooled convolutions over texts of different lengths, without wasted work.
 
-Three facts make it fast without changing a number:
+`PooledConvolution` is for frozen word vectors:
 
-- vectors are frozen and a convolution is linear, so for each distinct word of the batch and
-  each kernel offset the product with the kernel is made once, and a position is the sum of
-  five rows of that table;
-- a feature of one word (how related it is) is a rank-one update;
-- the gradient of max-pooling reaches one position per pair and channel, so the kernel's
-  gradient is a sum over those, not over all positions.
+- a convolution is linear, so each distinct word of the batch is multiplied with each slice of
+  the kernel once, and a position is the sum of five rows of that table;
+- a feature of one word (its relatedness) is a rank-one update;
+- in training, the one large product is computed in bfloat16 if the processor multiplies it
+  natively, at twice the speed and other last digits (docs/decisions/0008).
 
-A fourth changes the last digits, in training alone: where the processor multiplies bfloat16
-natively, the one large product is made in it, at twice the speed (docs/decisions/0008).
+`PooledConvolutions` has several widths and is for the output of other layers, where every
+position has to be computed.  In both, the gradient of max-pooling reaches one position per text
+and channel, so gradients are sums over P windows, not N.
 
-Axes: W distinct words, E vector width, K kernel, F features, C channels, N words, P pairs.
+A text is padded with K - 1 rows of zeros, K // 2 of them behind it, as `padding="same"` of
+`nn.Conv1d` does, so it has as many windows as words.
+
+Axes: W distinct words, E vector width, K width of a window, F features, C channels, N words,
+P texts, M words of the widest window.
 """
 
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import torch
@@ -22,13 +27,13 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn import functional
 
-from rejoinder.models.ranker.module.pairs import join_ranges
+from rejoinder.models.ranker.module.pairs import join_ranges, start_offsets
 
 IN_BFLOAT16 = torch.cpu._is_avx512_bf16_supported()
 
 
 class PooledConvolution(nn.Module):
-    """max over positions of a convolution over [word vector; features], padded by K // 2.
+    """A max-pooled convolution over [word vector; features], padded by K // 2.
 
     The parameters are those of `nn.Conv1d(width + features, channels, kernel)`.
     """
@@ -37,30 +42,27 @@ class PooledConvolution(nn.Module):
         super().__init__()
         self.width = width
         self.convolution = nn.Conv1d(width + features, channels, kernel, padding=kernel // 2)
-        # In memory the slices of the kernel stand one after another, as they are used and as
-        # their gradient comes: no step has to turn them around.
+        # Store the slices of the kernel one after another, as they are used and as their
+        # gradient is computed, so that no step has to transpose them.
         slices = self.convolution.weight.detach().permute(2, 0, 1).contiguous()
         self.convolution.weight = nn.Parameter(slices.permute(1, 2, 0))
 
     def forward(self, vectors: Tensor, words: Tensor, features: Tensor, lengths: Tensor) -> Tensor:
-        """Convolve and pool P texts.
+        """Convolve and pool P texts; return shape (P, C).
 
         Args:
             vectors: shape (W, E); row 0 must be zeros.
             words: rows of `vectors`, shape (N,).
             features: shape (N, F); they get no gradient.
             lengths: words of each text, at least 1, shape (P,).
-
-        Returns:
-            Shape (P, C).
         """
         kernel = self.convolution.kernel_size[0]
-        places = find_windows(lengths, kernel).t()  # (K, N)
-        pooled: Tensor = _Pooled.apply(
+        windows = window_indices(lengths, kernel).t()  # (K, N)
+        pooled: Tensor = _PooledWords.apply(
             vectors,
-            functional.pad(words, (0, 1))[places],
-            functional.pad(features, (0, 0, 0, 1))[places],
-            lengths.cumsum(0) - lengths,
+            functional.pad(words, (0, 1))[windows],
+            functional.pad(features, (0, 0, 0, 1))[windows],
+            start_offsets(lengths),
             self.convolution.weight,
             self.training and IN_BFLOAT16 and vectors.dtype == torch.float32,
         )
@@ -68,13 +70,37 @@ class PooledConvolution(nn.Module):
         return pooled + self.convolution.bias
 
 
-def find_windows(lengths: Tensor, kernel: int) -> Tensor:
-    """Return, for each word, the places of the words in its window; N where there is none.
+class PooledConvolutions(nn.Module):
+    """Max-pooled convolutions of several widths over rows with a gradient, concatenated.
 
-    Shape (N, K).
+    A convolution of width K is a linear layer over windows of K rows; the parameters are
+    those of `nn.Conv1d(width, channels, K)`, as a matrix of shape (C, K * E).
     """
+
+    def __init__(self, width: int, *, channels: int, kernels: Sequence[int]) -> None:
+        super().__init__()
+        self.span = max(kernels) // 2 * 2 + 1
+        self.convolutions = nn.ModuleList(nn.Linear(kernel * width, channels) for kernel in kernels)
+
+    def forward(self, rows: Tensor, lengths: Tensor) -> Tensor:
+        """Convolve and pool P texts; return shape (P, number of widths * C).
+
+        Args:
+            rows: one row per word, shape (N, E).
+            lengths: words of each text, at least 1, shape (P,).
+        """
+        indices = window_indices(lengths, self.span)  # (N, M)
+        padded = functional.pad(rows, (0, 0, 0, 1))
+        windows = padded.index_select(0, indices.flatten()).view(len(rows), -1)  # (N, M * E)
+        weights = [layer.get_parameter("weight") for layer in self.convolutions]
+        pooled: Tensor = _PooledRows.apply(windows, rows.shape[1], start_offsets(lengths), *weights)
+        return pooled + torch.cat([layer.get_parameter("bias") for layer in self.convolutions])
+
+
+def window_indices(lengths: Tensor, kernel: int) -> Tensor:
+    """Return the positions in the window around each word, shape (N, K); N for padding."""
     total = int(lengths.sum())
-    inside = join_ranges(torch.zeros_like(lengths), lengths)  # place inside the text
+    inside = join_ranges(torch.zeros_like(lengths), lengths)  # position in its text
     length = torch.repeat_interleave(lengths, lengths)
     offsets = torch.arange(kernel) - kernel // 2
     shifted = inside[:, None] + offsets
@@ -82,8 +108,8 @@ def find_windows(lengths: Tensor, kernel: int) -> Tensor:
     return torch.where(exists, torch.arange(total)[:, None] + offsets, total)
 
 
-class _Pooled(torch.autograd.Function):
-    """The pooled sum of table rows and features, and its gradient at the maxima alone."""
+class _PooledWords(torch.autograd.Function):
+    """The pooled sum of table rows and features, with gradients at the maxima alone."""
 
     @staticmethod
     def forward(
@@ -103,10 +129,7 @@ class _Pooled(torch.autograd.Function):
         positions = functional.embedding_bag(rows, table, mode="sum")  # (N, C)
         by_feature = weight[:, width:].permute(2, 1, 0).reshape(-1, channels)  # (K * F, C)
         positions.addmm_(features.transpose(0, 1).flatten(1), by_feature)
-        # Max-pooling of runs of rows; unlike the public function, it tells where the maxima are.
-        pooled, _, _, maxima = torch.ops.aten._embedding_bag(
-            positions, torch.arange(len(positions)), starts, False, 2
-        )
+        pooled, maxima = _max_pool(positions, starts)
         ctx.save_for_backward(vectors, words, features, maxima.t())
         return pooled
 
@@ -129,3 +152,80 @@ def _multiply(vectors: Tensor, slices: Tensor, in_bfloat16: bool) -> Tensor:
     if in_bfloat16:
         return (vectors.bfloat16() @ slices.bfloat16().t()).float()
     return vectors @ slices.t()
+
+
+def _max_pool(positions: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the maxima of runs of rows and their positions, (P, C) each."""
+    # Unlike the public `embedding_bag`, the operator returns the positions.
+    pooled, _, _, maxima = torch.ops.aten._embedding_bag(
+        positions, torch.arange(len(positions)), starts, False, 2
+    )
+    return pooled, maxima
+
+
+class _PooledRows(torch.autograd.Function):
+    """The pooled products of windows and weights, with gradients at the maxima alone."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        windows: Tensor,  # (N, M * E)
+        width: int,
+        starts: Tensor,  # (P,)
+        *weights: Tensor,  # (C, K * E) each
+    ) -> Tensor:
+        parts = zip(_narrow(windows, width, weights), weights, strict=True)
+        results = [_max_pool(part @ weight.t(), starts) for part, weight in parts]
+        ctx.width = width
+        ctx.save_for_backward(windows, *weights, *(maxima for _, maxima in results))
+        return torch.cat([pooled for pooled, _ in results], dim=1)
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx: Any, gradient: Tensor) -> tuple[Tensor | None, ...]:
+        windows, *rest = ctx.saved_tensors
+        weights, maxima = rest[: len(rest) // 2], rest[len(rest) // 2 :]
+        by_window = torch.zeros_like(windows)
+        by_weight = []
+        for part, target, weight, positions, slope in zip(
+            _narrow(windows, ctx.width, weights),
+            _narrow(by_window, ctx.width, weights),
+            weights,
+            maxima,  # (P, C) each
+            gradient.split([len(weight) for weight in weights], dim=1),
+            strict=True,
+        ):
+            by_weight.append(
+                functional.embedding_bag(
+                    positions.t().contiguous(),
+                    part,
+                    per_sample_weights=slope.t().contiguous(),
+                    mode="sum",
+                )
+            )
+            target += _sum_weights(weight, positions, slope, len(windows))
+        return by_window, None, None, *by_weight
+
+
+def _narrow(windows: Tensor, width: int, weights: Sequence[Tensor]) -> Iterator[Tensor]:
+    """Yield, for each weight, the middle of the windows that it reads, shape (N, K * E)."""
+    middle = (windows.shape[1] // width) // 2
+    for weight in weights:
+        kernel = weight.shape[1] // width
+        start = middle - (kernel - 1) // 2
+        yield windows[:, start * width : (start + kernel) * width]
+
+
+def _sum_weights(weight: Tensor, maxima: Tensor, slope: Tensor, windows: int) -> Tensor:
+    """Return, for each window, the weighted sum over the channels whose maximum it is.
+
+    Shape (windows, K * E).
+    """
+    owners, order = maxima.flatten().sort()
+    return functional.embedding_bag(
+        order % len(weight),
+        weight,
+        torch.searchsorted(owners, torch.arange(windows)),
+        per_sample_weights=slope.flatten()[order],
+        mode="sum",
+    )

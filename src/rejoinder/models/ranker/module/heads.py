@@ -1,6 +1,6 @@
-"""Heads over the list: what turns a pair's vector into one that knows its neighbours.
+"""Heads in torch: they relate a pair to its neighbours in the list.
 
-A recurrent head reads the pairs of one segment in their order and starts anew at the next
+A recurrent head reads the pairs of one segment in order; its state is reset at the next
 (Bonadiman & Moschitti 2020, section 3.2).
 
 Axes: P pairs, S segments, T pairs of the longest segment, D directions, F pair width, H hidden.
@@ -13,11 +13,9 @@ from torch import Tensor, nn
 from torch.autograd.function import once_differentiable
 from torch.nn.utils.rnn import pack_sequence, unpack_sequence
 
-HEADS = ("none", "rnn", "birnn", "lstm", "bilstm")
-
 
 def make_head(name: str, width: int, hidden: int) -> nn.Module:
-    """Return the head; `hidden` is the width of what comes out, both directions together."""
+    """Return the head; `hidden` is the width of its output, both directions together."""
     if name == "none":
         return NoHead()
     directions = 2 if name.startswith("bi") else 1
@@ -26,7 +24,7 @@ def make_head(name: str, width: int, hidden: int) -> nn.Module:
 
 
 class NoHead(nn.Module):
-    """Every pair by itself."""
+    """Leaves every pair as it is."""
 
     def forward(self, pairs: Tensor, segment_lengths: Tensor) -> Tensor:  # noqa: ARG002
         """Return the pairs as they are."""
@@ -34,7 +32,7 @@ class NoHead(nn.Module):
 
 
 class LstmHead(nn.Module):
-    """A long short-term memory over each segment."""
+    """A long short-term memory, LSTM, over each segment."""
 
     def __init__(self, width: int, hidden: int, directions: int) -> None:
         super().__init__()
@@ -62,7 +60,7 @@ class RnnHead(nn.Module):
             torch.cat(self._get("weight_ih")),  # (D * H, F)
             torch.stack(self._get("weight_hh")),  # (D, H, H)
             torch.cat(self._get("bias_ih")) + torch.cat(self._get("bias_hh")),
-            *_find_steps(segment_lengths, len(self._suffixes)),
+            *_plan_steps(segment_lengths, len(self._suffixes)),
         )
         return hidden
 
@@ -70,15 +68,15 @@ class RnnHead(nn.Module):
         return [getattr(self.network, f"{name}_l0{suffix}") for suffix in self._suffixes]
 
 
-def _find_steps(lengths: Tensor, directions: int) -> tuple[Tensor, Tensor, int]:
-    """Return which pair each step of each segment reads, and at which step each pair is read.
+def _plan_steps(lengths: Tensor, directions: int) -> tuple[Tensor, Tensor, int]:
+    """Return which pair each step of each segment reads, and which step reads each pair.
 
     Both directions run side by side: step t reads pair t of a segment forwards and pair
     length - 1 - t backwards.  Pairs of the backward direction are numbered from P on.
 
     Returns:
-        Pairs by step, shape (T, D, S), flattened (a segment that is over reads pair 0, and
-        nothing reads what comes of it); places in that by pair, shape (D, P), flattened; S.
+        Pairs by step, shape (T, D, S), flattened (a finished segment reads pair 0, and the
+        result is not used); indices into that by pair, shape (D, P), flattened; S.
     """
     starts = lengths.cumsum(0) - lengths
     steps = torch.arange(int(lengths.max()))[:, None]
@@ -98,7 +96,7 @@ def _find_steps(lengths: Tensor, directions: int) -> tuple[Tensor, Tensor, int]:
 class _Recurrence(torch.autograd.Function):
     """h_t = tanh(W x_t + U h_{t-1} + b), all segments and directions of a step at once.
 
-    Written out because autograd's bookkeeping per step costs more than the step.
+    Its gradient is written out because autograd's overhead per step exceeds the step.
     """
 
     @staticmethod

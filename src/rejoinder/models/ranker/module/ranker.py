@@ -1,8 +1,9 @@
-"""A pair encoder, a head over the list, and the score: every model is one of these."""
+"""A small ranker in torch: a pair encoder, a head over the list, and a score."""
 
 from dataclasses import asdict, dataclass
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
@@ -10,10 +11,13 @@ from torch.nn import functional
 from rejoinder.errors import UnknownNameError
 from rejoinder.models.compare_aggregate.module import CompareAggregate, CompareAggregateBilstm
 from rejoinder.models.cosinet.module import Cosinet
-from rejoinder.models.ranker.module.heads import HEADS, make_head
-from rejoinder.models.ranker.module.pairs import Batch
-from rejoinder.models.ranker.surroundings import COUNT
+from rejoinder.models.ranker.heads import HEADS
+from rejoinder.models.ranker.module.heads import make_head
+from rejoinder.models.ranker.module.pairs import Batch, TrainingPairs, WordVectors
+from rejoinder.models.ranker.relatedness import CONTEXT_FEATURES
 from rejoinder.models.rel_cnn.module import RelCnn
+from rejoinder.models.scorer import Candidates, Scores
+from rejoinder.types import Example, to_candidates
 
 ENCODERS: dict[str, type[nn.Module]] = {
     "cosinet": Cosinet,
@@ -32,7 +36,7 @@ class RankerConfig:
     head: str = "none"
     dropout: float = 0.0
     context: bool = False
-    """Whether it reads how related the question is to what stands around a candidate."""
+    """Whether it reads context features (`get_context_features`)."""
 
     def __post_init__(self) -> None:
         if self.model not in ENCODERS:
@@ -41,7 +45,7 @@ class RankerConfig:
             raise UnknownNameError("head", self.head, HEADS)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the configuration as plain JSON types; nothing of context where there is none."""
+        """Return the configuration as plain JSON types; without `context` where it is false."""
         settings = asdict(self)
         if not self.context:
             del settings["context"]
@@ -49,7 +53,7 @@ class RankerConfig:
 
 
 class Ranker(nn.Module):
-    """Scores pairs: encode each, let the head read the list, project to one number."""
+    """Scores pairs: encodes each, lets the head read the list, projects to one number."""
 
     def __init__(self, config: RankerConfig) -> None:
         super().__init__()
@@ -59,7 +63,8 @@ class Ranker(nn.Module):
         hidden_width: int = self.encoder.hidden_width  # type: ignore[assignment]
         self.head = make_head(config.head, pair_width, hidden_width)
         self.output = nn.Linear(pair_width if config.head == "none" else hidden_width, 1)
-        self.around = nn.Linear(COUNT, 1, bias=False) if config.context else None
+        # The name is that of the weight in bundles.
+        self.around = nn.Linear(CONTEXT_FEATURES, 1, bias=False) if config.context else None
 
     def forward(self, batch: Batch) -> Tensor:
         """Return one score per pair, shape (P,)."""
@@ -68,14 +73,16 @@ class Ranker(nn.Module):
         if self.config.head != "none":
             read = self._drop(read)
         scores: Tensor = self.output(read).squeeze(1)
-        return scores if self.around is None else scores + self.around(batch.around).squeeze(1)
+        if self.around is None:
+            return scores
+        return scores + self.around(batch.context_features).squeeze(1)
 
     def _drop(self, x: Tensor) -> Tensor:
         return functional.dropout(x, self.config.dropout, self.training)
 
 
 def count_parameters(model: nn.Module) -> int:
-    """Return how many numbers training changes."""
+    """Return the number of trainable parameters."""
     return sum(parameter.numel() for parameter in model.parameters())
 
 
@@ -84,3 +91,24 @@ def initialise(config: RankerConfig, seed: int) -> Ranker:
     with torch.random.fork_rng():
         torch.manual_seed(seed)
         return Ranker(config)
+
+
+class TorchScorer:
+    """Scores with the torch network, to evaluate it during training."""
+
+    def __init__(self, model: Ranker, vectors: WordVectors) -> None:
+        self._model = model.eval()
+        self._vectors = vectors
+        self.name = f"{model.config.model}+{model.config.head}"
+
+    def score(self, question: str, candidates: Candidates) -> Scores:
+        """Return one score per candidate, in the order given."""
+        scores = np.empty(len(candidates), dtype=np.float64)
+        if not candidates:
+            return scores
+        given = tuple(to_candidates(candidates))
+        example = Example("", question, given, (False,) * len(given))
+        pairs = TrainingPairs([example], self._vectors, context=self._model.config.context)
+        with torch.no_grad():
+            scores[pairs.order[0]] = self._model(pairs.batch(torch.tensor([0]))).numpy()
+        return scores
