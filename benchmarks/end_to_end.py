@@ -43,12 +43,10 @@ from rejoinder.bundle.folder import open_bundle
 from rejoinder.cascade.loading import load
 from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.engine.engine import Engine
-from rejoinder.index.fulltext.search import BOOSTS
+from rejoinder.index.fulltext.tantivy_index import BOOSTS
 from rejoinder.index.index import Index
 from rejoinder.index.sidecar.answers import AnswerMaker
-from rejoinder.index.update import add_files
 from rejoinder.models.has.scorer import AnswerEncoder
-from rejoinder.models.static_vectors.vectors import load_vectors
 from rejoinder.text.words import split_words
 from rejoinder.types import Example
 
@@ -134,11 +132,8 @@ def make_index(examples: Iterable[Example], folder: Path) -> Index:
     )
     path = folder / "articles.jsonl"
     path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    pieces = load_vectors().pieces
-    assert pieces is not None
     index = Index(folder / "index", create=True)
-    for event in add_files(index, [path], pieces):
-        assert event.what == "added", event
+    assert index.add([path]).files == {"added": 1}
     return index
 
 

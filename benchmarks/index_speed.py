@@ -26,9 +26,8 @@ from rejoinder.documents.discovery import find_files
 from rejoinder.engine.engine import Engine
 from rejoinder.index.index import Index
 from rejoinder.index.sidecar.pages import PageMaker
-from rejoinder.index.update import add_files
+from rejoinder.index.update import FileEvent
 from rejoinder.models.selector.page_encoder import open_page_encoder
-from rejoinder.models.static_vectors.vectors import load_vectors
 
 WORDS = 7
 
@@ -59,17 +58,16 @@ def main() -> None:
 
 
 def make(files: list[Path], folder: Path, most: int) -> dict[str, Any]:
-    pieces = load_vectors().pieces
-    assert pieces is not None
     start, used = time.perf_counter(), _processor_seconds()
     sentences = documents = skipped = 0
     with Index(folder, create=True) as index:
         # Chunks, because how many sentences a file holds is known when it has been read.
         for at in range(0, len(files), 100):
-            for event in add_files(index, files[at : at + 100], pieces):
-                sentences += event.sentences
-                documents += event.documents
-                skipped += event.what == "skipped"
+            events: list[FileEvent] = []
+            index.add(files[at : at + 100], on_event=events.append)
+            sentences += sum(event.sentences for event in events)
+            documents += sum(event.documents for event in events)
+            skipped += sum(event.what == "skipped" for event in events)
             if sentences >= most:
                 break
     seconds = time.perf_counter() - start
@@ -129,10 +127,8 @@ def time_answers(index: Index, scorer: str | None, count: int) -> dict[str, Any]
 
 def time_one(index: Index, path: Path) -> float:
     path.write_text("One more document is added. It holds three sentences. This is the last.")
-    pieces = load_vectors().pieces
-    assert pieces is not None
     start = time.perf_counter()
-    list(add_files(index, [path], pieces))
+    index.add([path])
     return round(1000 * (time.perf_counter() - start), 1)
 
 

@@ -140,7 +140,7 @@ def measure_constants(folder: Path, candidates: int, sentences: int) -> dict[str
     encode = time.process_time() - start
     start = time.process_time()
     with Index(folder / "index", create=True) as index:
-        list(add_parts(index, encoded, pieces))
+        list(add_parts(index, encoded))
         load_seconds = time.process_time() - start
         index.compact()
         count = index.store.count()[1]

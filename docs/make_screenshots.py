@@ -18,8 +18,6 @@ from playwright.sync_api import Browser, Page, ViewportSize, sync_playwright
 from tests.server.running import serving
 
 from rejoinder.index.index import Index
-from rejoinder.index.update import add_files
-from rejoinder.models.static_vectors.vectors import load_vectors
 
 DOCS = Path(__file__).parent
 QUESTION = "How do sailors tell lighthouses apart?"
@@ -46,10 +44,8 @@ def main() -> None:
 
 def fill(index: Path) -> None:
     """Make an index of what the repository itself has to read."""
-    pieces = load_vectors().pieces
-    assert pieces is not None
     with Index(index, create=True) as opened:
-        list(add_files(opened, [DOCS.parent / "examples/docs", DOCS / "decisions"], pieces))
+        opened.add([DOCS.parent / "examples/docs", DOCS / "decisions"])
 
 
 def take_all(browser: Browser, address: str) -> None:

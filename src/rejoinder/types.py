@@ -1,6 +1,6 @@
 """The public types: documents and candidates in, rankings and answers out."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 
@@ -11,6 +11,10 @@ class Document:
     id: str
     title: str = ""
     sentences: Sequence[str] = field(default=(), repr=False)
+    text: str = field(default="", repr=False, compare=False)
+    """The whole text, where it is not split yet; `Index.add_documents` splits it."""
+    metadata: Mapping[str, str] = field(default_factory=dict, repr=False, compare=False)
+    """Values that a search may filter by."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from rejoinder.batch.schemas import ENCODED
 from rejoinder.cli import main
 from rejoinder.errors import InputError
 from rejoinder.index.index import Index
-from rejoinder.index.update import add_files
 from tests.index.conftest import PIECES
 
 TEXT = "# Green tea\n\nTea is hot. Steep it briefly.\n\nMilk spoils it.\n"
@@ -28,11 +27,11 @@ def test_parts_make_the_index_that_files_make(tmp_path: Path) -> None:
 
     assert encoded.schema == ENCODED
     with (
-        Index(tmp_path / "files", create=True) as from_files,
-        Index(tmp_path / "parts", create=True) as from_parts,
+        Index(tmp_path / "files", create=True, tokenizer=PIECES) as from_files,
+        Index(tmp_path / "parts", create=True, tokenizer=PIECES) as from_parts,
     ):
-        list(add_files(from_files, [path], PIECES))
-        assert list(add_parts(from_parts, [encoded], PIECES)) == [1]
+        from_files.add([path])
+        assert list(add_parts(from_parts, [encoded])) == [1]
         assert from_parts.check() == []
         assert from_parts.store.get_sentences(1) == from_files.store.get_sentences(1)
         assert from_parts.store.get_text(1) == from_files.store.get_text(1)
@@ -45,9 +44,9 @@ def test_parts_that_are_added_again_replace_themselves(tmp_path: Path) -> None:
     rows = [{"id": "a", "text": "Ice melts.", "title": "Ice"}, {"id": "b", "text": "Bees dance."}]
     encoded = encode_table(to_batch(*rows), pieces=PIECES)
 
-    with Index(tmp_path / "index", create=True) as index:
-        list(add_parts(index, [encoded], PIECES))
-        list(add_parts(index, [encoded], PIECES))
+    with Index(tmp_path / "index", create=True, tokenizer=PIECES) as index:
+        list(add_parts(index, [encoded]))
+        list(add_parts(index, [encoded]))
         assert index.store.count() == (2, 2, 2)
         assert [item.candidate.text for item in index.search("ice", 9)] == ["Ice melts."]
         assert index.store.get_documents()[0].title == "Ice"

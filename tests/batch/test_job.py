@@ -14,7 +14,7 @@ from rejoinder.batch.job import Numbered, Outcome, Progress, Task, run_here, run
 from rejoinder.batch.packing import Packed, load_packed, pack_scorer
 from rejoinder.batch.parts import MANIFEST, read_parts
 from rejoinder.errors import DataError, InputError, RejoinderError, StoreError
-from rejoinder.storage.lock import writing
+from rejoinder.storage.lock import lock_folder
 from tests.batch.tables import make_rows, read_ranked, write_questions
 
 BM25 = Packed("bm25")
@@ -181,7 +181,7 @@ def test_two_jobs_do_not_write_one_output(questions: Path, tmp_path: Path) -> No
     (tmp_path / "out").mkdir()
 
     with (
-        writing(tmp_path / "out", name="_lock"),
+        lock_folder(tmp_path / "out", name="_lock"),
         pytest.raises(StoreError, match="another process is writing"),
     ):
         run(questions, tmp_path / "out")

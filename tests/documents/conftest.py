@@ -1,13 +1,13 @@
-"""The child process that the tests of readers share."""
+"""The sandbox process shared by the tests of readers."""
 
 from collections.abc import Iterator
 
 import pytest
 
-from rejoinder.documents.sandbox import Child
+from rejoinder.documents.sandbox import SandboxedReader
 
 
 @pytest.fixture(scope="session")
-def child() -> Iterator[Child]:
-    with Child() as child:
-        yield child
+def sandbox() -> Iterator[SandboxedReader]:
+    with SandboxedReader() as sandbox:
+        yield sandbox

@@ -13,8 +13,8 @@ from rejoinder.documents import docx
 from rejoinder.documents.docx import read_docx
 from rejoinder.documents.html import read_html
 from rejoinder.documents.pdf import read_pdf
-from rejoinder.documents.read import read_file
-from rejoinder.documents.sandbox import Child, serve
+from rejoinder.documents.reading import read_file
+from rejoinder.documents.sandbox import SandboxedReader, serve
 from rejoinder.errors import InputError
 
 PAGE = b"""<!doctype html><html><head><title> Green
@@ -90,8 +90,8 @@ def test_html_gives_blocks_with_their_marks_and_lines() -> None:
         "a b",
         "tail",
     ]
-    assert extract.places
-    assert extract.places.numbers == (4, 5, 7, 7, 8, 10, 10)
+    assert extract.locations
+    assert extract.locations.numbers == (4, 5, 7, 7, 8, 10, 10)
 
 
 def test_a_marked_section_that_nobody_knows_is_passed_over() -> None:
@@ -136,16 +136,19 @@ def test_pdf_gives_pages_and_paragraphs() -> None:
 
     first, second = f"{long}\nthe page.", f"{long}\nit."
     assert extract.text.split("\n\n") == ["Green tea", first, second, "Milk spoils it."]
-    assert extract.places
-    assert [extract.places.find(extract.text.index(word)) for word in ("Green", "Milk")] == [1, 2]
+    assert extract.locations
+    assert [extract.locations.find(extract.text.index(word)) for word in ("Green", "Milk")] == [
+        1,
+        2,
+    ]
 
 
-def test_all_come_through_the_child(tmp_path: Path, child: Child) -> None:
+def test_all_come_through_the_sandbox(tmp_path: Path, sandbox: SandboxedReader) -> None:
     (tmp_path / "a.html").write_bytes(PAGE)
     (tmp_path / "b.docx").write_bytes(make_docx(PARAGRAPHS))
     (tmp_path / "c.pdf").write_bytes(make_pdf(["It rains."], ["Milk spoils it."]))
 
-    page, word, pdf = (read_file(path, child=child)[0] for path in sorted(tmp_path.iterdir()))
+    page, word, pdf = (read_file(path, sandbox=sandbox)[0] for path in sorted(tmp_path.iterdir()))
 
     assert (page.title, word.title, pdf.title) == ("Green tea", "Tea", "c")
     assert [(item.line, item.page) for item in page.sentences[:2]] == [(4, None), (5, None)]
@@ -165,7 +168,7 @@ def test_all_come_through_the_child(tmp_path: Path, child: Child) -> None:
     ],
 )
 def test_a_bad_file_is_named_and_the_child_goes_on(
-    tmp_path: Path, child: Child, name: str, raw: bytes, problem: str
+    tmp_path: Path, sandbox: SandboxedReader, name: str, raw: bytes, problem: str
 ) -> None:
     path = tmp_path / name
     path.write_bytes(raw)
@@ -173,8 +176,8 @@ def test_a_bad_file_is_named_and_the_child_goes_on(
     good.write_bytes(PAGE)
 
     with pytest.raises(InputError, match=rf"{name}: {problem}"):
-        read_file(path, child=child)
-    assert read_file(good, child=child)[0].title == "Green tea"
+        read_file(path, sandbox=sandbox)
+    assert read_file(good, sandbox=sandbox)[0].title == "Green tea"
 
 
 def test_a_word_file_that_unpacks_without_end_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -190,8 +193,11 @@ def test_a_file_that_takes_too_long_is_given_up(tmp_path: Path) -> None:
     path = tmp_path / "slow.html"
     path.write_bytes(b"<!--" * 400_000)  # quadratic in Python's parser
 
-    with Child(max_seconds=0.5) as child, pytest.raises(InputError, match="longer than"):
-        read_file(path, child=child)
+    with (
+        SandboxedReader(max_seconds=0.5) as sandbox,
+        pytest.raises(InputError, match="longer than"),
+    ):
+        read_file(path, sandbox=sandbox)
 
 
 def test_a_file_that_takes_too_much_memory_is_given_up(tmp_path: Path) -> None:
@@ -199,25 +205,25 @@ def test_a_file_that_takes_too_much_memory_is_given_up(tmp_path: Path) -> None:
     path.write_bytes(b"<p>tea" * 3_000_000)
 
     with (
-        Child(max_memory_bytes=100_000_000) as child,
+        SandboxedReader(max_memory_bytes=100_000_000) as sandbox,
         pytest.raises(InputError, match="needs too much memory"),
     ):
-        read_file(path, child=child)
+        read_file(path, sandbox=sandbox)
 
 
-def test_a_child_that_dies_is_replaced(tmp_path: Path) -> None:
+def test_a_sandbox_that_dies_is_replaced(tmp_path: Path) -> None:
     path = tmp_path / "a.html"
     path.write_bytes(PAGE)
 
-    with Child() as child:
-        child.read(path)
-        process = child._process
+    with SandboxedReader() as sandbox:
+        sandbox.read(path)
+        process = sandbox._process
         assert process
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
         with pytest.raises(InputError, match="breaks the program that reads it"):
-            child.read(path)
-        assert child.read(path).title == "Green tea"
+            sandbox.read(path)
+        assert sandbox.read(path).title == "Green tea"
 
 
 def test_the_child_says_why_it_cannot_read(tmp_path: Path) -> None:

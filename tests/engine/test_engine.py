@@ -11,7 +11,6 @@ from rejoinder.engine.engine import Engine
 from rejoinder.engine.explain import match_words
 from rejoinder.errors import InputError, StoreError
 from rejoinder.index.index import Index
-from rejoinder.index.update import add_files
 from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.models.static_vectors.vectors import load_vectors
 from rejoinder.text.wordpiece import WordPiece
@@ -53,8 +52,8 @@ def index(tmp_path: Path) -> Iterator[Index]:
     )
     (docs / "bees.txt").write_text("Bees dance. A colony has one queen.", encoding="utf-8")
     (docs / "copy.txt").write_text("So: black tea is boiled.", encoding="utf-8")
-    with Index(tmp_path / "index", create=True) as index:
-        list(add_files(index, [docs], PIECES))
+    with Index(tmp_path / "index", create=True, tokenizer=PIECES) as index:
+        index.add([docs])
         yield index
 
 
@@ -278,7 +277,7 @@ def test_an_answer_is_marked_and_unmarked(index: Index) -> None:
     assert [mark.right for mark in engine.marks()] == [False]
     with pytest.raises(InputError, match="is not marked"):
         engine.mark("when is green tea brewed?", answer, right=None)
-    with pytest.raises(InputError, match=r"no sentence of the index reads 'Milk.'; give it whole"):
+    with pytest.raises(InputError, match=r"the index has no sentence 'Milk.'; give all of it"):
         engine.mark("when?", "Milk.")
 
 

@@ -7,7 +7,6 @@ from rejoinder.engine.feedback import LENGTH, list_examples, read_feedback
 from rejoinder.errors import InputError
 from rejoinder.index.feedback import add_marks
 from rejoinder.index.index import Index
-from rejoinder.index.update import add_files
 from rejoinder.text.wordpiece import WordPiece
 from rejoinder.types import Example, Mark
 
@@ -24,8 +23,9 @@ def index(tmp_path: Path) -> Iterator[Index]:
     (docs / "long.txt").write_text(
         " ".join(f"Tea number {number} is hot." for number in range(30)), encoding="utf-8"
     )
-    with Index(tmp_path / "index", create=True) as index:
-        list(add_files(index, [docs], WordPiece(["[UNK]", "tea"])))
+    pieces = WordPiece(["[UNK]", "tea"])
+    with Index(tmp_path / "index", create=True, tokenizer=pieces) as index:
+        index.add([docs])
         yield index
 
 

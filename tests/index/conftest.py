@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from rejoinder.index.index import Index
-from rejoinder.index.update import add_files
 from rejoinder.text.wordpiece import WordPiece
 
 PIECES = WordPiece(["[UNK]", "tea", "is", "hot", "bee", "##s"])
@@ -25,6 +24,6 @@ def docs(tmp_path: Path) -> Path:
 
 @pytest.fixture
 def index(tmp_path: Path, docs: Path) -> Iterator[Index]:
-    with Index(tmp_path / "index", create=True) as index:
-        list(add_files(index, [docs], PIECES))
+    with Index(tmp_path / "index", create=True, tokenizer=PIECES) as index:
+        index.add([docs])
         yield index

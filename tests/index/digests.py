@@ -6,8 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
+from rejoinder.documents.parsed import Sentence
 from rejoinder.index.sidecar.sidecar import CONTEXT
-from rejoinder.index.sqlite.records import StoredDocument, StoredSentence
+from rejoinder.index.sqlite.documents import StoredDocument
 from rejoinder.models.stored_rows import Bytes
 
 
@@ -28,7 +29,7 @@ class Digests:
         """Itself."""
         return self
 
-    def make(self, document: StoredDocument, sentences: Sequence[StoredSentence]) -> list[Bytes]:
+    def make(self, document: StoredDocument, sentences: Sequence[Sentence]) -> list[Bytes]:
         """Return the sums of the sentences of a document."""
         self.made.append(document.name)
         texts = (f"{self.hash} {document.name} {sentence.text}" for sentence in sentences)

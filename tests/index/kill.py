@@ -15,7 +15,6 @@ import time
 from pathlib import Path
 
 from rejoinder.index.index import Index
-from rejoinder.index.update import add_files, remove_files
 from rejoinder.text.wordpiece import WordPiece
 from tests.index.digests import Digests
 
@@ -28,7 +27,7 @@ ROOT = Path(__file__).parents[2]
 def work(folder: Path, seed: int) -> None:
     """Add and remove documents, and compact, until someone ends this."""
     rng = random.Random(seed)
-    with Index(folder / "index", create=True) as index:
+    with Index(folder / "index", create=True, tokenizer=PIECES) as index:
         present = sorted(item.name for item in index.store.get_documents())
         for number in range(1_000_000):
             if rng.random() < 0.1:
@@ -36,15 +35,14 @@ def work(folder: Path, seed: int) -> None:
             if present and rng.random() < 0.4:
                 name = present.pop(rng.randrange(len(present)))
                 say("?", name)
-                list(remove_files(index, [Path(name)]))
+                index.remove([Path(name)])
                 say("-", name)
                 index.store_rows(Digests())
             else:
                 path = folder / f"{seed}-{number}.txt"
                 path.write_text(f"Document {path.stem} holds this. " * SENTENCES, encoding="utf-8")
                 say("?", str(path))
-                for event in add_files(index, [path], PIECES):
-                    say("+", event.path)
+                index.add([path], on_event=lambda event: say("+", event.path))
                 present.append(str(path))
                 index.store_rows(Digests())
 

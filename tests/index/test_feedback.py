@@ -8,10 +8,8 @@ from rejoinder.errors import InputError, StoreError
 from rejoinder.index import feedback
 from rejoinder.index.feedback import add_marks, remove_mark
 from rejoinder.index.index import Index
-from rejoinder.index.update import add_files, remove_files
-from rejoinder.storage.lock import writing
+from rejoinder.storage.lock import lock_folder
 from rejoinder.types import Mark
-from tests.index.conftest import PIECES
 
 HOT = Mark("is tea hot?", "Tea is hot.", True)
 MILK = Mark("is tea hot?", "Milk spoils it.", False)
@@ -76,11 +74,11 @@ def test_a_mark_sleeps_while_its_sentence_is_gone(index: Index, docs: Path) -> N
     before = tea.read_text(encoding="utf-8")
 
     tea.write_text("Tea is cold. Milk spoils it.", encoding="utf-8")
-    list(add_files(index, [docs], PIECES))
+    index.add([docs])
     assert get_marks(index) == [MILK]
 
     tea.write_text(before, encoding="utf-8")
-    list(add_files(index, [docs], PIECES))
+    index.add([docs])
     assert get_marks(index) == [HOT, MILK]
 
 
@@ -88,7 +86,7 @@ def test_a_mark_follows_its_sentence_to_another_document(index: Index, docs: Pat
     add_marks(index.store, [HOT])
 
     (docs / "tea.md").rename(docs / "moved.md")
-    list(add_files(index, [docs], PIECES))
+    index.add([docs])
 
     (stored,) = feedback.get_marks(index.store)
     document = index.store.get_document(stored.document)
@@ -99,9 +97,9 @@ def test_a_mark_follows_its_sentence_to_another_document(index: Index, docs: Pat
 
 def test_compaction_drops_marks_of_removed_text(index: Index, docs: Path) -> None:
     (docs / "secret.txt").write_text("Hydrochlorothiazide dissolves.", encoding="utf-8")
-    list(add_files(index, [docs], PIECES))
+    index.add([docs])
     add_marks(index.store, [HOT, Mark("what?", "Hydrochlorothiazide dissolves.", True)])
-    list(remove_files(index, [docs / "secret.txt"]))
+    index.remove([docs / "secret.txt"])
 
     index.compact()
 
@@ -112,7 +110,7 @@ def test_compaction_drops_marks_of_removed_text(index: Index, docs: Path) -> Non
 
 
 def test_marking_needs_not_wait_for_a_writer(index: Index) -> None:
-    with writing(index.folder), Index(index.folder) as other:
+    with lock_folder(index.folder), Index(index.folder) as other:
         add_marks(other.store, [HOT])
 
     assert get_marks(index) == [HOT]

@@ -10,14 +10,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rejoinder.errors import StoreError
-from rejoinder.index.fulltext.search import Search, _is_whole
+from rejoinder.index.fulltext.tantivy_index import TantivyIndex, _is_intact
 from rejoinder.index.index import Index
-from rejoinder.index.sqlite.lazy_sentences import StoredSentences
-from rejoinder.index.sqlite.schema import FORMAT
-from rejoinder.index.update import add_files, remove_files
-from rejoinder.storage.lock import writing
+from rejoinder.index.sqlite.database import FORMAT
+from rejoinder.index.sqlite.documents import StoredSentences
+from rejoinder.models.static_vectors.vectors import load_vectors
+from rejoinder.storage.lock import lock_folder
 from rejoinder.text.wordpiece import WordPiece
-from rejoinder.types import Candidate
+from rejoinder.types import Candidate, Document
 from tests.index.conftest import PIECES
 
 
@@ -69,7 +69,7 @@ def test_a_candidate_knows_its_document_place_and_tokens(index: Index, docs: Pat
     assert candidate.document.sentences[-1] == "Milk spoils it."
     assert candidate.tokens is not None
     assert np.frombuffer(candidate.tokens, dtype="<i4").tolist() == [1, 2, 3, 0]
-    assert index.tokenizer == PIECES.hash
+    assert index.tokenizer_hash == PIECES.hash
 
 
 def test_a_candidate_is_located_in_its_file(index: Index, docs: Path) -> None:
@@ -87,7 +87,7 @@ def test_a_candidate_is_located_in_its_file(index: Index, docs: Path) -> None:
 def test_what_stands_in_several_places_counts_once(index: Index, docs: Path) -> None:
     for name in ("a", "b", "c"):
         (docs / f"{name}.txt").write_text("Copyright notices are boring.", encoding="utf-8")
-    list(add_files(index, [docs], PIECES))
+    index.add([docs])
 
     assert find(index, "copyright") == ["Copyright notices are boring."]
 
@@ -95,7 +95,7 @@ def test_what_stands_in_several_places_counts_once(index: Index, docs: Path) -> 
 def test_metadata_filters(index: Index, docs: Path) -> None:
     rows = '{"text": "Tea is cold.", "lang": "en"}\n{"text": "Tea is ice.", "lang": "de"}\n'
     (docs / "rows.jsonl").write_text(rows, encoding="utf-8")
-    list(add_files(index, [docs], PIECES))
+    index.add([docs])
 
     def find_where(**where: str | list[str]) -> set[str]:
         return {item.candidate.text for item in index.search("tea", 10, where=where)}
@@ -108,7 +108,7 @@ def test_metadata_filters(index: Index, docs: Path) -> None:
 
 def test_chinese_is_found_by_its_characters(index: Index, docs: Path) -> None:
     (docs / "cave.txt").write_text("冰川洞穴由融水形成。", encoding="utf-8")
-    list(add_files(index, [docs], PIECES))
+    index.add([docs])
 
     assert find(index, "洞穴")[0] == "冰川洞穴由融水形成。"
 
@@ -116,11 +116,11 @@ def test_chinese_is_found_by_its_characters(index: Index, docs: Path) -> None:
 def test_another_reader_follows_what_is_written(index: Index, docs: Path) -> None:
     with Index(index.folder) as reader:
         (docs / "new.txt").write_text("Xylophones ring.", encoding="utf-8")
-        list(add_files(index, [docs], PIECES))
+        index.add([docs])
         assert find(reader, "xylophone") == ["Xylophones ring."]
 
         index.compact()
-        list(remove_files(index, [docs / "new.txt"]))
+        index.remove([docs / "new.txt"])
         assert find(reader, "xylophone") == []
 
 
@@ -128,7 +128,7 @@ def test_a_document_that_goes_while_it_is_read_leaves_empty_sentences(
     index: Index, docs: Path
 ) -> None:
     candidate = index.search("queen", 1)[0].candidate
-    list(remove_files(index, [docs]))
+    index.remove([docs])
 
     assert candidate.document
     assert list(candidate.document.sentences) == ["", ""]
@@ -146,8 +146,8 @@ def test_stored_sentences_are_equal_by_their_document(index: Index) -> None:
 
 def test_compaction_takes_removed_text_off_the_disk(index: Index, docs: Path) -> None:
     (docs / "secret.txt").write_text("Hydrochlorothiazide dissolves.", encoding="utf-8")
-    list(add_files(index, [docs], PIECES))
-    list(remove_files(index, [docs / "secret.txt"]))
+    index.add([docs])
+    index.remove([docs / "secret.txt"])
     assert find(index, "hydrochlorothiazide") == []
 
     index.compact()
@@ -176,7 +176,7 @@ def test_what_finds_sentences_is_mended_on_open(
     index: Index, docs: Path, harm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = index.folder
-    (found,) = folder.glob("search-*")
+    (found,) = folder.glob("fulltext-*")
     match harm:
         case "gone":
             for path in found.iterdir():
@@ -187,21 +187,21 @@ def test_what_finds_sentences_is_mended_on_open(
             with index.store.changing() as generation:
                 index.store.remove_file(os.fsencode(docs / "bees.txt"), generation)
         case "ahead":
-            index._search.current.commit(99)
-            index._search.close()
+            index._full_text.current.commit(99)
+            index._full_text.close()
         case "old format":
-            monkeypatch.setattr("rejoinder.index.fulltext.follower.FORMAT", 2)
+            monkeypatch.setattr("rejoinder.index.fulltext.full_text_index.FORMAT", 2)
 
     with Index(folder) as mended:
         assert mended.check() == []
         assert find(mended, "hot")[0] == "Tea is hot."
         assert bool(find(mended, "queen")) == (harm != "behind")
-        assert len(list(folder.glob("search-*"))) == 1
+        assert len(list(folder.glob("fulltext-*"))) == 1
 
 
 def stand_in_the_way(index: Index, docs: Path) -> None:
     """Leave files as a kill does, where the next removal is written to, and remove a document."""
-    (folder,) = index.folder.glob("search-*")
+    (folder,) = index.folder.glob("fulltext-*")
     segments = {path.stem for path in folder.glob("*.term")}
     assert segments
     for segment in segments:
@@ -224,7 +224,7 @@ def test_a_write_goes_around_them_too(index: Index, docs: Path) -> None:
     stand_in_the_way(index, docs)
     (docs / "ice.txt").write_text("The ice is thin.", encoding="utf-8")
 
-    list(add_files(index, [docs / "ice.txt"], PIECES))
+    index.add([docs / "ice.txt"])
 
     assert index.check() == []
     assert find(index, "ice")
@@ -238,32 +238,32 @@ def test_what_could_not_be_made_anew_leaves_no_files(
         raise StoreError("the disk is full")
 
     with monkeypatch.context() as patch:
-        patch.setattr(Search, "commit", refuse)
+        patch.setattr(TantivyIndex, "commit", refuse)
         with pytest.raises(StoreError, match="full"):
             index.compact()
 
-    assert len(list(index.folder.glob("search-*"))) == 1
+    assert len(list(index.folder.glob("fulltext-*"))) == 1
     assert find(index, "hot")
 
 
 def test_what_cannot_be_mended_now_is_read_as_it_is(index: Index) -> None:
     with index.store.changing():
         pass
-    with writing(index.folder), Index(index.folder) as reader:
+    with lock_folder(index.folder), Index(index.folder) as reader:
         assert find(reader, "hot")
-        assert any("behind" in problem for problem in reader.check())
+        assert any("stale" in problem for problem in reader.check())
 
 
 def test_without_what_finds_sentences_and_without_the_lock_memory_serves(index: Index) -> None:
-    index.store.set("search", None)
+    index.store.set("fulltext", None)
 
-    with writing(index.folder), Index(index.folder) as reader:
+    with lock_folder(index.folder), Index(index.folder) as reader:
         assert find(reader, "hot")[0] == "Tea is hot."
 
 
 def test_one_writes_at_a_time(index: Index, docs: Path) -> None:
-    with writing(index.folder), pytest.raises(StoreError, match="another process is writing"):
-        list(add_files(index, [docs], PIECES))
+    with lock_folder(index.folder), pytest.raises(StoreError, match="another process is writing"):
+        index.add([docs])
 
 
 def test_check_finds_a_document_that_is_not_whole(index: Index) -> None:
@@ -273,15 +273,15 @@ def test_check_finds_a_document_that_is_not_whole(index: Index) -> None:
 
     problems = index.check()
 
-    assert any("1 sentences, of 2" in problem for problem in problems)
-    assert any("does not stand where it should" in problem for problem in problems)
-    assert any("5 sentences can be found, of 4" in problem for problem in problems)
+    assert any("1 of 2 sentences are there" in problem for problem in problems)
+    assert any("the offsets of a sentence do not match the text" in problem for problem in problems)
+    assert any("the full-text index holds 5 of 4 sentences" in problem for problem in problems)
 
 
 def test_a_newer_format_is_refused_by_name(index: Index) -> None:
     index.store.set("format", FORMAT + 1)
 
-    problem = rf"written in format {FORMAT + 1}, this rejoinder reads up to {FORMAT}"
+    problem = rf"has format {FORMAT + 1}, but this rejoinder reads format {FORMAT}; upgrade"
     with pytest.raises(StoreError, match=problem):
         Index(index.folder)
 
@@ -300,7 +300,7 @@ def test_what_is_no_index_is_said(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
-    with pytest.raises(StoreError, match="cannot be made"):
+    with pytest.raises(StoreError, match="cannot be created"):
         Index(tmp_path / "file" / "index", create=True)
 
 
@@ -318,20 +318,35 @@ def test_check_finds_what_is_not_as_it_was_stored(index: Index, change: str) -> 
 
     (problem,) = index.check()
 
-    assert problem.endswith("not as it was stored; add its file again")
+    assert problem.endswith("checksum mismatch; remove its file and add it again")
 
 
-def test_an_index_from_before_seals_is_believed(index: Index, docs: Path) -> None:
-    index.store._connection.get().execute("DROP TABLE seals")
-    index.store.set("format", 2)
+@pytest.mark.parametrize("old", [1, FORMAT - 1])
+def test_an_older_format_is_refused_with_the_way_out(index: Index, old: int) -> None:
+    index.store.set("format", old)
 
-    with Index(index.folder) as reader:
-        assert reader.check() == []
-        list(remove_files(reader, [docs / "tea.md"]))
-    with Index(index.folder, create=True) as writer:
-        (docs / "new.txt").write_text("It rains.", encoding="utf-8")
-        list(add_files(writer, [docs / "new.txt"], PIECES))
-        assert writer.check() == []
+    with pytest.raises(StoreError) as error:
+        Index(index.folder, create=True)
+
+    assert str(error.value) == (
+        f"{index.folder}/index.sqlite: has the old format {old}, not {FORMAT}; add the files to a"
+        " new folder with 'rejoinder index add … --index DIR'"
+    )
+
+
+def test_what_never_was_a_format_is_no_index(index: Index) -> None:
+    for value in (0, "x", None):
+        index.store.set("format", value)
+        with pytest.raises(StoreError, match="not an index"):
+            Index(index.folder)
+
+
+def test_a_document_without_a_checksum_is_a_problem(index: Index) -> None:
+    index.store._connection.get().execute("DELETE FROM checksums WHERE document = 1")
+
+    (problem,) = index.check()
+
+    assert "checksum mismatch" in problem
 
 
 @pytest.mark.parametrize(
@@ -344,7 +359,7 @@ def test_an_index_from_before_seals_is_believed(index: Index, docs: Path) -> Non
 def test_a_torn_document_is_an_error_of_ours(index: Index, change: str) -> None:
     index.store._connection.get().execute(change)
 
-    with pytest.raises(StoreError, match=r"torn \(.*delete the folder and add files again"):
+    with pytest.raises(StoreError, match=r"corrupt \(.*delete the folder and add the files again"):
         index.check()
 
 
@@ -353,7 +368,7 @@ def test_check_finds_a_generation_that_is_no_number(index: Index) -> None:
 
     (problem,) = index.check()
 
-    assert "torn (invalid literal" in problem
+    assert "corrupt (invalid literal" in problem
 
 
 def flip_bit(path: Path) -> None:
@@ -368,12 +383,12 @@ def flip_bit(path: Path) -> None:
 @pytest.mark.parametrize("suffix", [".fieldnorm", ".idx"])
 def test_check_finds_a_flipped_bit_in_what_finds_sentences(index: Index, suffix: str) -> None:
     index.compact()
-    (path,) = index.folder.glob(f"search-*/*{suffix}")
+    (path,) = index.folder.glob(f"fulltext-*/*{suffix}")
     flip_bit(path)
 
     with Index(index.folder) as opened:
         (problem,) = opened.check()
-        assert "torn" in problem
+        assert "corrupt" in problem
         assert "compact" in problem
 
         opened.compact()
@@ -385,7 +400,7 @@ def test_files_that_end_early_are_made_anew_or_named(index: Index, suffix: str) 
     index.compact()
     folder = index.folder
     index.close()
-    for path in folder.glob(f"search-*/*{suffix}"):
+    for path in folder.glob(f"fulltext-*/*{suffix}"):
         os.truncate(path, path.stat().st_size // 2)
 
     try:
@@ -397,32 +412,32 @@ def test_files_that_end_early_are_made_anew_or_named(index: Index, suffix: str) 
 
 def test_an_open_index_says_when_what_finds_sentences_is_torn_under_it(index: Index) -> None:
     index.compact()
-    (path,) = index.folder.glob("search-*/*.store")
+    (path,) = index.folder.glob("fulltext-*/*.store")
     flip_bit(path)
 
     (problem,) = index.check()
-    assert "torn" in problem
-    with pytest.raises(StoreError, match="'rejoinder index compact' makes it anew"):
+    assert "corrupt" in problem
+    with pytest.raises(StoreError, match=r"corrupt .*; rebuild it with 'rejoinder index compact'"):
         index.search("hot", 1)
 
 
 def test_what_a_full_disk_left_half_written_is_no_damage(index: Index) -> None:
-    (folder,) = index.folder.glob("search-*")
+    (folder,) = index.folder.glob("fulltext-*")
     (folder / f"{0:032x}.term").write_bytes(b"half of ")
 
     assert index.check() == []
 
 
 def test_a_file_without_its_end_is_torn(tmp_path: Path) -> None:
-    assert Search().find_damage() == []
+    assert TantivyIndex().find_damage() == []
     for content in (
         b"",
         b"12345678",
         b"{}" + (2).to_bytes(4, "little") + (1337).to_bytes(4, "little"),
     ):
         (tmp_path / "a.store").write_bytes(content)
-        assert not _is_whole(tmp_path / "a.store")
-    assert _is_whole(tmp_path / "gone.store")
+        assert not _is_intact(tmp_path / "a.store")
+    assert _is_intact(tmp_path / "gone.store")
 
 
 def test_a_full_disk_loses_nothing(index: Index, docs: Path) -> None:
@@ -430,7 +445,7 @@ def test_a_full_disk_loses_nothing(index: Index, docs: Path) -> None:
     (docs / "large.txt").write_text("It rains a lot here. " * 20_000, encoding="utf-8")
 
     with pytest.raises(StoreError, match="disk is full"):
-        list(add_files(index, [docs], PIECES))
+        index.add([docs])
 
     index.store._connection.get().execute("PRAGMA max_page_count = 1000000")
     assert index.check() == []
@@ -458,21 +473,35 @@ def test_a_reader_of_a_read_only_disk_sees_what_another_machine_has_changed(
         reader = Index(index.folder)
 
     (docs / "new.txt").write_text("Coffee is strong.", encoding="utf-8")
-    list(add_files(index, [docs], PIECES))
+    index.add([docs])
 
     with reader:
         assert find(reader, "strong")[0] == "Coffee is strong."
 
 
-def test_another_tokenizer_cuts_everything_again(index: Index, docs: Path) -> None:
+def test_another_tokenizer_replaces_all_tokens(index: Index, docs: Path) -> None:
     other = WordPiece(["[UNK]", "hot", "tea", "is"])
 
-    list(add_files(index, [docs], other))
+    with Index(index.folder, tokenizer=other) as writer:
+        writer.add([docs])
 
     candidate = index.search("hot", 1)[0].candidate
     assert candidate.tokens is not None
     assert np.frombuffer(candidate.tokens, dtype="<i4").tolist() == [2, 3, 1, 0]
-    assert index.tokenizer == other.hash
+    assert index.tokenizer_hash == other.hash
+    assert index.check() == []
+
+
+def test_the_default_tokenizer_is_the_one_of_the_shipped_vectors(tmp_path: Path) -> None:
+    tokenizer = load_vectors().pieces
+    with Index(tmp_path / "index", create=True) as index:
+        assert index.tokenizer_hash is None
+        index.add_documents([Document("a", text="Tea is hot.")])
+
+        (hit,) = index.search("tea", 1)
+
+    assert tokenizer is not None
+    assert hit.candidate.tokens == tokenizer.encode("Tea is hot.")
 
 
 def test_kills_lose_no_acknowledged_document(tmp_path: Path) -> None:

@@ -1,25 +1,27 @@
 import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
 from rejoinder.errors import InputError
 from rejoinder.index import update
-from rejoinder.index.index import Index
-from rejoinder.index.update import (
-    Event,
-    add_files,
-    add_upload,
-    remove_document,
-    remove_files,
-)
-from rejoinder.storage.cache import get_cached_index
-from tests.index.conftest import PIECES
+from rejoinder.index.index import Index, get_cached_index
+from rejoinder.index.sqlite.database import FORMAT
+from rejoinder.index.update import FileEvent
 
 
 def follow(index: Index, *paths: Path, **metadata: str) -> dict[str, str]:
-    events = add_files(index, paths, PIECES, metadata=metadata or None)
+    events = collect(index, *paths, metadata=metadata or None)
     return {Path(event.path).name: event.what for event in events}
+
+
+def collect(
+    index: Index, *paths: Path, metadata: Mapping[str, str] | None = None
+) -> list[FileEvent]:
+    events: list[FileEvent] = []
+    index.add(paths, metadata=metadata, on_event=events.append)
+    return events
 
 
 def test_unchanged_files_are_not_read_again(index: Index, docs: Path) -> None:
@@ -70,7 +72,7 @@ def test_what_cannot_be_read_is_skipped_with_its_reason(index: Index, docs: Path
     (docs / "gone.txt").symlink_to(docs / "nowhere")
     (docs / "tea.md").write_bytes(os.urandom(5000) + b"\0")
 
-    events = {Path(event.path).name: event for event in add_files(index, [docs], PIECES)}
+    events = {Path(event.path).name: event for event in collect(index, docs)}
 
     assert events["bad.pdf"].reason.startswith("not a PDF that can be read")
     assert events["pipe.txt"].reason == "not a file"
@@ -101,10 +103,10 @@ def test_metadata_stays_until_other_is_given(index: Index, docs: Path) -> None:
 
 
 def test_metadata_may_not_say_how_a_file_ends(index: Index, docs: Path) -> None:
-    with pytest.raises(InputError, match="'suffix' is always how the file's name ends"):
+    with pytest.raises(InputError, match="'suffix' is reserved for the suffix of the file"):
         follow(index, docs, suffix="x")
-    with pytest.raises(InputError, match="'suffix' is always"):
-        add_upload(index, "a.md", docs / "tea.md", PIECES, metadata={"suffix": "x"})
+    with pytest.raises(InputError, match="'suffix' is reserved"):
+        index.add_upload("a.md", docs / "tea.md", metadata={"suffix": "x"})
 
 
 def test_files_are_acknowledged_in_batches_with_progress(
@@ -114,7 +116,7 @@ def test_files_are_acknowledged_in_batches_with_progress(
     for number in range(4):
         (docs / f"{number}.txt").write_text("It rains. It pours.", encoding="utf-8")
 
-    events = list(add_files(index, [docs], PIECES))
+    events = collect(index, docs)
 
     assert [(event.done, event.total) for event in events] == [(n, 6) for n in range(1, 7)]
     assert sum(event.sentences for event in events) == 8
@@ -128,9 +130,11 @@ def test_what_finds_sentences_is_written_now_and_then(
     for number in range(3):
         (docs / f"{number}.txt").write_text("It rains. It pours.", encoding="utf-8")
 
-    for event in add_files(index, [docs], PIECES):
+    def check(event: FileEvent) -> None:
         if event.what == "added":
-            assert index._search.current.generation == index.store.generation
+            assert index._full_text.current.generation == index.store.generation
+
+    index.add([docs], on_event=check)
 
 
 def test_an_interrupted_add_keeps_what_was_acknowledged(
@@ -139,10 +143,13 @@ def test_an_interrupted_add_keeps_what_was_acknowledged(
     monkeypatch.setattr(update, "MAX_BATCH_SENTENCES", 0)
     (docs / "a.txt").write_text("Xylophones ring.", encoding="utf-8")
     (docs / "b.txt").write_text("Trumpets blare.", encoding="utf-8")
-    events = add_files(index, [docs], PIECES)
 
-    assert next(events).what == "added"
-    events.close()  # type: ignore[attr-defined]
+    def interrupt(event: FileEvent) -> None:
+        assert event.what == "added"
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        index.add([docs], on_event=interrupt)
 
     with Index(index.folder) as other:
         assert [item.candidate.text for item in other.search("xylophone trumpet", 9)] == [
@@ -152,10 +159,10 @@ def test_an_interrupted_add_keeps_what_was_acknowledged(
 
 
 def test_removing_takes_files_and_folders(index: Index, docs: Path) -> None:
-    assert list(remove_files(index, [docs / "tea.md"])) == [
-        Event("removed", str(docs / "tea.md"), 1, done=1, total=1)
-    ]
-    assert [event.what for event in remove_files(index, [docs])] == ["removed"]
+    events: list[FileEvent] = []
+    index.remove([docs / "tea.md"], on_event=events.append)
+    assert events == [FileEvent("removed", str(docs / "tea.md"), 1, done=1, total=1)]
+    assert index.remove([docs]).files == {"removed": 1}
     assert index.store.count() == (0, 0, 0)
     assert index.check() == []
 
@@ -164,23 +171,23 @@ def test_nothing_to_add_or_remove_is_said(index: Index, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
 
     with pytest.raises(InputError, match="nothing to read in"):
-        list(add_files(index, [tmp_path / "empty"], PIECES))
+        index.add([tmp_path / "empty"])
     with pytest.raises(InputError, match="no such file or folder"):
-        list(add_files(index, [tmp_path / "nowhere"], PIECES))
+        index.add([tmp_path / "nowhere"])
     with pytest.raises(InputError, match="nothing in the index is from"):
-        list(remove_files(index, [tmp_path / "empty"]))
+        index.remove([tmp_path / "empty"])
 
 
 def test_strange_names_are_kept_and_removed(index: Index, docs: Path) -> None:
     strange = Path(os.fsdecode(os.fsencode(docs) + b"/\xff\x1b\n.txt"))
     strange.write_text("Xylophones ring.", encoding="utf-8")
-    list(add_files(index, [docs], PIECES))
+    index.add([docs])
 
     found = index.search("xylophone", 1)[0].candidate
 
     assert found.document
     assert found.document.id.endswith("\\xff\\x1b\\n.txt")
-    list(remove_files(index, [strange]))
+    index.remove([strange])
     assert index.search("xylophone", 1) == []
 
 
@@ -193,14 +200,17 @@ def test_the_cache_has_a_place_for_each_set_of_paths(
     assert other == get_cached_index([tmp_path, tmp_path / "a", tmp_path])
     monkeypatch.delenv("XDG_CACHE_HOME")
     monkeypatch.setenv("HOME", str(tmp_path))
-    assert get_cached_index([tmp_path]).parent == tmp_path / ".cache" / "rejoinder" / "indexes"
+    assert (
+        get_cached_index([tmp_path]).parent
+        == tmp_path / ".cache" / "rejoinder" / f"indexes-{FORMAT}"
+    )
 
 
 def test_what_is_sent_without_a_file_has_a_name_of_its_own(index: Index, tmp_path: Path) -> None:
     spare = tmp_path / "spare.csv"
     spare.write_text("id,text\na,Cats purr.\nb,Dogs bark.\n", encoding="utf-8")
 
-    event = add_upload(index, "pets.csv", spare, PIECES, metadata={"team": "red"})
+    event = index.add_upload("pets.csv", spare, metadata={"team": "red"})
     spare.unlink()
 
     assert (event.what, event.path, event.documents) == ("added", "pets.csv", 2)
@@ -215,18 +225,18 @@ def test_a_document_is_removed_alone_and_its_file_with_the_last(
 ) -> None:
     spare = tmp_path / "spare.csv"
     spare.write_text("id,text\na,Cats purr.\nb,Dogs bark.\n", encoding="utf-8")
-    add_upload(index, "pets.csv", spare, PIECES)
+    index.add_upload("pets.csv", spare)
     rows, total = index.store.list_documents(limit=10, contains="PETS")
     first, second = (row.document.id for row in rows)
 
-    assert remove_document(index, first) == "pets.csv#a"
+    assert index.remove_document(first) == "pets.csv#a"
     assert total == 2
     assert index.search("cats", 1) == []
     assert len(index.search("dogs", 1)) == 1
-    assert add_upload(index, "pets.csv", spare, PIECES).what == "unchanged"
-    assert remove_document(index, second) == "pets.csv#b"
-    assert remove_document(index, second) is None
-    assert add_upload(index, "pets.csv", spare, PIECES).what == "added"
+    assert index.add_upload("pets.csv", spare).what == "unchanged"
+    assert index.remove_document(second) == "pets.csv#b"
+    assert index.remove_document(second) is None
+    assert index.add_upload("pets.csv", spare).what == "added"
     assert index.check() == []
 
 
@@ -237,13 +247,13 @@ def test_what_cannot_be_read_is_skipped_and_keeps_what_was_there(
     spare.write_bytes(b"no PDF")
     before = index.store.count()
 
-    event = add_upload(index, "a.pdf", spare, PIECES)
+    event = index.add_upload("a.pdf", spare)
 
     assert event.what == "skipped"
     assert event.reason
     assert str(tmp_path) not in event.reason
     assert index.store.count() == before
-    assert add_upload(index, "a.exe", tmp_path / "a.exe", PIECES).what == "skipped"
+    assert index.add_upload("a.exe", tmp_path / "a.exe").what == "skipped"
 
 
 def test_the_list_of_documents_comes_in_pages(index: Index) -> None:
@@ -253,5 +263,5 @@ def test_the_list_of_documents_comes_in_pages(index: Index) -> None:
     assert total == 2
     assert {first.document.title, second.document.title} == {"Green tea", "bees"}
     assert first.size_bytes > 0
-    assert index.followed_generation >= second.generation
+    assert index.searchable_generation >= second.generation
     assert index.store.list_documents(limit=5, contains="%") == ([], 0)

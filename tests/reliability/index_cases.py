@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rejoinder.index.index import Index
-from rejoinder.index.update import add_files
 from tests.index.kill import kill_once
 from tests.reliability.case import CannotRunError, Case, Found
 from tests.reliability.index_faults import PIECES
@@ -60,8 +59,8 @@ def read_during_compaction(folder: Path, compactions: int) -> Found:
     """Search without a pause while another process writes and compacts."""
     path = folder / "always.txt"
     path.write_text("Glaciers calve into the sea. Bees dance.")
-    with Index(folder / "index", create=True) as index:
-        list(add_files(index, [path], PIECES))
+    with Index(folder / "index", create=True, tokenizer=PIECES) as index:
+        index.add([path])
     writer = _start("compact", folder, compactions)
     searches = lost = 0
     with Index(folder / "index") as reader:

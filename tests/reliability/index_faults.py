@@ -16,7 +16,7 @@ from pathlib import Path
 
 from rejoinder.errors import RejoinderError, StoreError
 from rejoinder.index.index import Index
-from rejoinder.index.update import add_files
+from rejoinder.index.update import FileEvent
 from rejoinder.text.wordpiece import WordPiece
 
 PIECES = WordPiece(["[UNK]"])
@@ -45,15 +45,13 @@ def fill_disk(folder: Path, count: int) -> dict[str, int]:
             ballast.write(b"x" * max(0, free - rng.randrange(MAX_FREE)))
         path = folder / f"{round_}.txt"
         path.write_text(f"Document number{round_} holds this. " * rng.randrange(50, 2000))
+        events: list[FileEvent] = []
         try:
-            with Index(disk / "index") as index:
-                acknowledged |= {
-                    event.path
-                    for event in add_files(index, [path], PIECES)
-                    if event.what == "added"
-                }
+            with Index(disk / "index", tokenizer=PIECES) as index:
+                index.add([path], on_event=events.append)
         except StoreError:
             full += 1
+        acknowledged |= {event.path for event in events if event.what == "added"}
         lost += count_lost(disk / "index", acknowledged, must_be_whole=False)
         (disk / "ballast").unlink()
         lost += count_lost(disk / "index", acknowledged, must_be_whole=True)
@@ -86,8 +84,8 @@ def damage(folder: Path, count: int) -> dict[str, int]:
     texts.mkdir()
     for number in range(30):
         (texts / f"{number}.txt").write_text(f"Document number{number} is about ice. " * 5)
-    with Index(good, create=True) as index:
-        list(add_files(index, [texts], PIECES))
+    with Index(good, create=True, tokenizer=PIECES) as index:
+        index.add([texts])
     with Index(good) as index:
         index.compact()
     expected = ask(good)
@@ -98,7 +96,7 @@ def damage(folder: Path, count: int) -> dict[str, int]:
         shutil.rmtree(torn, ignore_errors=True)
         shutil.copytree(good, torn)
         # Half of the damage to the truth, the other half to what is derived from it.
-        derived = sorted(path for path in torn.glob("search-*/*") if path.stat().st_size)
+        derived = sorted(path for path in torn.glob("fulltext-*/*") if path.stat().st_size)
         path = rng.choice(derived) if round_ % 2 else torn / "index.sqlite"
         spoil(path, rng)
         outcome = judge(torn, expected)
@@ -151,14 +149,13 @@ def mend(folder: Path, expected: list[str]) -> bool:
 def write(folder: Path, count: int, name: str) -> dict[str, int]:
     """Add documents beside another that does the same; wait where it is writing."""
     added = refused = 0
-    with Index(folder / "index", create=True) as index:
+    with Index(folder / "index", create=True, tokenizer=PIECES) as index:
         for number in range(count):
             path = folder / f"{name}{number}.txt"
             path.write_text(f"Document {name}{number} holds this. " * 5)
             while True:
                 try:
-                    events = list(add_files(index, [path], PIECES))
-                    added += sum(event.what == "added" for event in events)
+                    added += index.add([path]).files["added"]
                     break
                 except StoreError:
                     refused += 1
@@ -169,11 +166,11 @@ def write(folder: Path, count: int, name: str) -> dict[str, int]:
 def compact(folder: Path, count: int) -> dict[str, int]:
     """Add, and compact, again and again."""
     compacted = 0
-    with Index(folder / "index") as index:
+    with Index(folder / "index", tokenizer=PIECES) as index:
         for number in range(count):
             path = folder / f"new{number}.txt"
             path.write_text(f"Document new{number} holds this. " * 5)
-            list(add_files(index, [path], PIECES))
+            index.add([path])
             try:
                 index.compact()
                 compacted += 1

@@ -23,8 +23,8 @@ from rejoinder.cascade.file import read_cascade_file
 from rejoinder.cascade.loading import load
 from rejoinder.datasets.readers.candidates import read_candidates
 from rejoinder.datasets.readers.jsonl import read_examples
-from rejoinder.documents.read import read_file
-from rejoinder.documents.sandbox import READERS, Child
+from rejoinder.documents.reading import read_file
+from rejoinder.documents.sandbox import READERS, SandboxedReader
 from rejoinder.errors import RejoinderError
 from rejoinder.models.registry import make_scorer, open_scorer
 from rejoinder.models.static_vectors.files import read_vector_file
@@ -36,7 +36,7 @@ from tests.server.bodies import GOOD
 
 _SCRATCH = tempfile.TemporaryDirectory(prefix="rejoinder-parsers-")  # as long as the process
 FOLDER = Path(_SCRATCH.name)
-CHILD = Child()
+SANDBOX = SandboxedReader()
 
 
 class Parser(NamedTuple):
@@ -66,7 +66,7 @@ def _from_file(name: str, read: Callable[[Path], object]) -> Callable[[bytes], o
 
 
 def _read_document(path: Path) -> object:
-    return read_file(path, child=CHILD)
+    return read_file(path, sandbox=SANDBOX)
 
 
 def _read_vectors(path: Path) -> object:

@@ -4,8 +4,6 @@ import asyncio
 from pathlib import Path
 
 from rejoinder.index.index import Index
-from rejoinder.index.update import add_files
-from rejoinder.models.static_vectors.vectors import load_vectors
 from rejoinder.server.problems import to_problem
 from rejoinder.server.workers.jobs import JobRunner
 from rejoinder.server.workers.messages import (
@@ -54,10 +52,8 @@ def write_documents(folder: Path) -> Path:
 
 
 def make_index(folder: Path, documents: Path) -> Path:
-    pieces = load_vectors().pieces
-    assert pieces is not None
     with Index(folder / "index", create=True) as index:
-        list(add_files(index, [documents], pieces))
+        index.add([documents])
     return folder / "index"
 
 

@@ -12,8 +12,6 @@ import tempfile
 from pathlib import Path
 
 from rejoinder.index.index import Index
-from rejoinder.index.update import add_files
-from rejoinder.models.static_vectors.vectors import load_vectors
 from tests.environments import HOME, ROOT, make_environment
 from tests.server.running import serving
 
@@ -47,10 +45,8 @@ def try_clients(name: str, folder: Path) -> None:
 def try_document(folder: Path) -> None:
     """Let schemathesis make requests from the OpenAPI document; none may surprise."""
     python = make_environment("schemathesis", HERE / "requirements" / "schemathesis.txt")
-    pieces = load_vectors().pieces
-    assert pieces is not None
     with Index(folder / "index", create=True) as index:
-        list(add_files(index, [ROOT / "examples/docs"], pieces))
+        index.add([ROOT / "examples/docs"])
     with serving(folder, str(folder / "index"), "--scorer", "bm25") as running:
         # In a folder that goes away: it leaves a cache where it is started.
         run(

@@ -18,7 +18,6 @@ from rejoinder.cascade.cascade import Cascade, Stage  # noqa: E402
 from rejoinder.engine.engine import Engine  # noqa: E402
 from rejoinder.errors import BundleError, InputError, UnknownNameError  # noqa: E402
 from rejoinder.index.index import Index  # noqa: E402
-from rejoinder.index.update import add_files  # noqa: E402
 from rejoinder.models.selector.context import FORMS, ContextConfig  # noqa: E402
 from rejoinder.models.selector.export import reopen_selector, write_selector  # noqa: E402
 from rejoinder.models.selector.module.ensemble import AnySelector, Ensemble, join_selectors  # noqa: E402
@@ -260,8 +259,9 @@ def test_an_engine_gives_neighbours_that_were_not_found(
     (tmp_path / "cave.txt").write_text(
         "It rained in summer. The cave is deep. A dog is here.", encoding="utf-8"
     )
-    with Index(tmp_path / "index", create=True) as index:
-        list(add_files(index, [tmp_path / "cave.txt"], WordPiece(["[UNK]", "cave"])))
+    pieces = WordPiece(["[UNK]", "cave"])
+    with Index(tmp_path / "index", create=True, tokenizer=pieces) as index:
+        index.add([tmp_path / "cave.txt"])
         found = Engine(index, scorers["local"], retrieved=1).answer("cave")
 
     sentences = ("It rained in summer.", "The cave is deep.", "A dog is here.")

@@ -10,12 +10,16 @@ from typing import Any
 import pyarrow as pa
 
 from rejoinder.batch.schemas import DOCUMENTS, ENCODED, check_columns
-from rejoinder.documents.extract import Extract, clean, count_lines
-from rejoinder.documents.read import ReadDocument, ReadSentence, to_document
+from rejoinder.documents.parsed import (
+    ExtractedText,
+    ParsedDocument,
+    Sentence,
+    locate_lines,
+    sanitize,
+)
+from rejoinder.documents.reading import parse_document
 from rejoinder.errors import InputError
 from rejoinder.index.index import Index
-from rejoinder.index.sqlite.documents import Store
-from rejoinder.index.update import take_tokenizer
 from rejoinder.text.wordpiece import WordPiece
 
 
@@ -39,10 +43,9 @@ def encode_table(batch: pa.RecordBatch, *, pieces: WordPiece, first_row: int = 0
 
 
 def _encode(row: Mapping[str, Any], pieces: WordPiece) -> dict[str, Any]:
-    text = clean(row["text"])
-    document = to_document(
-        row["id"], row["id"], Extract(text, clean(row.get("title") or ""), places=count_lines(text))
-    )
+    text, title = sanitize(row["text"]), sanitize(row.get("title") or "")
+    extract = ExtractedText(text, title, locations=locate_lines(text))
+    document = parse_document(row["id"], row["id"], extract)
     return {
         "name": document.name,
         "title": document.title,
@@ -62,42 +65,22 @@ def _encode(row: Mapping[str, Any], pieces: WordPiece) -> dict[str, Any]:
     }
 
 
-def add_parts(index: Index, batches: Iterable[pa.RecordBatch], pieces: WordPiece) -> Iterator[int]:
-    """Add encoded documents to an index, and give how many after each batch; then it is on disk.
+def add_parts(index: Index, batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
+    """Add encoded documents to an index; yield how many, once each batch is on disk.
 
-    A document that is there already under its name is replaced, so parts may be added twice.
+    A document replaces the one of the same name, so parts may be added twice.
     """
-    with index.changing() as writer:
-        take_tokenizer(writer.store, pieces)
+    with index.writing() as writer:
         for batch in batches:
             rows = batch.to_pylist()
-            writer.change(lambda store, generation: _write(rows, store, generation))  # noqa: B023
+            with writer.change() as change:
+                for row in rows:
+                    sentences = (
+                        Sentence(position=position, **item)
+                        for position, item in enumerate(row["sentences"])
+                    )
+                    change.replace(
+                        ParsedDocument(row["name"], row["title"], row["text"], tuple(sentences))
+                    )
             yield len(rows)
-        writer.finish()
-
-
-def _write(
-    rows: list[dict[str, Any]], store: Store, generation: int
-) -> tuple[list[int], list[int]]:
-    added: list[int] = []
-    removed: list[int] = []
-    for row in rows:
-        file = row["name"].encode()
-        removed += store.remove_file(file, generation)
-        sentences = tuple(_to_sentence(item) for item in row["sentences"])
-        document = ReadDocument(row["name"], row["title"], row["text"], sentences)
-        tokens = [item["tokens"] for item in row["sentences"]]
-        added.append(store.add_document(file, document, tokens, generation))
-    return added, removed
-
-
-def _to_sentence(item: Mapping[str, Any]) -> ReadSentence:
-    return ReadSentence(
-        item["text"],
-        item["start"],
-        item["end"],
-        item["line"],
-        None,
-        item["paragraph"],
-        item["is_heading"],
-    )
+        writer.commit()

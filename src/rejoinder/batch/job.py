@@ -21,7 +21,7 @@ from rejoinder.batch.rank_table import rank_table
 from rejoinder.batch.schemas import DOCUMENTS, QUESTIONS
 from rejoinder.errors import DataError, InputError, RejoinderError, StoreError
 from rejoinder.models.static_vectors.vectors import load_vectors
-from rejoinder.storage.lock import writing
+from rejoinder.storage.lock import lock_folder
 from rejoinder.text.wordpiece import WordPiece
 
 Kind = Literal["rank", "encode"]
@@ -116,7 +116,7 @@ def run_job(
     """
     found = open_table(source, QUESTIONS if kind == "rank" else DOCUMENTS)
     _make_folder(output)
-    with writing(output, name="_lock"):
+    with lock_folder(output, name="_lock"):
         done = begin_job(output, _describe(kind, found, scorer, top))
         left = [
             Numbered(number, partition)

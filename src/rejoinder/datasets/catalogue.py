@@ -9,6 +9,7 @@ from rejoinder.datasets.dataset import Dataset, Source
 from rejoinder.datasets.entries import ENTRIES
 from rejoinder.datasets.readers.jsonl import read_examples
 from rejoinder.errors import InputError, MissingDataError, UnknownNameError
+from rejoinder.storage.cache import get_cache_folder
 from rejoinder.types import Example
 
 DATASETS = {dataset.name: dataset for dataset in ENTRIES}
@@ -95,16 +96,8 @@ def choose_split(name: str | Path, split: str | None) -> str | None:
 def find_data_folders(explicit: Path | None) -> list[Path]:
     """Return where data is looked for: the given folder, $REJOINDER_DATA, the user's cache."""
     named = os.environ.get("REJOINDER_DATA")
-    folders = [explicit, Path(named).expanduser() if named else None, get_cache_folder()]
+    folders = [explicit, Path(named).expanduser() if named else None, get_cache_folder() / "data"]
     return [folder for folder in folders if folder is not None]
-
-
-def get_cache_folder() -> Path:
-    """Return where data sets are kept that rejoinder fetches."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or "")
-    if not cache.is_absolute():
-        cache = Path.home() / ".cache"
-    return cache / "rejoinder" / "data"
 
 
 def locate(dataset: Dataset, split: str, folders: Sequence[Path]) -> Located:

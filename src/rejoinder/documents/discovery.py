@@ -13,11 +13,11 @@ TABLES = frozenset({".jsonl", ".csv", ".tsv"})
 SUFFIXES = PLAIN | TABLES | READERS.keys()
 
 
-class Listed(NamedTuple):
+class FileList(NamedTuple):
     """The files below paths, and the folders that could not be looked into, with the reason."""
 
     files: list[Path]
-    closed: dict[Path, str]
+    unreadable: dict[Path, str]
 
 
 def find_files(paths: Iterable[Path]) -> list[Path]:
@@ -30,35 +30,35 @@ def find_files(paths: Iterable[Path]) -> list[Path]:
         InputError: a path does not exist, or there is nothing to read.
     """
     named = list(paths)
-    files, closed = list_files(named)
+    files, unreadable = list_files(named)
     if not files:
-        reasons = [f"{show_path(folder)}: {reason}" for folder, reason in closed.items()]
-        raise InputError(reasons[0] if reasons else say_empty(named))
+        reasons = [f"{show_path(folder)}: {reason}" for folder, reason in unreadable.items()]
+        raise InputError(reasons[0] if reasons else describe_empty(named))
     return files
 
 
-def list_files(paths: Iterable[Path]) -> Listed:
-    """Return the same files, where none is no error, and the folders that are closed to us.
+def list_files(paths: Iterable[Path]) -> FileList:
+    """Return the same files, where none is no error, and the folders that are unreadable to us.
 
     Raises:
         InputError: a path does not exist, or cannot be reached.
     """
     files: list[Path] = []
-    closed: dict[Path, str] = {}
+    unreadable: dict[Path, str] = {}
     for path in paths:
         try:
             if path.is_dir():
-                files.extend(_walk(path, closed))
+                files.extend(_walk(path, unreadable))
             elif path.exists():
                 files.append(path)
             else:
                 raise InputError(f"{show_path(path)}: no such file or folder")
         except OSError as error:
             raise InputError(f"{show_path(path)}: {error.strerror}") from error
-    return Listed(list(dict.fromkeys(files)), closed)
+    return FileList(list(dict.fromkeys(files)), unreadable)
 
 
-def say_empty(paths: Iterable[Path]) -> str:
+def describe_empty(paths: Iterable[Path]) -> str:
     """Return the line that says that there is nothing to read."""
     places = ", ".join(map(show_path, paths))
     return f"nothing to read in {places}; files end in {', '.join(sorted(SUFFIXES))}"
@@ -73,9 +73,9 @@ def show_path(path: Path) -> str:
     )
 
 
-def _walk(folder: Path, closed: dict[Path, str]) -> Iterator[Path]:
+def _walk(folder: Path, unreadable: dict[Path, str]) -> Iterator[Path]:
     def note(error: OSError) -> None:
-        closed[Path(error.filename)] = error.strerror or "cannot be read"
+        unreadable[Path(error.filename)] = error.strerror or "cannot be read"
 
     for place, folders, files in os.walk(folder, onerror=note):
         folders[:] = sorted(name for name in folders if not name.startswith("."))

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from typing import IO
 from xml.etree import ElementTree
 
-from rejoinder.documents.extract import Extract, clean
+from rejoinder.documents.parsed import ExtractedText, sanitize
 from rejoinder.errors import InputError
 
 MAX_XML_BYTES = 400_000_000
@@ -39,7 +39,7 @@ _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _TITLE = "{http://purl.org/dc/elements/1.1/}title"
 
 
-def read_docx(raw: bytes) -> Extract:
+def read_docx(raw: bytes) -> ExtractedText:
     """Return the text of a Word file; headings, list items and table rows keep their marks.
 
     Raises:
@@ -52,7 +52,7 @@ def read_docx(raw: bytes) -> Extract:
             title = _read_title(archive)
     except _TORN as error:
         raise InputError(f"not a Word file that can be read ({error})") from error
-    return Extract("\n\n".join(blocks), title)
+    return ExtractedText("\n\n".join(blocks), title)
 
 
 class _Limited(io.RawIOBase):
@@ -99,7 +99,7 @@ class _Body:
         self.depth = 0  # rows inside rows are read as one
 
     def end_paragraph(self) -> str:
-        text = " ".join(clean("".join(self.words)).split())
+        text = " ".join(sanitize("".join(self.words)).split())
         block = self.mark + text if text else ""
         self.words, self.mark = [], ""
         if not self.depth:
@@ -128,4 +128,4 @@ def _read_title(archive: zipfile.ZipFile) -> str:
         return ""
     with archive.open("docProps/core.xml") as file:
         found = ElementTree.fromstring(file.read(1_000_000)).findtext(f".//{_TITLE}")
-    return " ".join(clean(found or "").split())
+    return " ".join(sanitize(found or "").split())

@@ -9,7 +9,7 @@ import re
 from html.parser import HTMLParser
 
 from rejoinder.documents.encoding import decode
-from rejoinder.documents.extract import Extract, Places, clean
+from rejoinder.documents.parsed import ExtractedText, Locations, sanitize
 
 _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
 _MARKS = {**_HEADINGS, "li": "- ", "dt": "- ", "dd": "- "}
@@ -26,7 +26,7 @@ _BLOCKS = frozenset(
 _CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40})""", re.IGNORECASE)
 
 
-def read_html(raw: bytes) -> Extract:
+def read_html(raw: bytes) -> ExtractedText:
     """Return the text of a page, without scripts, styles and navigation.
 
     Raises:
@@ -93,19 +93,19 @@ class _Parser(HTMLParser):
             self._line = self.getpos()[0] + data.count("\n", 0, before)
         self._words.append(data)
 
-    def to_extract(self) -> Extract:
+    def to_extract(self) -> ExtractedText:
         self._end_block()
         texts = [text for text, _ in self._blocks]
         starts, at = [], 0
         for text in texts:
             starts.append(at)
             at += len(text) + 2
-        places = Places("line", tuple(starts), tuple(line for _, line in self._blocks))
+        locations = Locations("line", tuple(starts), tuple(line for _, line in self._blocks))
         title = " ".join("".join(self._title or []).split())
-        return Extract("\n\n".join(texts), clean(title), places=places)
+        return ExtractedText("\n\n".join(texts), sanitize(title), locations=locations)
 
     def _end_block(self) -> None:
-        text = " ".join(clean("".join(self._words)).split())
+        text = " ".join(sanitize("".join(self._words)).split())
         if self._in_row and (cells := text.strip("| ")):
             text = f"| {cells} |"
         if text.strip("| "):

@@ -4,11 +4,11 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from rejoinder.documents.extract import Extract, Places, clean
+from rejoinder.documents.parsed import ExtractedText, Locations, sanitize
 from rejoinder.errors import InputError
 
 
-def read_pdf(raw: bytes) -> Extract:
+def read_pdf(raw: bytes) -> ExtractedText:
     """Return the text of all pages.
 
     Raises:
@@ -28,14 +28,14 @@ def read_pdf(raw: bytes) -> Extract:
     for page in pages:
         starts.append(at)
         at += len(page) + 2
-    places = Places("page", tuple(starts), tuple(range(1, len(pages) + 1)))
-    return Extract("\n\n".join(pages), clean(title).strip(), places=places)
+    locations = Locations("page", tuple(starts), tuple(range(1, len(pages) + 1)))
+    return ExtractedText("\n\n".join(pages), sanitize(title).strip(), locations=locations)
 
 
 def _read_page(page: Any) -> str:
     text: str = page.get_text_bounded()
     lines = _BROKEN_WORD.sub("", text).splitlines()
-    return "\n".join(_split_paragraphs([clean(line).strip() for line in lines]))
+    return "\n".join(_split_paragraphs([sanitize(line).strip() for line in lines]))
 
 
 # pdfium writes U+FFFE for a hyphen that only breaks the line.

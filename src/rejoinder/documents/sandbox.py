@@ -18,32 +18,32 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any
 
-from rejoinder.documents.extract import Extract, Places
+from rejoinder.documents.parsed import ExtractedText, Locations
 from rejoinder.errors import InputError
 
 MAX_SECONDS = 30.0
 MAX_MEMORY_BYTES = 2_000_000_000
 
 
-def _read_html(raw: bytes) -> Extract:
+def _read_html(raw: bytes) -> ExtractedText:
     from rejoinder.documents.html import read_html
 
     return read_html(raw)
 
 
-def _read_pdf(raw: bytes) -> Extract:
+def _read_pdf(raw: bytes) -> ExtractedText:
     from rejoinder.documents.pdf import read_pdf
 
     return read_pdf(raw)
 
 
-def _read_docx(raw: bytes) -> Extract:
+def _read_docx(raw: bytes) -> ExtractedText:
     from rejoinder.documents.docx import read_docx
 
     return read_docx(raw)
 
 
-READERS: dict[str, Callable[[bytes], Extract]] = {
+READERS: dict[str, Callable[[bytes], ExtractedText]] = {
     ".html": _read_html,
     ".htm": _read_html,
     ".xhtml": _read_html,
@@ -52,7 +52,7 @@ READERS: dict[str, Callable[[bytes], Extract]] = {
 }
 
 
-class Child:
+class SandboxedReader:
     """A process that reads files; started when first needed, and again after a bad one."""
 
     def __init__(
@@ -62,7 +62,7 @@ class Child:
         self._max_memory_bytes = max_memory_bytes
         self._process: subprocess.Popen[bytes] | None = None
 
-    def __enter__(self) -> "Child":
+    def __enter__(self) -> "SandboxedReader":
         return self
 
     def __exit__(
@@ -73,7 +73,7 @@ class Child:
     ) -> None:
         self.close()
 
-    def read(self, path: Path) -> Extract:
+    def read(self, path: Path) -> ExtractedText:
         """Return the text of a file.
 
         Raises:
@@ -140,21 +140,21 @@ def _read_exactly(file: IO[bytes], size: int, end: float) -> bytes:
     return bytes(received)
 
 
-def _to_json(extract: Extract) -> dict[str, Any]:
-    places = extract.places
+def _to_json(extract: ExtractedText) -> dict[str, Any]:
+    locations = extract.locations
     return {
         "text": extract.text,
         "title": extract.title,
-        "places": places and [places.unit, places.starts, places.numbers],
+        "locations": locations and [locations.unit, locations.starts, locations.numbers],
     }
 
 
-def _from_json(reply: dict[str, Any]) -> Extract:
-    places = None
-    if reply["places"]:
-        unit, starts, numbers = reply["places"]
-        places = Places(unit, tuple(starts), tuple(numbers))
-    return Extract(reply["text"], reply["title"], places=places)
+def _from_json(reply: dict[str, Any]) -> ExtractedText:
+    locations = None
+    if reply["locations"]:
+        unit, starts, numbers = reply["locations"]
+        locations = Locations(unit, tuple(starts), tuple(numbers))
+    return ExtractedText(reply["text"], reply["title"], locations=locations)
 
 
 def answer(request: bytes) -> dict[str, Any]:

@@ -10,13 +10,13 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rejoinder.documents.extract import Extract, clean, count_lines
+from rejoinder.documents.parsed import ExtractedText, locate_lines, sanitize
 from rejoinder.errors import InputError
 
 MAX_FIELD = 50_000_000
 
 
-def read_jsonl(text: str) -> Iterator[Extract]:
+def read_jsonl(text: str) -> Iterator[ExtractedText]:
     """Yield one document per line.
 
     Raises:
@@ -34,7 +34,7 @@ def read_jsonl(text: str) -> Iterator[Extract]:
         yield _to_extract(row, number)
 
 
-def read_csv(text: str) -> Iterator[Extract]:
+def read_csv(text: str) -> Iterator[ExtractedText]:
     """Yield one document per row; the first row names the columns, one of them `text`.
 
     Raises:
@@ -65,17 +65,17 @@ def _find_dialect(text: str) -> type[csv.Dialect]:
     return Found
 
 
-def _to_extract(row: Mapping[str, Any], line: int) -> Extract:
-    text = clean(row["text"])
+def _to_extract(row: Mapping[str, Any], line: int) -> ExtractedText:
+    text = sanitize(row["text"])
     metadata = {
-        clean(str(key)): clean(_to_word(value))
+        sanitize(str(key)): sanitize(_to_word(value))
         for key, value in row.items()
         if key not in {"text", "title", "id"} and isinstance(value, str | int | float)
     }
-    title, id_ = (clean(str(row.get(key) or "")).strip() for key in ("title", "id"))
+    title, id_ = (sanitize(str(row.get(key) or "")).strip() for key in ("title", "id"))
     # The text is inside one line of the file, so all of it stands on that line.
-    places = count_lines("", first=line)
-    return Extract(text, title, id_ or str(line), places, metadata)
+    locations = locate_lines("", first=line)
+    return ExtractedText(text, title, id_ or str(line), locations, metadata)
 
 
 def _to_word(value: str | float) -> str:

@@ -12,8 +12,8 @@ from rejoinder.cascade.loading import DEFAULT, load
 from rejoinder.engine.answers import build_answers, drop_near_duplicates, group_by_document
 from rejoinder.engine.binding import bind_scorer
 from rejoinder.errors import InputError
-from rejoinder.index.feedback import add_marks, get_marks, remove_mark, say_unknown
-from rejoinder.index.fulltext.search import Where
+from rejoinder.index.feedback import add_marks, describe_unknown, get_marks, remove_mark
+from rejoinder.index.fulltext.tantivy_index import Where
 from rejoinder.index.index import Index
 from rejoinder.models.arguments import check_question, check_scorer, check_top, check_where
 from rejoinder.models.deadline import Deadline
@@ -152,7 +152,7 @@ class Engine:
         if right is None:
             remove_mark(self.index.store, question, sentence)
         elif add_marks(self.index.store, [Mark(question, sentence, right)]):
-            raise InputError(say_unknown(sentence))
+            raise InputError(describe_unknown(sentence))
 
     def marks(self) -> list[Mark]:
         """Return the marks whose sentences are still in the index, in order."""
@@ -170,7 +170,7 @@ class Engine:
 
     def _prepare(self, hits: Sequence[ScoredCandidate], scorer: Scorer) -> list[Candidate]:
         """Return the candidates in document order, with tokens only if the scorer reads them."""
-        reads_tokens = getattr(scorer, "tokenizer", None) == self.index.tokenizer
+        reads_tokens = getattr(scorer, "tokenizer", None) == self.index.tokenizer_hash
         candidates = [replace(item.candidate, retrieval_score=item.score) for item in hits]
         if not reads_tokens:
             candidates = [replace(candidate, tokens=None) for candidate in candidates]

@@ -19,7 +19,7 @@ from rejoinder.models.deadline import Deadline
 from rejoinder.models.ranking import order
 from rejoinder.models.scorer import Scorer
 from rejoinder.models.staged import merge_stages
-from rejoinder.text.sentences import Sentence, split_sentences
+from rejoinder.text.sentences import SentenceSpan, split_sentences
 from rejoinder.types import Answer, Answers, Candidate, Document, Ranking, Source, StageTrace
 
 NOTHING = -1000.0
@@ -126,7 +126,7 @@ def rank_documents(
 
 
 def _to_candidates(
-    id_: str, text: str, title: str, sentences: Sequence[Sentence]
+    id_: str, text: str, title: str, sentences: Sequence[SentenceSpan]
 ) -> Iterator[Candidate]:
     document = Document(id_, title, [sentence.extract(text) for sentence in sentences])
     # A short line without a full stop looks like a heading; a document may have nothing else.
@@ -138,7 +138,7 @@ def _to_candidates(
 
 def _group(
     ranking: Ranking,
-    split: Sequence[Sequence[Sentence]],
+    split: Sequence[Sequence[SentenceSpan]],
     ids: Sequence[str | None] | None,
     limit: int | None,
 ) -> Iterator[RankedDocument]:

@@ -1,8 +1,8 @@
-"""What users say of answers, kept with the index.
+"""Marks: users' judgements of answers, stored with the index.
 
-A mark is about a question and a sentence, word for word, wherever in the index it stands.  It
-counts for as long as the sentence stands somewhere: it sleeps when the sentence goes, wakes
-when it is back, and goes for good when the index is compacted.
+A mark belongs to a question and the text of a sentence, wherever in the index it occurs.  It
+is ignored while no document holds the sentence, counts again when one does, and is deleted when
+the index is compacted without it.
 """
 
 import json
@@ -16,7 +16,7 @@ from rejoinder.types import Mark
 
 
 class StoredMark(NamedTuple):
-    """A mark, and the first place where its sentence stands."""
+    """A mark, and the first place of its sentence."""
 
     mark: Mark
     document: int
@@ -24,27 +24,27 @@ class StoredMark(NamedTuple):
 
 
 def add_marks(database: Database, marks: Iterable[Mark]) -> list[Mark]:
-    """Keep marks, all at once, and return those whose sentences the index does not hold.
+    """Store marks, all or none, and return those whose sentences the index does not hold.
 
     Raises:
-        InputError: a question or a sentence is empty or no text.
+        InputError: a question or a sentence is empty or not text.
         StoreError: the index cannot be written.
     """
     given = [(mark, _clean(mark)) for mark in marks]
-    standing = _find_standing(database, {clean.sentence for _, clean in given})
-    kept = [clean for _, clean in given if clean.sentence in standing]
+    known = _find_known(database, {clean.sentence for _, clean in given})
+    kept = [clean for _, clean in given if clean.sentence in known]
     if kept:
-        # Of the same question and sentence, the last one counts.
-        with database.writing():
+        # The last mark of a question and sentence counts.
+        with database.transaction():
             database.run_many(
                 "INSERT OR REPLACE INTO feedback(question, sentence, is_right) VALUES (?, ?, ?)",
                 ((mark.question, mark.sentence, int(mark.right)) for mark in kept),
             )
-    return [mark for mark, clean in given if clean.sentence not in standing]
+    return [mark for mark, clean in given if clean.sentence not in known]
 
 
 def remove_mark(database: Database, question: str, sentence: str) -> None:
-    """Take a mark back.
+    """Remove a mark.
 
     Raises:
         InputError: there is no such mark.
@@ -60,38 +60,35 @@ def remove_mark(database: Database, question: str, sentence: str) -> None:
 
 
 def get_marks(database: Database) -> list[StoredMark]:
-    """Return the marks whose sentences still stand, in the order of marking."""
-    # CROSS JOIN: sentences are read once, and each looked up among the marks.
+    """Return the marks whose sentences the index holds, in the order of marking."""
+    # CROSS JOIN: scan the sentences once, and look each up among the marks.
     rows = database.query(
         "SELECT feedback.id, question, sentence, is_right, document, position"
         " FROM sentences CROSS JOIN feedback ON feedback.sentence = sentences.text"
         " WHERE NOT is_heading"
     )
-    found: dict[int, StoredMark] = {}
+    marks: dict[int, StoredMark] = {}
     for id_, question, sentence, is_right, document, position in rows:
         mark = Mark(question, sentence, bool(is_right))
-        found.setdefault(id_, StoredMark(mark, document, position))
-    return [found[id_] for id_ in sorted(found)]
+        marks.setdefault(id_, StoredMark(mark, document, position))
+    return [marks[id_] for id_ in sorted(marks)]
 
 
-def forget_sleeping(database: Database) -> None:
-    """Drop the marks whose sentences are gone: they hold removed text."""
+def drop_orphans(database: Database) -> None:
+    """Delete the marks whose sentences are gone: they hold removed text."""
     database.query(
         "DELETE FROM feedback WHERE sentence NOT IN (SELECT text FROM sentences"
         " WHERE text IN (SELECT sentence FROM feedback))"
     )
 
 
-def say_unknown(sentence: str) -> str:
-    """Return what to tell of a sentence that the index does not hold."""
-    return f"no sentence of the index reads {sentence[:60]!r}; give it whole, as `ask` prints it"
+def describe_unknown(sentence: str) -> str:
+    """Return the error message for a sentence that the index does not hold."""
+    return f"the index has no sentence {sentence[:60]!r}; give all of it, as `ask` prints it"
 
 
-def _find_standing(database: Database, texts: Iterable[str]) -> frozenset[str]:
-    """Return the texts that a sentence of the index reads word for word.
-
-    Reads all sentences once, however many texts there are.
-    """
+def _find_known(database: Database, texts: Iterable[str]) -> frozenset[str]:
+    """Return the texts that are sentences of the index, in one scan over all sentences."""
     rows = database.query(
         "SELECT DISTINCT text FROM sentences"
         " WHERE text IN (SELECT value FROM json_each(?)) AND NOT is_heading",
@@ -101,7 +98,7 @@ def _find_standing(database: Database, texts: Iterable[str]) -> frozenset[str]:
 
 
 def _clean(mark: Mark) -> Mark:
-    """Return a mark in the form in which sentences are stored: single spaces, no others."""
+    """Return a mark with single spaces, as sentences are stored."""
     return replace(
         mark,
         question=_collapse(mark.question, "question"),

@@ -1,52 +1,81 @@
-"""An index on disk: opens it, mends what is derived, and changes it.
+"""An index of documents in a folder: the facade over SQLite and the data derived from it.
 
-    folder/index.sqlite       the truth (store.py)
-    folder/search-*/          what finds sentences (derived_search.py), made from the truth
-    folder/answers-*/         what bundles have made of sentences (derived_rows.py), where
-    folder/context-*/         that was asked for
-    folder/lock               held by the one that writes
+    folder/index.sqlite       documents and sentences, the source of truth (sqlite/)
+    folder/fulltext-*/        the full-text index (fulltext/)
+    folder/answers-*/         rows that models have made of the sentences (sidecar/),
+    folder/context-*/         where they were requested
+    folder/lock               held by the one process that writes
 
-A change is committed to SQLite first.  From then on it is kept: whatever happens to the rest,
-the next one who opens the index makes it follow.
+A change is committed to SQLite first, and is durable from then on: the next process that opens
+the index brings stale derived data up to date.
 """
 
 import logging
-from collections.abc import Iterator, Sequence
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from functools import cache
+from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
+from rejoinder.documents.parsed import Sentence
 from rejoinder.errors import StoreError
-from rejoinder.index.feedback import forget_sleeping
-from rejoinder.index.fulltext.follower import DerivedSearch
-from rejoinder.index.fulltext.search import Where
+from rejoinder.index.feedback import drop_orphans
+from rejoinder.index.fulltext.full_text_index import FullTextIndex
+from rejoinder.index.fulltext.tantivy_index import Where
 from rejoinder.index.sidecar.rows import RowStore
 from rejoinder.index.sidecar.sidecar import KINDS, LOOK_AT_ALL, DerivedRows, Progress, RowMaker
-from rejoinder.index.sqlite.checksums import is_sealed
-from rejoinder.index.sqlite.documents import Store
-from rejoinder.index.sqlite.lazy_sentences import StoredSentences, get_number
-from rejoinder.index.sqlite.records import StoredDocument, StoredSentence
+from rejoinder.index.sqlite.database import FORMAT
+from rejoinder.index.sqlite.documents import (
+    Counts,
+    DocumentStore,
+    StoredDocument,
+    StoredSentences,
+    get_number,
+)
 from rejoinder.index.writer import Writer
-from rejoinder.storage.lock import writing
+from rejoinder.storage.cache import get_cache_folder
+from rejoinder.storage.lock import lock_folder
+from rejoinder.text.wordpiece import WordPiece
 from rejoinder.types import Candidate, Document, ScoredCandidate, Source
 
-TRUTH = "index.sqlite"
+if TYPE_CHECKING:
+    from rejoinder.index.update import FileEvent, UpdateReport
+
+DATABASE = "index.sqlite"
 
 log = logging.getLogger(__name__)
 
 
 class Index:
-    """Documents and their sentences on disk; a retriever (`search`)."""
+    """Documents and their sentences on disk, with full-text search; a `Retriever`.
 
-    def __init__(self, folder: Path, *, create: bool = False) -> None:
-        self.folder = folder
+    Many processes and threads may search while one process writes.
+    """
+
+    def __init__(
+        self, folder: Path | str, *, create: bool = False, tokenizer: WordPiece | None = None
+    ) -> None:
+        """Open an index, and bring its full-text index up to date where that is possible.
+
+        Args:
+            create: create the folder where there is no index yet.
+            tokenizer: tokenizes the stored sentences; by default that of the shipped models.
+
+        Raises:
+            StoreError: there is no index, or it cannot be read.
+        """
+        self.folder = Path(folder)
+        self._tokenizer = tokenizer
         if create:
-            _make_folder(folder)
-        self.store = Store(folder / TRUTH, create=create)
-        self.rows = {kind: DerivedRows(folder, self.store, kind) for kind in KINDS}
-        self._search = DerivedSearch(folder, self.store)
-        if self._search.is_behind:
-            self._try_to_mend()
+            _create_folder(self.folder)
+        self.store = DocumentStore(self.folder / DATABASE, create=create)
+        self.rows = {kind: DerivedRows(self.folder, self.store, kind) for kind in KINDS}
+        self._full_text = FullTextIndex(self.folder, self.store)
+        if self._full_text.is_stale:
+            self._try_to_catch_up()
 
     def __enter__(self) -> "Index":
         return self
@@ -61,61 +90,173 @@ class Index:
 
     def close(self) -> None:
         """Close the files."""
-        self._search.close()
+        self._full_text.close()
         self.store.close()
 
     @property
-    def tokenizer(self) -> str | None:
-        """The hash of the tokenizer that cut the stored tokens; None where there are none."""
+    def tokenizer_hash(self) -> str | None:
+        """The hash of the tokenizer of the stored tokens; None before the first document."""
         found: str | None = self.store.get("tokenizer")
         return found
 
     @property
-    def followed_generation(self) -> int:
-        """The change up to which sentences can be found."""
-        self._search.follow()
-        return self._search.current.generation
+    def searchable_generation(self) -> int:
+        """The generation up to which documents can be searched."""
+        self._full_text.refresh()
+        return self._full_text.current.generation
+
+    def add(
+        self,
+        paths: Iterable[Path | str],
+        *,
+        metadata: Mapping[str, str] | None = None,
+        on_event: "Callable[[FileEvent], None] | None" = None,
+    ) -> "UpdateReport":
+        """Bring the index up to date with files and folders.
+
+        Unchanged files are not read again.  Files that were deleted from a folder are removed;
+        a folder that cannot be listed keeps its documents.
+
+        Args:
+            metadata: stored with every document, to filter by; None keeps the earlier metadata.
+            on_event: called for each file, once its documents are on disk.
+
+        Raises:
+            InputError: a path does not exist, there is nothing to read, or a metadata key is
+                reserved.
+            StoreError: the index cannot be written, or another process is writing.
+        """
+        from rejoinder.index.update import add_files
+
+        return add_files(self, paths, metadata, on_event)
+
+    def add_documents(
+        self, documents: Iterable[Document], *, metadata: Mapping[str, str] | None = None
+    ) -> int:
+        """Add documents from memory, and return how many.
+
+        A document replaces the one of the same id.  Its sentences are stored as they are;
+        without sentences, its text is split.  Documents are committed in batches.
+
+        Args:
+            metadata: stored with every document, over its own metadata.
+
+        Raises:
+            InputError: a document has no id, neither text nor sentences, or an empty sentence.
+            StoreError: the index cannot be written, or another process is writing.
+        """
+        from rejoinder.index.update import add_documents
+
+        return add_documents(self, documents, metadata)
+
+    def add_upload(
+        self, name: str, path: Path, *, metadata: Mapping[str, str] | None = None
+    ) -> "FileEvent":
+        """Add a file under a name of its own; it replaces the earlier upload of that name.
+
+        Args:
+            path: where the bytes are for now; its suffix tells the format.
+            metadata: as in `add`.
+
+        Raises:
+            InputError: a metadata key is reserved.
+            StoreError: the index cannot be written, or another process is writing.
+        """
+        from rejoinder.index.update import add_upload
+
+        return add_upload(self, name, path, metadata)
+
+    def remove(
+        self,
+        paths: Iterable[Path | str],
+        *,
+        on_event: "Callable[[FileEvent], None] | None" = None,
+    ) -> "UpdateReport":
+        """Remove the documents of files, and of all files below folders.
+
+        Raises:
+            InputError: no document of the index is from there.
+            StoreError: the index cannot be written, or another process is writing.
+        """
+        from rejoinder.index.update import remove_files
+
+        return remove_files(self, paths, on_event)
+
+    def remove_document(self, document: str | int) -> str | None:
+        """Remove one document, and return its id; None where it does not exist.
+
+        Args:
+            document: its id, or its number in this index.
+
+        Raises:
+            StoreError: the index cannot be written, or another process is writing.
+        """
+        with self.writing(adds=False) as writer:
+            if isinstance(document, str):
+                found = self.store.get_documents_by_name(document)
+            else:
+                found = self.store.get_documents_by_number([document])
+            if not found:
+                return None
+            with writer.change() as change:
+                for stored in found:
+                    change.remove_document(stored.id)
+            writer.commit()
+        return found[0].name
+
+    def documents(self) -> list[Document]:
+        """Return all documents, in the order of their addition; sentences are read lazily."""
+        return [self._to_document(stored) for stored in self.store.get_documents()]
+
+    def get_text(self, document: Document) -> str:
+        """Return the text that offsets of a document's sentences count in; empty if removed."""
+        return self.store.get_text(get_number(document))
+
+    def count(self) -> Counts:
+        """Return how many documents and sentences there are."""
+        return self.store.count()
 
     def search(
         self, question: str, k: int, *, where: Where | None = None
     ) -> Sequence[ScoredCandidate]:
-        """Return the k sentences that share most with a question, best first.
+        """Return the k sentences that match a question best, best first.
 
-        A sentence that stands in several places word for word counts once.
+        A sentence that occurs in several places word for word counts once.
         """
-        self._search.follow()
-        found: dict[str, ScoredCandidate] = {}
-        documents: dict[int, Document | None] = {}
-        for hit in self._search.current.search(question, 2 * k, where):
-            if hit.document not in documents:
-                documents[hit.document] = self._get_document(hit.document)
-            document = documents[hit.document]
-            rows = self.store.get_sentences(hit.document, hit.position, hit.position)
-            if document is None or not rows:  # removed since
+        self._full_text.refresh()
+        hits = self._full_text.current.search(question, 2 * k, where)
+        sentences = self.store.find_sentences((hit.document, hit.position) for hit in hits)
+        documents = {
+            stored.id: self._to_document(stored)
+            for stored in self.store.get_documents_by_number({hit.document for hit in hits})
+        }
+        results: dict[str, ScoredCandidate] = {}
+        for hit in hits:
+            document = documents.get(hit.document)
+            sentence = sentences.get((hit.document, hit.position))
+            if document is None or sentence is None:  # removed meanwhile
                 continue
-            (row,) = rows
-            if row.text not in found and len(found) < k:
-                candidate = _to_candidate(document, row)
-                found[row.text] = ScoredCandidate(candidate, hit.score, len(found) + 1)
-        return list(found.values())
+            if sentence.text not in results and len(results) < k:
+                candidate = _to_candidate(document, sentence)
+                results[sentence.text] = ScoredCandidate(candidate, hit.score, len(results) + 1)
+        return list(results.values())
 
     def get_candidate(self, number: int, position: int) -> Candidate | None:
-        """Return the sentence at a place of a document; None where it was removed."""
-        document = self._get_document(number)
-        rows = self.store.get_sentences(number, position, position)
-        return _to_candidate(document, rows[0]) if document and rows else None
+        """Return the sentence at a position of a document; None where it was removed."""
+        stored = self.store.get_document(number)
+        sentence = self.store.get_sentence(number, position)
+        return _to_candidate(self._to_document(stored), sentence) if stored and sentence else None
 
     def locate(self, candidate: Candidate) -> Source | None:
-        """Return where a candidate of this index stands; None where it was removed."""
+        """Return the source of a candidate of this index; None where it was removed."""
         document, position = candidate.document, candidate.position
         number = get_number(document)
         if document is None or position is None or number < 0:
             return None
-        rows = self.store.get_sentences(number, position, position)
-        if not rows:
+        row = self.store.get_sentence(number, position)
+        if row is None:
             return None
-        (row,) = rows
-        return Source(document.id, document.title, row.line, row.start, row.stop, row.page)
+        return Source(document.id, document.title, row.line, row.start, row.end, row.page)
 
     def open_rows(self, maker: RowMaker) -> RowStore | None:
         """Return what a bundle has stored, made to follow the truth where possible.
@@ -131,7 +272,7 @@ class Index:
             return None
         if found.state.generation != self.store.generation:
             try:
-                with self._writing():
+                with self._locked():
                     kept.follow(found, maker, _announce(found.folder))
                     self._forget_removed()
             except StoreError as error:
@@ -147,56 +288,82 @@ class Index:
             StoreError: it cannot be written, or someone else is writing.
         """
         kept = self.rows[maker.kind]
-        with self._writing():
+        with self._locked():
             store = kept.open_or_create(maker)
             kept.follow(store, maker, on_progress, since=LOOK_AT_ALL)
             self._forget_removed()
 
     def compact(self) -> None:
-        """Write everything anew, so that what was removed is gone from the disk."""
-        with self._writing():
-            forget_sleeping(self.store)
+        """Rewrite all files, so that removed text is gone from the disk.
+
+        Raises:
+            StoreError: the index cannot be written, or others are reading or writing.
+        """
+        with self._locked():
+            drop_orphans(self.store)
             self.store.compact()
             for kept in self.rows.values():
                 kept.compact()
-            self._search.rebuild()
+            self._full_text.rebuild()
 
     def check(self) -> list[str]:
-        """Return what is wrong; nothing where every document is there and whole."""
+        """Return all problems: damaged or missing documents, stale or corrupt derived data."""
         problems = self.store.find_damage()
         for kept in self.rows.values():
             problems.extend(kept.find_damage())
         for document in self.store.get_documents():
             problems.extend(self._check_document(document))
         try:
-            self._search.follow()
+            self._full_text.refresh()
         except StoreError as error:
             return [*problems, str(error)]
-        search = self._search.current
-        if torn := search.find_damage():
-            return problems + torn
-        _, _, answers = self.store.count()
-        if self._search.is_behind:
-            problems.append("what finds sentences is behind; it is mended when nobody writes")
-        elif search.sentence_count != answers:
-            found = search.sentence_count
-            problems.append(f"{found} sentences can be found, of {answers}; compact the index")
+        full_text = self._full_text.current
+        if corrupt := full_text.find_damage():
+            return problems + corrupt
+        expected = self.count().candidates
+        if self._full_text.is_stale:
+            problems.append(
+                "the full-text index is stale; it is brought up to date once no process writes"
+            )
+        elif full_text.sentence_count != expected:
+            problems.append(
+                f"the full-text index holds {full_text.sentence_count} of {expected} sentences;"
+                " rebuild it with 'rejoinder index compact'"
+            )
         return problems
 
     @contextmanager
-    def changing(self) -> Iterator["Writer"]:
-        """Give what changes the index; one at a time, others may read meanwhile."""
-        with self._writing():
-            self._mend()
+    def writing(self, *, adds: bool = True) -> Iterator[Writer]:
+        """Hold the lock and yield the writer; other processes may read meanwhile.
+
+        Args:
+            adds: documents will be added, which needs the tokenizer.
+
+        Raises:
+            StoreError: the index cannot be written, or another process is writing.
+        """
+        with self._locked():
+            self._catch_up()
+            tokenizer = self._take_tokenizer() if adds else None
+            encode = tokenizer.encode if tokenizer else _refuse_to_encode
             try:
-                yield Writer(self.store, self._search.current, self._forget_removed)
+                yield Writer(self.store, self._full_text.current, encode, self._forget_removed)
             finally:
-                self._search.close()
+                self._full_text.close()
+
+    def _take_tokenizer(self) -> WordPiece:
+        """Return the tokenizer; tokens of another one are replaced."""
+        tokenizer = self._tokenizer or _load_tokenizer()
+        if self.tokenizer_hash != tokenizer.hash:
+            with self.store.changing():
+                self.store.replace_tokens(tokenizer.encode)
+                self.store.set("tokenizer", tokenizer.hash)
+        return tokenizer
 
     @contextmanager
-    def _writing(self) -> Iterator[None]:
-        """Hold the lock, over rows that are not ahead of the truth."""
-        with writing(self.folder):
+    def _locked(self) -> Iterator[None]:
+        """Hold the lock, over rows that are not ahead of SQLite."""
+        with lock_folder(self.folder):
             for kept in self.rows.values():
                 kept.fall_back()
             yield
@@ -205,39 +372,56 @@ class Index:
         text = self.store.get_text(document.id)
         rows = self.store.get_sentences(document.id)
         if [row.position for row in rows] != list(range(document.sentences)):
-            yield f"{document.name}: {len(rows)} sentences, of {document.sentences}"
-        elif any(" ".join(text[row.start : row.stop].split()) != row.text for row in rows):
-            yield f"{document.name}: a sentence does not stand where it should"
-        elif not is_sealed(self.store, document.id):
-            yield f"{document.name}: not as it was stored; add its file again"
+            yield f"{document.name}: {len(rows)} of {document.sentences} sentences are there"
+        elif any(" ".join(text[row.start : row.end].split()) != row.text for row in rows):
+            yield f"{document.name}: the offsets of a sentence do not match the text"
+        elif not self.store.has_valid_checksum(document.id):
+            yield f"{document.name}: checksum mismatch; remove its file and add it again"
 
-    def _get_document(self, number: int) -> Document | None:
-        stored = self.store.get_document(number)
-        if stored is None:
-            return None
-        sentences = StoredSentences(self.store, number, stored.sentences)
-        return Document(stored.name, stored.title, sentences)
+    def _to_document(self, stored: StoredDocument) -> Document:
+        sentences = StoredSentences(self.store, stored.id, stored.sentences)
+        return Document(stored.name, stored.title, sentences, metadata=stored.metadata)
 
-    def _try_to_mend(self) -> None:
+    def _try_to_catch_up(self) -> None:
         try:
-            with self._writing():
-                self._mend()
+            with self._locked():
+                self._catch_up()
         except StoreError as error:
             log.info("%s: read as it is: %s", self.folder, error)
 
-    def _mend(self) -> None:
-        """Let what finds sentences follow the truth; the lock is held."""
-        if self._search.is_behind:
-            self._search.mend()
+    def _catch_up(self) -> None:
+        """Bring a stale full-text index up to date; the lock is held."""
+        if self._full_text.is_stale:
+            self._full_text.catch_up()
             self._forget_removed()
 
     def _forget_removed(self) -> None:
-        """Let all that is derived forget removed documents, then the truth itself."""
-        generation = self._search.current.generation
+        """Drop removed documents from all derived data, then their numbers from SQLite."""
+        generation = self._full_text.current.generation
         for kept in self.rows.values():
             kept.drop_removed()
             generation = min(generation, kept.get_generation())
         self.store.forget_removed(until=generation)
+
+
+def get_cached_index(paths: Iterable[Path]) -> Path:
+    """Return the folder in the user's cache for an index of these files and folders."""
+    names = sorted({path.resolve() for path in paths})
+    key = sha256(b"\0".join(map(os.fsencode, names))).hexdigest()[:16]
+    return get_cache_folder() / f"indexes-{FORMAT}" / key
+
+
+@cache
+def _load_tokenizer() -> WordPiece:
+    from rejoinder.models.static_vectors.vectors import load_vectors
+
+    tokenizer = load_vectors().pieces
+    assert tokenizer is not None
+    return tokenizer
+
+
+def _refuse_to_encode(text: str) -> bytes:
+    raise AssertionError(f"opened for removals only: {text!r}")
 
 
 def _announce(folder: Path) -> Progress:
@@ -250,15 +434,15 @@ def _announce(folder: Path) -> Progress:
     return tell
 
 
-def _to_candidate(document: Document, row: StoredSentence) -> Candidate:
+def _to_candidate(document: Document, row: Sentence) -> Candidate:
     return Candidate(f"{document.id}#{row.position}", row.text, document, row.position, row.tokens)
 
 
-def _make_folder(folder: Path) -> None:
+def _create_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        # What is in it is the user's own text: nobody else's to read.
+        # The index holds the user's own text: nobody else may read it.
         with suppress(PermissionError):
             folder.chmod(0o700)
     except OSError as error:
-        raise StoreError(f"{folder}: cannot be made ({error.strerror})") from error
+        raise StoreError(f"{folder}: cannot be created ({error.strerror})") from error

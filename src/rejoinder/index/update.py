@@ -1,40 +1,42 @@
-"""Keeps an index like the files it was made from: reads new and changed ones, drops gone ones."""
+"""Keeps an index in step with files: reads new and changed ones, drops deleted ones."""
 
 import hashlib
 import json
 import os
 import time
-from collections.abc import Iterable, Iterator, Mapping, Set
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Set
+from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
-from rejoinder.documents.discovery import SUFFIXES, list_files, say_empty, show_path
-from rejoinder.documents.read import ReadDocument, check_file, read_file
-from rejoinder.documents.sandbox import Child
+from rejoinder.documents.discovery import SUFFIXES, describe_empty, list_files, show_path
+from rejoinder.documents.parsed import ParsedDocument
+from rejoinder.documents.reading import convert_document, read_file, stat_file
+from rejoinder.documents.sandbox import SandboxedReader
 from rejoinder.errors import InputError
-from rejoinder.index.index import Index
-from rejoinder.index.sqlite.documents import Store
-from rejoinder.index.sqlite.records import FileState
+from rejoinder.index.sqlite.documents import FileState
 from rejoinder.index.writer import Writer
-from rejoinder.text.wordpiece import WordPiece
+from rejoinder.types import Document
+
+if TYPE_CHECKING:
+    from rejoinder.index.index import Index
 
 MAX_BATCH_SENTENCES = 5_000
 MAX_BATCH_SECONDS = 0.5
-"""A batch is committed, and so acknowledged, after so many sentences or so much time."""
+"""A batch is committed, and its files acknowledged, after so many sentences or so much time."""
 
 UPLOADED = b"uploaded:"
-"""Begins the key of what came without a file; no path of a file begins so."""
+"""Prefix of the key of an upload, which has no file; no absolute path begins like this."""
 
 SUFFIX = "suffix"
-"""What a document's metadata calls the ending of its file."""
+"""The metadata key for the suffix of a document's file."""
 
 What = Literal["added", "changed", "unchanged", "removed", "skipped"]
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
-    """What became of one file; it is on disk when this is given."""
+class FileEvent:
+    """The outcome for one file; it is on disk when the event is sent."""
 
     what: What
     path: str
@@ -45,227 +47,230 @@ class Event:
     total: int = 0
 
 
+@dataclass(slots=True)
+class UpdateReport:
+    """The outcome of an update."""
+
+    files: dict[What, int] = field(default_factory=dict)
+    """The number of files with each outcome."""
+    sentences: int = 0
+    """The number of sentences read."""
+    skipped: list[FileEvent] = field(default_factory=list)
+
+    def count(self, event: FileEvent) -> None:
+        """Count the outcome for one more file."""
+        self.files[event.what] = self.files.get(event.what, 0) + 1
+        self.sentences += event.sentences
+        if event.what == "skipped":
+            self.skipped.append(event)
+
+
+OnEvent = Callable[[FileEvent], None]
+
+
 def add_files(
-    index: Index,
-    paths: Iterable[Path],
-    pieces: WordPiece,
-    *,
-    metadata: Mapping[str, str] | None = None,
-) -> Iterator[Event]:
-    """Bring an index up to date with files and folders, and give what became of each file.
-
-    Files that were read before and are unchanged are not read again; of a folder, files that
-    are gone are removed.  A folder that cannot be looked into keeps what was read from it.
-
-    Args:
-        metadata: what to say of every document; None leaves what was said before.
-
-    Raises:
-        InputError: a path does not exist, there is nothing to read, or the metadata cannot
-            be said (`check_metadata`).
-        StoreError: the index cannot be written.
-    """
-    named = [path.resolve() for path in paths]
-    files, closed = list_files(named)
+    index: "Index",
+    paths: Iterable[Path | str],
+    metadata: Mapping[str, str] | None,
+    on_event: OnEvent | None,
+) -> UpdateReport:
+    """Bring an index up to date with files and folders (`Index.add`)."""
+    named = [Path(path).resolve() for path in paths]
+    files, unreadable = list_files(named)
     given = _to_json(metadata)
-    with index.changing() as writer, Child() as child:
-        take_tokenizer(writer.store, pieces)
+    with index.writing() as writer, SandboxedReader() as sandbox:
         known = writer.store.get_files()
         present = {os.fsencode(path) for path in files}
-        meant = _below(known.keys() - present, set(named))
-        gone = sorted(meant - _below(meant, closed.keys()))
-        if not files and not gone and not closed:
-            raise InputError(say_empty(named))
-        batch = _Batch(writer, pieces, len(files) + len(gone) + len(closed))
-        for folder, reason in closed.items():
-            skipped = Event("skipped", show_path(folder), reason=reason)
-            yield from batch.take(_Read(os.fsencode(folder), skipped))
+        covered = _find_below(known.keys() - present, set(named))
+        deleted = sorted(covered - _find_below(covered, unreadable.keys()))
+        if not files and not deleted and not unreadable:
+            raise InputError(describe_empty(named))
+        batch = _Batch(writer, len(files) + len(deleted) + len(unreadable), on_event)
+        for folder, reason in unreadable.items():
+            batch.add(
+                _Read(os.fsencode(folder), FileEvent("skipped", show_path(folder), reason=reason))
+            )
         for path in files:
-            yield from batch.take(_read(path, known.get(os.fsencode(path)), given, child))
-        for raw in gone:
-            yield from batch.take(_Read(raw, Event("removed", show_path(Path(os.fsdecode(raw))))))
-        yield from batch.commit()
-        writer.finish()
-
-
-def check_metadata(metadata: Mapping[str, str]) -> None:
-    """Refuse what cannot be said of documents.
-
-    Raises:
-        InputError: it is what their files say already.
-    """
-    if SUFFIX in metadata:
-        raise InputError(f"{SUFFIX!r} is always how the file's name ends; take another key")
-
-
-def remove_files(index: Index, paths: Iterable[Path]) -> Iterator[Event]:
-    """Remove the documents of files, and of all files below folders.
-
-    Raises:
-        InputError: nothing in the index came from there.
-    """
-    named = [path.resolve() for path in paths]
-    with index.changing() as writer:
-        known = writer.store.get_files()
-        meant = sorted(_below(known, set(named)))
-        if not meant:
-            raise InputError(f"nothing in the index is from {', '.join(map(show_path, named))}")
-        for done, raw in enumerate(meant, start=1):
-            numbers: list[int] = []
-
-            def work(store: Store, generation: int) -> tuple[list[int], list[int]]:
-                numbers.extend(store.remove_file(raw, generation))  # noqa: B023
-                return [], numbers  # noqa: B023
-
-            writer.change(work)
-            shown = show_path(Path(os.fsdecode(raw)))
-            yield Event("removed", shown, len(numbers), done=done, total=len(meant))
-        writer.finish()
+            batch.add(_read(path, known.get(os.fsencode(path)), given, sandbox))
+        for raw in deleted:
+            batch.add(_Read(raw, FileEvent("removed", show_path(Path(os.fsdecode(raw))))))
+        return batch.finish()
 
 
 def add_upload(
-    index: Index,
-    name: str,
-    path: Path,
-    pieces: WordPiece,
-    *,
-    metadata: Mapping[str, str] | None = None,
-) -> Event:
-    """Add what was sent under a name, or let it replace what was sent under it before.
-
-    Args:
-        path: where the bytes are for now; its suffix says what they are.
-        metadata: as in `add_files`.
-
-    Raises:
-        InputError: the metadata cannot be said.
-        StoreError: the index cannot be written.
-    """
+    index: "Index", name: str, path: Path, metadata: Mapping[str, str] | None
+) -> FileEvent:
+    """Add an uploaded file under a name (`Index.add_upload`)."""
     if path.suffix.lower() not in SUFFIXES:
         reason = f"cannot be read; files end in {', '.join(sorted(SUFFIXES))}"
-        return Event("skipped", name, reason=reason, done=1, total=1)
+        return FileEvent("skipped", name, reason=reason, done=1, total=1)
     raw = UPLOADED + name.encode()
     given = _to_json(metadata)
-    with index.changing() as writer, Child() as child:
-        take_tokenizer(writer.store, pieces)
+    events: list[FileEvent] = []
+    with index.writing() as writer, SandboxedReader() as sandbox:
         known = writer.store.get_files().get(raw)
-        read = _read(path, known, given, child, name=name)
-        batch = _Batch(writer, pieces, total=1)
-        (event,) = [*batch.take(replace(read, raw=raw)), *batch.commit()]
-        writer.finish()
-    return event
+        batch = _Batch(writer, 1, events.append)
+        batch.add(replace(_read(path, known, given, sandbox, name=name), raw=raw))
+        batch.finish()
+    return events[0]
 
 
-def remove_document(index: Index, number: int) -> str | None:
-    """Remove one document, and return its name; None where it is not there."""
-    names: list[str] = []
+def add_documents(
+    index: "Index", documents: Iterable[Document], metadata: Mapping[str, str] | None
+) -> int:
+    """Add documents from memory (`Index.add_documents`)."""
+    count = 0
+    with index.writing() as writer:
+        for batch in _group(documents, metadata or {}):
+            with writer.change() as change:
+                for document in batch:
+                    change.replace(document)
+            count += len(batch)
+        writer.commit()
+    return count
 
-    def work(store: Store, generation: int) -> tuple[list[int], list[int]]:
-        found = store.remove_document(number, generation)
-        if found is None:
-            return [], []
-        names.append(found.name)
-        return [], [number]
 
-    with index.changing() as writer:
-        writer.change(work)
-        writer.finish()
-    return names[0] if names else None
+def remove_files(
+    index: "Index", paths: Iterable[Path | str], on_event: OnEvent | None
+) -> UpdateReport:
+    """Remove the documents of files and folders (`Index.remove`)."""
+    named = [Path(path).resolve() for path in paths]
+    report = UpdateReport()
+    with index.writing(adds=False) as writer:
+        covered = sorted(_find_below(writer.store.get_files(), set(named)))
+        if not covered:
+            raise InputError(f"nothing in the index is from {', '.join(map(show_path, named))}")
+        for done, raw in enumerate(covered, start=1):
+            with writer.change() as change:
+                count = change.remove_file(raw)
+            path = show_path(Path(os.fsdecode(raw)))
+            event = FileEvent("removed", path, count, done=done, total=len(covered))
+            report.count(event)
+            if on_event:
+                on_event(event)
+        writer.commit()
+    return report
+
+
+def check_metadata(metadata: Mapping[str, str]) -> None:
+    """Refuse metadata keys that are set by rejoinder.
+
+    Raises:
+        InputError: a key is reserved.
+    """
+    if SUFFIX in metadata:
+        raise InputError(
+            f"metadata key {SUFFIX!r} is reserved for the suffix of the file; choose another key"
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """A file as it was found: what to do about it, and its documents where it was read."""
+    """The outcome for a file before it is committed, with its documents where it was read."""
 
     raw: bytes
-    event: Event
+    event: FileEvent
     state: FileState | None = None
-    documents: tuple[ReadDocument, ...] = ()
+    documents: tuple[ParsedDocument, ...] = ()
 
 
 def _read(
     path: Path,
     known: FileState | None,
     given: str | None,
-    child: Child,
+    sandbox: SandboxedReader,
     *,
     name: str | None = None,
 ) -> _Read:
-    """Read a file where it is not as it was; it is called by its path where it has no name."""
+    """Read a file unless it is unchanged; without a name, it is called by its path."""
     raw, shown = os.fsencode(path), name or show_path(path)
     try:
-        found = check_file(path)
+        status = stat_file(path)
         metadata = given or (known.metadata if known else "{}")
-        if known and (found.st_size, found.st_mtime_ns, metadata) == (*known[:2], known.metadata):
-            return _Read(raw, Event("unchanged", shown))
+        if known and (status.st_size, status.st_mtime_ns, metadata) == (*known[:2], known.metadata):
+            return _Read(raw, FileEvent("unchanged", shown))
         digest = _digest(path)
-        state = FileState(found.st_size, found.st_mtime_ns, digest, metadata)
+        state = FileState(status.st_size, status.st_mtime_ns, digest, metadata)
         if known and (known.digest, known.metadata) == (digest, metadata):
-            return _Read(raw, Event("unchanged", shown), state)
-        suffix, said = {SUFFIX: path.suffix.lower()}, json.loads(metadata)
+            return _Read(raw, FileEvent("unchanged", shown), state)
+        suffix, own = {SUFFIX: path.suffix.lower()}, json.loads(metadata)
         documents = tuple(
-            replace(document, metadata={**suffix, **document.metadata, **said})
-            for document in read_file(path, child=child, name=shown)
+            replace(document, metadata={**suffix, **document.metadata, **own})
+            for document in read_file(path, sandbox=sandbox, name=shown)
         )
     except (InputError, OSError) as error:
         reason = str(error).removeprefix(f"{shown}: ")
         if isinstance(error, OSError):
             reason = error.strerror or "cannot be read"
-        return _Read(raw, Event("skipped", shown, reason=reason))
+        return _Read(raw, FileEvent("skipped", shown, reason=reason))
     sentences = sum(len(document.sentences) for document in documents)
-    event = Event("changed" if known else "added", shown, len(documents), sentences)
+    event = FileEvent("changed" if known else "added", shown, len(documents), sentences)
     return _Read(raw, event, state, documents)
 
 
 class _Batch:
     """Files that are committed together."""
 
-    def __init__(self, writer: Writer, pieces: WordPiece, total: int) -> None:
+    def __init__(self, writer: Writer, total: int, on_event: OnEvent | None) -> None:
         self._writer = writer
-        self._pieces = pieces
         self._total = total
+        self._on_event = on_event
         self._done = 0
+        self._report = UpdateReport()
         self._reads: list[_Read] = []
+        self._sentences = 0
         self._since = time.monotonic()
 
-    def take(self, read: _Read) -> Iterator[Event]:
+    def add(self, read: _Read) -> None:
         self._reads.append(read)
-        sentences = sum(item.event.sentences for item in self._reads)
+        self._sentences += read.event.sentences
         is_old = time.monotonic() - self._since > MAX_BATCH_SECONDS
-        if is_old or sentences > MAX_BATCH_SENTENCES:
-            yield from self.commit()
+        if is_old or self._sentences > MAX_BATCH_SENTENCES:
+            self._commit()
 
-    def commit(self) -> Iterator[Event]:
-        reads, self._reads = self._reads, []
+    def finish(self) -> UpdateReport:
+        self._commit()
+        self._writer.commit()
+        return self._report
+
+    def _commit(self) -> None:
+        reads, self._reads, self._sentences = self._reads, [], 0
         if any(read.state or read.event.what == "removed" for read in reads):
-            self._writer.change(lambda store, generation: self._write(reads, store, generation))
+            self._write(reads)
         for read in reads:
             self._done += 1
-            yield replace(read.event, done=self._done, total=self._total)
+            event = replace(read.event, done=self._done, total=self._total)
+            self._report.count(event)
+            if self._on_event:
+                self._on_event(event)
         self._since = time.monotonic()
 
-    def _write(
-        self, reads: list[_Read], store: Store, generation: int
-    ) -> tuple[list[int], list[int]]:
-        added: list[int] = []
-        removed: list[int] = []
-        for read in reads:
-            if read.event.what in {"added", "changed", "removed"}:
-                removed += store.remove_file(read.raw, generation)
-            if read.state:
-                store.put_file(read.raw, read.state)
-            for document in read.documents:
-                tokens = [self._pieces.encode(sentence.text) for sentence in document.sentences]
-                added.append(store.add_document(read.raw, document, tokens, generation))
-        return added, removed
+    def _write(self, reads: list[_Read]) -> None:
+        with self._writer.change() as change:
+            for read in reads:
+                if read.event.what in {"added", "changed", "removed"}:
+                    change.remove_file(read.raw)
+                if read.state:
+                    self._writer.store.put_file(read.raw, read.state)
+                for document in read.documents:
+                    change.add(read.raw, document)
 
 
-def take_tokenizer(store: Store, pieces: WordPiece) -> None:
-    """Cut all stored sentences again where another tokenizer cut them."""
-    if store.get("tokenizer") != pieces.hash:
-        with store.changing():
-            store.replace_tokens(pieces.encode)
-            store.set("tokenizer", pieces.hash)
+def _group(
+    documents: Iterable[Document], metadata: Mapping[str, str]
+) -> Iterable[list[ParsedDocument]]:
+    """Yield documents in batches that are committed together."""
+    batch: list[ParsedDocument] = []
+    sentences = 0
+    for document in documents:
+        parsed = convert_document(document, metadata)
+        batch.append(parsed)
+        sentences += len(parsed.sentences)
+        if sentences > MAX_BATCH_SENTENCES:
+            yield batch
+            batch, sentences = [], 0
+    if batch:
+        yield batch
 
 
 def _to_json(metadata: Mapping[str, str] | None) -> str | None:
@@ -280,11 +285,11 @@ def _digest(path: Path) -> bytes:
         return hashlib.file_digest(file, "sha256").digest()
 
 
-def _below(files: Iterable[bytes], places: Set[Path]) -> set[bytes]:
+def _find_below(files: Iterable[bytes], places: Set[Path]) -> set[bytes]:
     """Return the files that are one of the places or in one; there may be thousands of both."""
-    found = set()
+    below = set()
     for raw in files:
         path = Path(os.fsdecode(raw))
         if path in places or not places.isdisjoint(path.parents):
-            found.add(raw)
-    return found
+            below.add(raw)
+    return below

@@ -1,41 +1,90 @@
-"""Changes an index: the truth first, then what finds sentences."""
+"""Writes changes to an index: SQLite first, then the full-text index."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 
-from rejoinder.index.fulltext.search import Search
-from rejoinder.index.sqlite.documents import Store
+from rejoinder.documents.parsed import ParsedDocument, Sentence
+from rejoinder.index.fulltext.tantivy_index import TantivyIndex
+from rejoinder.index.sqlite.documents import DocumentStore, StoredDocument
 
 MAX_UNCOMMITTED = 200_000
-"""Sentences that are added to what finds them before it is written to disk."""
+"""Sentences that are added to the full-text index before it is committed."""
 
 
 class Writer:
-    """Adds and removes files; each change is whole, and kept once the method has returned."""
+    """Adds and removes documents; the caller holds the index's lock."""
 
-    def __init__(self, store: Store, search: Search, forget_removed: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        store: DocumentStore,
+        full_text: TantivyIndex,
+        encode: Callable[[str], bytes],
+        on_commit: Callable[[], None],
+    ) -> None:
         self.store = store
-        self._search = search
-        self._forget_removed = forget_removed
-        self._waiting = 0
+        self._full_text = full_text
+        self._encode = encode
+        self._on_commit = on_commit
+        self._uncommitted = 0
 
-    def change(self, work: Callable[[Store, int], tuple[list[int], list[int]]]) -> None:
-        """Commit one change: `work` returns the numbers of documents added and removed."""
+    @contextmanager
+    def change(self) -> Iterator["Change"]:
+        """Yield one change; at the end of the block all of it is on disk, or nothing."""
         with self.store.changing() as generation:
-            added, removed = work(self.store, generation)
-        for number in removed:
-            self._search.remove(number)
-        for number in added:
-            document = self.store.get_document(number)
-            assert document is not None
-            self._search.add(document, self.store.get_sentences(number))
-            self._waiting += document.sentences
-        if self._waiting > MAX_UNCOMMITTED:
-            self.finish()
+            change = Change(self.store, generation, self._encode)
+            yield change
+        for number in change.removed:
+            self._full_text.remove(number)
+        for document, sentences in change.added.values():
+            self._full_text.add(document, sentences)
+            self._uncommitted += document.sentences
+        if self._uncommitted > MAX_UNCOMMITTED:
+            self.commit()
 
-    def finish(self) -> None:
-        """Let what finds sentences follow all changes so far."""
-        self._waiting = 0
+    def commit(self) -> None:
+        """Commit the full-text index, so that all changes so far can be searched."""
+        self._uncommitted = 0
         generation = self.store.generation
-        if self._search.generation != generation:
-            self._search.commit(generation)
-            self._forget_removed()
+        if self._full_text.generation != generation:
+            self._full_text.commit(generation)
+            self._on_commit()
+
+
+class Change:
+    """The documents that one transaction adds and removes."""
+
+    def __init__(
+        self, store: DocumentStore, generation: int, encode: Callable[[str], bytes]
+    ) -> None:
+        self._store = store
+        self._generation = generation
+        self._encode = encode
+        self.added: dict[int, tuple[StoredDocument, Sequence[Sentence]]] = {}
+        self.removed: list[int] = []
+
+    def add(self, file: bytes, document: ParsedDocument) -> None:
+        """Add a document of a file."""
+        stored = self._store.add_document(file, document, self._encode, self._generation)
+        self.added[stored.id] = stored, document.sentences
+
+    def replace(self, document: ParsedDocument) -> None:
+        """Add a document that has no file; it replaces the one of the same name."""
+        file = document.name.encode()
+        self.remove_file(file)
+        self.add(file, document)
+
+    def remove_file(self, file: bytes) -> int:
+        """Remove a file and its documents, and return how many there were."""
+        numbers = self._store.remove_file(file, self._generation)
+        self._note_removed(numbers)
+        return len(numbers)
+
+    def remove_document(self, number: int) -> None:
+        """Remove one document."""
+        self._store.remove_document(number, self._generation)
+        self._note_removed([number])
+
+    def _note_removed(self, numbers: Sequence[int]) -> None:
+        self.removed += numbers
+        for number in numbers:
+            self.added.pop(number, None)

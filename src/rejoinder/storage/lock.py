@@ -10,7 +10,7 @@ from rejoinder.errors import StoreError
 
 
 @contextmanager
-def writing(folder: Path, *, name: str = "lock") -> Iterator[None]:
+def lock_folder(folder: Path, *, name: str = "lock") -> Iterator[None]:
     """Hold the lock of an index, or of another folder that one process writes at a time.
 
     Raises:

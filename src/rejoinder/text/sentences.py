@@ -15,7 +15,7 @@ from rejoinder.text.blocks import Block, find_blocks
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
+class SentenceSpan:
     """A sentence at `text[start:end]`, without white space at its ends."""
 
     start: int
@@ -27,7 +27,7 @@ class Sentence:
         return " ".join(text[self.start : self.end].split())
 
 
-def split_sentences(text: str) -> list[Sentence]:
+def split_sentences(text: str) -> list[SentenceSpan]:
     """Return the sentences of a text in order; they never overlap.
 
     Only white space, list marks, heading marks and rules are between them, so no text is lost.
@@ -47,10 +47,10 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 _WIDE_SPACE = re.compile(r"[^\S\x00-\x7f]")
 
 
-def _split_block(text: str, block: Block) -> list[Sentence]:
+def _split_block(text: str, block: Block) -> list[SentenceSpan]:
     pieces = [(block.start, block.end)] if block.is_heading else _split_prose(text, block)
     trimmed = (_trim(text, start, end) for start, end in pieces)
-    return [Sentence(start, end, block.is_heading) for start, end in trimmed if start < end]
+    return [SentenceSpan(start, end, block.is_heading) for start, end in trimmed if start < end]
 
 
 def _split_prose(text: str, block: Block) -> list[tuple[int, int]]:

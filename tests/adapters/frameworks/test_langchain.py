@@ -15,7 +15,6 @@ from rejoinder.cascade.cascade import Cascade
 from rejoinder.engine.engine import Engine
 from rejoinder.errors import InputError
 from rejoinder.index.index import Index
-from rejoinder.index.update import add_files
 from rejoinder.text.wordpiece import WordPiece
 from tests.adapters.texts import ANSWER, BEES, EVERYTHING, QUESTION, TEA
 
@@ -30,10 +29,9 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
     folder = tmp_path_factory.mktemp("langchain")
     for document in DOCUMENTS:
         (folder / document.metadata["source"]).write_text(document.page_content, encoding="utf-8")
-    with Index(folder / "index", create=True) as index:
-        list(
-            add_files(index, [folder / "bees.txt", folder / "tea.md"], WordPiece(["[UNK]", "tea"]))
-        )
+    pieces = WordPiece(["[UNK]", "tea"])
+    with Index(folder / "index", create=True, tokenizer=pieces) as index:
+        index.add([folder / "bees.txt", folder / "tea.md"])
     engine = rejoinder.open(folder / "index", scorer="word-overlap")
     yield engine
     engine.close()

@@ -66,7 +66,7 @@ def test_a_file_of_marks_is_what_list_prints(folder: Path, tmp_path: Path) -> No
     result = run("add", file, "--index", folder)
 
     assert result.stdout == "2 marks kept, 1 skipped\n"
-    assert result.stderr.startswith("skipped: no sentence of the index reads 'Tea is new.'")
+    assert result.stderr.startswith("skipped: the index has no sentence 'Tea is new.'")
     assert read_marks(folder) == [rows[0], rows[2]]
 
 
@@ -100,7 +100,7 @@ def test_what_the_index_does_not_hold_is_one_line(folder: Path, tmp_path: Path) 
 
     assert result.exit_code == 1
     assert result.stderr == (
-        "Error: no sentence of the index reads 'Tea is'; give it whole, as `ask` prints it\n"
+        "Error: the index has no sentence 'Tea is'; give all of it, as `ask` prints it\n"
     )
     assert "no index there" in run("list", "--index", tmp_path / "nowhere").stderr
 

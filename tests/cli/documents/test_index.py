@@ -58,19 +58,19 @@ def test_list_shows_documents_and_their_metadata(docs: Path, folder: Path) -> No
 def test_remove_and_compact(docs: Path, folder: Path) -> None:
     assert run("remove", docs / "tea.md", "--index", folder).stdout.startswith("1 removed")
     assert run("compact", "--index", folder).exit_code == 0
-    assert run("check", "--index", folder).stdout == "0 documents, 0 sentences: all whole\n"
+    assert run("check", "--index", folder).stdout == "0 documents, 0 sentences: no problems\n"
     assert run("remove", docs / "tea.md", "--index", folder).exit_code == 1
 
 
 def test_check_names_problems(folder: Path) -> None:
-    assert run("check", "--index", folder).stdout == "1 document, 2 sentences: all whole\n"
+    assert run("check", "--index", folder).stdout == "1 document, 2 sentences: no problems\n"
     with Index(folder) as index:
         index.store._connection.get().execute("DELETE FROM sentences WHERE position = 0")
 
     result = run("check", "--index", folder)
 
     assert result.exit_code == 1
-    assert "tea.md: 1 sentences, of 2" in result.stderr
+    assert "tea.md: 1 of 2 sentences are there" in result.stderr
     assert f"Error: {folder}: 1 problem" in result.stderr
 
 
@@ -109,7 +109,7 @@ def test_a_folder_that_cannot_be_read_is_named_and_keeps_its_documents(tmp_path:
 
     assert result.stderr == f"skipped {docs}/closed: Permission denied\n"
     assert result.stdout == "1 skipped, 1 unchanged; 0 sentences read\n"
-    assert run("check", "--index", index).stdout == "2 documents, 2 sentences: all whole\n"
+    assert run("check", "--index", index).stdout == "2 documents, 2 sentences: no problems\n"
     (docs / "closed" / "deep" / "tea.txt").unlink()
     assert run("add", docs, "--index", index).stdout.startswith("1 unchanged, 1 removed")
 

@@ -8,7 +8,6 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("onnxruntime")
 
-from tests.index.conftest import PIECES
 from tests.training.hashers import make_has, write_tiny_has
 
 from rejoinder.cascade.calibration import Calibration
@@ -20,7 +19,6 @@ from rejoinder.index.index import Index
 from rejoinder.index.sidecar.answers import AnswerMaker, IndexAnswers
 from rejoinder.index.sidecar.rows import RowStore
 from rejoinder.index.sidecar.sidecar import ANSWERS
-from rejoinder.index.update import add_files
 from rejoinder.models.has.scorer import HasScorer
 from rejoinder.models.lexical.scorers import WordOverlap
 from rejoinder.models.ranking import rank
@@ -183,7 +181,7 @@ def test_a_sentence_that_is_too_long_is_named(
     index: Index, scorer: HasScorer, docs: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (docs / "long.txt").write_text("Short one. " + "water " * 60 + "end.", encoding="utf-8")
-    list(add_files(index, [docs], PIECES))
+    index.add([docs])
 
     index.store_rows(AnswerMaker(scorer.encoder))
 
@@ -198,7 +196,7 @@ def test_many_that_are_too_long_are_named_in_one_line(
     index: Index, scorer: HasScorer, docs: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     (docs / "long.txt").write_text(("Hot " + "water " * 60 + "end. ") * 7, encoding="utf-8")
-    list(add_files(index, [docs], PIECES))
+    index.add([docs])
 
     index.store_rows(AnswerMaker(scorer.encoder))
 

@@ -9,7 +9,6 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("onnxruntime")
 
-from tests.index.conftest import PIECES
 from tests.training.selectors import VOCABULARY, make_contextual, make_selector
 
 from rejoinder.bundle.folder import Bundle, Manifest, open_bundle
@@ -21,7 +20,6 @@ from rejoinder.index.index import Index
 from rejoinder.index.sidecar.pages import IndexPages, PageMaker
 from rejoinder.index.sidecar.rows import RowStore
 from rejoinder.index.sidecar.sidecar import CONTEXT
-from rejoinder.index.update import add_files
 from rejoinder.models.encoders.encoder_graph import build_sentence_encoder
 from rejoinder.models.encoders.vocabulary import order_pieces
 from rejoinder.models.lexical.scorers import WordOverlap
@@ -197,7 +195,7 @@ def test_additions_and_removals_are_followed(
     assert isinstance(bound, SelectorScorer)
     (docs / "new.txt").write_text("Snow is cold. Tea is not.", encoding="utf-8")
     (docs / "bees.txt").unlink()
-    list(add_files(stored, [docs], PIECES))
+    stored.add([docs])
     assert len(get_store(stored).list_documents()) == 1  # bees are forgotten at once
     candidates = get_candidates(stored)
     expected = scorer.score(QUESTION, candidates)
@@ -327,7 +325,7 @@ def test_settings_that_cannot_be_are_refused(tmp_path: Path, context: object) ->
 def test_a_long_document_is_stored_whole(index: Index, scorer: SelectorScorer, docs: Path) -> None:
     text = " ".join(f"Cup {number} is hot." for number in range(3000))
     (docs / "long.txt").write_text(text, encoding="utf-8")
-    list(add_files(index, [docs], PIECES))
+    index.add([docs])
 
     index.store_rows(make_maker(scorer))
 

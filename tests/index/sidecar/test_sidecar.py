@@ -13,7 +13,6 @@ from rejoinder.index.index import Index
 from rejoinder.index.sidecar import rows as row_store
 from rejoinder.index.sidecar.rows import RowStore
 from rejoinder.index.sidecar.sidecar import CONTEXT
-from rejoinder.index.update import add_files, remove_files
 
 
 @pytest.fixture
@@ -44,7 +43,7 @@ def fail(_: object) -> None:
 
 def add_snow(index: Index, docs: Path) -> None:
     (docs / "snow.txt").write_text("Snow is cold.", encoding="utf-8")
-    list(add_files(index, [docs], PIECES))
+    index.add([docs])
 
 
 def test_what_is_stored_is_what_was_made(stored: Index, maker: Digests) -> None:
@@ -83,7 +82,7 @@ def test_opening_adds_what_is_missing_and_no_more(
 
 
 def test_removing_needs_no_bundle(stored: Index, docs: Path) -> None:
-    list(remove_files(stored, [docs / "bees.txt"]))
+    stored.remove([docs / "bees.txt"])
 
     store = get_store(stored)
     assert len(store.list_documents()) == 1
@@ -95,7 +94,7 @@ def test_removed_numbers_are_kept_until_rows_have_followed(
 ) -> None:
     with monkeypatch.context() as full:
         full.setattr(row_store, "sync", fail)
-        list(remove_files(stored, [docs / "bees.txt"]))
+        stored.remove([docs / "bees.txt"])
         assert len(stored.store.get_removed(after=0)) == 1
 
     stored.open_rows(maker)
@@ -170,19 +169,19 @@ def test_an_earlier_copy_of_the_index_gets_none_of_the_later_rows(
     tmp_path: Path, docs: Path, maker: Digests
 ) -> None:
     folder, copy = tmp_path / "restored", tmp_path / "copy.sqlite"
-    with Index(folder, create=True) as index:
-        list(add_files(index, [docs], PIECES))
+    with Index(folder, create=True, tokenizer=PIECES) as index:
+        index.add([docs])
         index.store_rows(maker)
     copy.write_bytes((folder / "index.sqlite").read_bytes())
-    with Index(folder) as index:
+    with Index(folder, tokenizer=PIECES) as index:
         add_snow(index, docs)
         index.store_rows(maker)
     (folder / "index.sqlite").write_bytes(copy.read_bytes())
     maker.made.clear()
 
-    with Index(folder) as index:
+    with Index(folder, tokenizer=PIECES) as index:
         (docs / "snow.txt").write_text("Rain is wet. It rained.", encoding="utf-8")
-        list(add_files(index, [docs], PIECES))
+        index.add([docs])
         found = index.open_rows(maker)
 
         assert found is not None
@@ -259,7 +258,7 @@ def test_a_flipped_bit_is_mended_by_compacting(stored: Index, maker: Digests) ->
 
 def test_compacting_takes_removed_rows_off_the_disk(stored: Index, docs: Path) -> None:
     before = (get_rows(stored)).stat().st_size
-    list(remove_files(stored, [docs / "bees.txt"]))
+    stored.remove([docs / "bees.txt"])
 
     stored.compact()
 
@@ -270,7 +269,7 @@ def test_compacting_takes_removed_rows_off_the_disk(stored: Index, docs: Path) -
 def test_compacting_that_fails_leaves_what_was_stored(
     stored: Index, docs: Path, maker: Digests, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    list(remove_files(stored, [docs / "bees.txt"]))
+    stored.remove([docs / "bees.txt"])
     with monkeypatch.context() as full:
         full.setattr(row_store, "sync", fail)
         with pytest.raises(StoreError, match="No space left on device"):
@@ -300,7 +299,7 @@ def test_a_reader_goes_on_while_another_writes(
     stored: Index, maker: Digests, docs: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     add_snow(stored, docs)
-    with stored.changing(), caplog.at_level(logging.INFO):
+    with stored.writing(), caplog.at_level(logging.INFO):
         assert stored.open_rows(maker) is not None
 
     assert "read as it is" in caplog.text

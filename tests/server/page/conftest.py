@@ -10,8 +10,6 @@ import pytest
 from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from rejoinder.index.index import Index
-from rejoinder.index.update import add_files
-from rejoinder.models.static_vectors.vectors import load_vectors
 from tests.environments import ROOT
 from tests.server.running import serving
 
@@ -120,10 +118,8 @@ def page(open_page: Open) -> Page:
 
 
 def add(index: Path, *paths: Path) -> None:
-    pieces = load_vectors().pieces
-    assert pieces is not None
     with Index(index, create=True) as opened:
-        list(add_files(opened, paths, pieces))
+        opened.add(paths)
 
 
 def fill(index: Path, text: str) -> None:

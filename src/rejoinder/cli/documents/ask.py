@@ -17,6 +17,7 @@ from rejoinder.types import Answers, Source
 
 if TYPE_CHECKING:
     from rejoinder.index.index import Index
+    from rejoinder.index.update import FileEvent
 
 
 @click.command(
@@ -83,7 +84,7 @@ def ask(
                 print_json(asdict(found))
             else:
                 _print(found, explain, is_filtered=bool(where))
-        documents, sentences, _ = index.store.count()
+        documents, sentences, _ = index.count()
     say(f"{count(sentences, 'sentence')} in {count(documents, 'document')}")
 
 
@@ -97,8 +98,7 @@ def _is_path(question: str | None) -> bool:
 @contextmanager
 def _opening(folder: Path | None, paths: tuple[Path, ...]) -> Iterator["Index"]:
     from rejoinder.errors import StoreError
-    from rejoinder.index.index import Index
-    from rejoinder.storage.cache import get_cached_index
+    from rejoinder.index.index import Index, get_cached_index
 
     if folder:
         with Index(folder) as index:
@@ -118,19 +118,18 @@ def _opening(folder: Path | None, paths: tuple[Path, ...]) -> Iterator["Index"]:
 def _update(index: "Index", paths: tuple[Path, ...]) -> None:
     from rejoinder.documents.discovery import show_path
     from rejoinder.errors import InputError
-    from rejoinder.index.update import add_files
-    from rejoinder.models.static_vectors.vectors import load_vectors
 
-    pieces = load_vectors().pieces
-    assert pieces is not None
     named = {show_path(path.resolve()) for path in paths}
     with show_progress("reading") as progress:
-        for event in add_files(index, paths, pieces):
+
+        def show(event: "FileEvent") -> None:
             progress(event.done, event.total, "")
             if event.what == "skipped":
                 if event.path in named:
                     raise InputError(f"{_shorten(event.path)}: {event.reason}")
                 say(f"skipped {_shorten(event.path)}: {event.reason}")
+
+        index.add(paths, on_event=show)
 
 
 def _read_questions() -> Iterator[str]:

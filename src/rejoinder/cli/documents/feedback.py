@@ -62,7 +62,7 @@ def add(file: Path, folder: Path) -> None:
     Each line has `question`, `sentence` and `label`, 1 for right and 0 for wrong.
     """
     from rejoinder.datasets.files import read_json_lines
-    from rejoinder.index.feedback import add_marks, say_unknown
+    from rejoinder.index.feedback import add_marks, describe_unknown
     from rejoinder.index.index import Index
     from rejoinder.types import Mark
 
@@ -73,7 +73,7 @@ def add(file: Path, folder: Path) -> None:
     with Index(folder) as index:
         unknown = add_marks(index.store, marks)
     for mark in unknown:
-        say(f"skipped: {say_unknown(mark.sentence)}")
+        say(f"skipped: {describe_unknown(mark.sentence)}")
     click.echo(f"{count(len(marks) - len(unknown), 'mark')} kept, {len(unknown)} skipped")
 
 
@@ -116,10 +116,10 @@ def export(folder: Path) -> None:
 
 def _mark(folder: Path, question: str, sentence: str, *, right: bool) -> None:
     from rejoinder.errors import InputError
-    from rejoinder.index.feedback import add_marks, say_unknown
+    from rejoinder.index.feedback import add_marks, describe_unknown
     from rejoinder.index.index import Index
     from rejoinder.types import Mark
 
     with Index(folder) as index:
         if add_marks(index.store, [Mark(question, sentence, right)]):
-            raise InputError(say_unknown(sentence))
+            raise InputError(describe_unknown(sentence))

@@ -1,7 +1,7 @@
 """`rejoinder index`: keep an index of documents."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +13,7 @@ from rejoinder.cli.output import count, print_json, print_table, say, show_progr
 if TYPE_CHECKING:
     from rejoinder.index.index import Index
     from rejoinder.index.sidecar.sidecar import Kind, RowMaker
-    from rejoinder.index.update import Event
+    from rejoinder.index.update import FileEvent, UpdateReport
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -78,11 +78,8 @@ def add(
     from rejoinder.documents.discovery import find_files
     from rejoinder.index.index import Index
     from rejoinder.index.sidecar.sidecar import ANSWERS, CONTEXT
-    from rejoinder.index.update import add_files, check_metadata
-    from rejoinder.models.static_vectors.vectors import load_vectors
+    from rejoinder.index.update import check_metadata
 
-    pieces = load_vectors().pieces
-    assert pieces is not None
     metadata = options.parse_pairs(pairs) or None
     check_metadata(metadata or {})
     asked = {ANSWERS: has, CONTEXT: selector}
@@ -90,7 +87,7 @@ def add(
     if not folder.exists():
         find_files(paths)  # so that nothing to read leaves no empty index
     with Index(folder, create=True) as opened:
-        _report(add_files(opened, paths, pieces, metadata=metadata), as_json)
+        _report(lambda show: opened.add(paths, metadata=metadata, on_event=show), as_json)
         _store_rows(opened, makers)
 
 
@@ -104,10 +101,9 @@ def remove(paths: tuple[Path, ...], folder: Path, as_json: bool) -> None:
     It is no longer found at once; `compact` takes its text off the disk.
     """
     from rejoinder.index.index import Index
-    from rejoinder.index.update import remove_files
 
     with Index(folder) as opened:
-        _report(remove_files(opened, paths), as_json)
+        _report(lambda show: opened.remove(paths, on_event=show), as_json)
 
 
 @index.command(epilog=options.example("rejoinder index load encoded.parquet --index my-index"))
@@ -122,14 +118,11 @@ def load(source: Path, folder: Path) -> None:
     from rejoinder.batch.encode_table import add_parts
     from rejoinder.batch.parts import read_parts
     from rejoinder.index.index import Index
-    from rejoinder.models.static_vectors.vectors import load_vectors
 
-    pieces = load_vectors().pieces
-    assert pieces is not None
     documents = 0
     total, batches = read_parts(source)
     with Index(folder, create=True) as opened, show_progress("loading") as progress:
-        for added in add_parts(opened, batches, pieces):
+        for added in add_parts(opened, batches):
             documents += added
             progress(documents, total, "")
         _store_rows(opened, [])
@@ -144,20 +137,20 @@ def list_(folder: Path, as_json: bool) -> None:
     from rejoinder.index.index import Index
 
     with Index(folder) as opened:
-        documents = opened.store.get_documents()
+        documents = opened.documents()
         if as_json:
             rows = [
                 {
-                    "document": item.name,
+                    "document": item.id,
                     "title": item.title,
-                    "sentences": item.sentences,
+                    "sentences": len(item.sentences),
                     "metadata": dict(item.metadata),
                 }
                 for item in documents
             ]
             print_json(rows)
         else:
-            table = [[item.name, item.title, str(item.sentences)] for item in documents]
+            table = [[item.id, item.title, str(len(item.sentences))] for item in documents]
             print_table(["document", "title", "sentences"], table)
 
 
@@ -170,12 +163,12 @@ def check(folder: Path) -> None:
 
     with Index(folder) as opened:
         problems = opened.check()
-        documents, sentences, _ = opened.store.count()
+        documents, sentences, _ = opened.count()
     for problem in problems:
         say(problem)
     if problems:
         raise StoreError(f"{folder}: {count(len(problems), 'problem')}")
-    click.echo(f"{count(documents, 'document')}, {count(sentences, 'sentence')}: all whole")
+    click.echo(f"{count(documents, 'document')}, {count(sentences, 'sentence')}: no problems")
 
 
 @index.command(epilog=options.example("rejoinder index compact --index my-index"))
@@ -196,8 +189,8 @@ def export(folder: Path) -> None:
     from rejoinder.index.index import Index
 
     with Index(folder) as opened:
-        for item in opened.store.get_documents():
-            named = {"id": item.name, "title": item.title, "text": opened.store.get_text(item.id)}
+        for item in opened.documents():
+            named = {"id": item.id, "title": item.title, "text": opened.get_text(item)}
             print_json({**item.metadata, **named})
 
 
@@ -242,13 +235,15 @@ def _store_rows(opened: "Index", given: list["RowMaker"]) -> None:
             opened.store_rows(maker, lambda done, total: progress(done, total, ""))
 
 
-def _report(events: Iterable["Event"], as_json: bool) -> None:
-    """Show progress, name what was skipped, and sum up."""
-    totals: dict[str, int] = {}
+def _report(
+    update: Callable[[Callable[["FileEvent"], None]], "UpdateReport"], as_json: bool
+) -> None:
+    """Run an update with a progress bar, name skipped files, and print a summary."""
     sentences = 0
     with show_progress("indexing") as progress:
-        for event in events:
-            totals[event.what] = totals.get(event.what, 0) + 1
+
+        def show(event: "FileEvent") -> None:
+            nonlocal sentences
             sentences += event.sentences
             progress(event.done, event.total, count(sentences, "sentence"))
             if as_json:
@@ -256,6 +251,8 @@ def _report(events: Iterable["Event"], as_json: bool) -> None:
                 click.echo(json.dumps({name: getattr(event, name) for name in fields}))
             elif event.what == "skipped":
                 say(f"skipped {event.path}: {event.reason}")
+
+        report = update(show)
     if not as_json:
-        parts = [f"{number} {what}" for what, number in totals.items()]
-        click.echo(f"{', '.join(parts)}; {count(sentences, 'sentence')} read")
+        parts = [f"{number} {what}" for what, number in report.files.items()]
+        click.echo(f"{', '.join(parts)}; {count(report.sentences, 'sentence')} read")

@@ -95,7 +95,7 @@ def serve(
     except ModuleNotFoundError as error:
         raise MissingExtraError("the server", extra="serve") from error
     from rejoinder.cascade.loading import DEFAULT
-    from rejoinder.index.index import TRUTH
+    from rejoinder.index.index import DATABASE
     from rejoinder.server.settings import Settings, choose_workers
 
     settings = Settings(
@@ -113,7 +113,7 @@ def serve(
         timeout_seconds=timeout,
     )
     name = "ranking" if index is None else str(index)
-    is_new = index is not None and not (index / TRUTH).exists()
+    is_new = index is not None and not (index / DATABASE).exists()
 
     def on_ready(address: str) -> None:
         if is_new:

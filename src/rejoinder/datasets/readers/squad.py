@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 from rejoinder.datasets.files import JsonObject, read_json_object
-from rejoinder.text.sentences import Sentence, split_sentences
+from rejoinder.text.sentences import SentenceSpan, split_sentences
 from rejoinder.types import Candidate, Document, Example
 
 Answers = Literal["first", "all"]
@@ -38,7 +38,7 @@ V1_ONLY = frozenset(
 class _Paragraph(NamedTuple):
     row: JsonObject
     context: str
-    sentences: list[Sentence]
+    sentences: list[SentenceSpan]
 
 
 def read_squad(
@@ -98,5 +98,5 @@ def _read_spans(row: JsonObject, context: str, answers: Answers) -> list[tuple[i
     return spans[:1] if answers == "first" else spans
 
 
-def _touches(sentence: Sentence, spans: list[tuple[int, int]]) -> bool:
+def _touches(sentence: SentenceSpan, spans: list[tuple[int, int]]) -> bool:
     return any(start < sentence.end and sentence.start < end for start, end in spans)

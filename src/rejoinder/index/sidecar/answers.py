@@ -6,10 +6,10 @@ from itertools import islice
 
 import numpy as np
 
+from rejoinder.documents.parsed import Sentence
 from rejoinder.index.sidecar.rows import RowStore
 from rejoinder.index.sidecar.sidecar import ANSWERS
-from rejoinder.index.sqlite.lazy_sentences import get_number
-from rejoinder.index.sqlite.records import StoredDocument, StoredSentence
+from rejoinder.index.sqlite.documents import StoredDocument, get_number
 from rejoinder.models.has.scorer import AnswerEncoder
 from rejoinder.models.stored_rows import Bytes, StoredRows
 from rejoinder.types import Candidate
@@ -30,7 +30,7 @@ class AnswerMaker:
     def __init__(self, encoder: AnswerEncoder) -> None:
         self.encoder = encoder
 
-    def make(self, document: StoredDocument, sentences: Sequence[StoredSentence]) -> list[Bytes]:
+    def make(self, document: StoredDocument, sentences: Sequence[Sentence]) -> list[Bytes]:
         """Return the rows of each sentence; a heading is no candidate, and has none."""
         none = np.empty((0, self.encoder.row_bytes), dtype=np.uint8)
         rows: list[Bytes] = [none] * document.sentences
@@ -42,7 +42,7 @@ class AnswerMaker:
                 rows[sentence.position] = found
         return rows
 
-    def _name_too_long(self, document: StoredDocument, given: Sequence[StoredSentence]) -> None:
+    def _name_too_long(self, document: StoredDocument, given: Sequence[Sentence]) -> None:
         """Say in one line which sentences are not stored whole."""
         is_too_long = self.encoder.texts.tokens.is_too_long
         long = [str(sentence.position + 1) for sentence in given if is_too_long(sentence.text)]
@@ -70,7 +70,7 @@ class IndexAnswers:
         return self.store.find(np.array(numbers, np.int64), np.array(positions, np.int64))
 
 
-def _cut(items: Sequence[StoredSentence]) -> Iterator[list[StoredSentence]]:
+def _cut(items: Sequence[Sentence]) -> Iterator[list[Sentence]]:
     given = iter(items)
     while group := list(islice(given, AT_ONCE)):
         yield group

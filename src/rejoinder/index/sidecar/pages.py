@@ -4,10 +4,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rejoinder.documents.parsed import Sentence
 from rejoinder.index.sidecar.rows import RowStore
 from rejoinder.index.sidecar.sidecar import CONTEXT
-from rejoinder.index.sqlite.lazy_sentences import get_number
-from rejoinder.index.sqlite.records import StoredDocument, StoredSentence
+from rejoinder.index.sqlite.documents import StoredDocument, get_number
 from rejoinder.models.selector.page_encoder import PageEncoder
 from rejoinder.models.selector.similarity import Vectors
 from rejoinder.models.stored_rows import Bytes
@@ -22,7 +22,7 @@ class PageMaker:
     def __init__(self, encoder: PageEncoder) -> None:
         self.encoder = encoder
 
-    def make(self, document: StoredDocument, sentences: Sequence[StoredSentence]) -> list[Bytes]:
+    def make(self, document: StoredDocument, sentences: Sequence[Sentence]) -> list[Bytes]:
         """Return the row of each sentence of a document and, last, of its title."""
         texts = [sentence.text for sentence in sentences]
         vectors = self.encoder.encode(texts, document.title).astype("<f4")

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from rejoinder.documents.parsed import Sentence
 from rejoinder.errors import StoreError
 from rejoinder.index.sidecar.rows import RowStore
 from rejoinder.index.sidecar.state import State
-from rejoinder.index.sqlite.documents import Store
-from rejoinder.index.sqlite.records import StoredDocument, StoredSentence
+from rejoinder.index.sqlite.documents import DocumentStore, StoredDocument
 from rejoinder.models.stored_rows import Bytes
 
 MAX_UNCOMMITTED = 2_000
@@ -78,7 +78,7 @@ class RowMaker(Protocol):
         """With what it makes it."""
         ...
 
-    def make(self, document: StoredDocument, sentences: Sequence[StoredSentence]) -> list[Bytes]:
+    def make(self, document: StoredDocument, sentences: Sequence[Sentence]) -> list[Bytes]:
         """Return the rows of each sentence of a document."""
         ...
 
@@ -86,7 +86,7 @@ class RowMaker(Protocol):
 class DerivedRows:
     """All that one index keeps of one kind."""
 
-    def __init__(self, folder: Path, store: Store, kind: Kind) -> None:
+    def __init__(self, folder: Path, store: DocumentStore, kind: Kind) -> None:
         self._folder = folder
         self._store = store
         self._kind = kind

@@ -1,9 +1,10 @@
-"""The SQLite file of an index: opened, brought to this format, changed all at once or not at all.
+"""The SQLite file of an index: connection, schema, transactions.
 
-Each committed change counts the generation up, so that what is derived from the file can tell
-how far it has followed.
+Each committed change increments the generation, so that the data derived from this file can
+tell whether it is stale.
 """
 
+import os
 import sqlite3
 import threading
 import zlib
@@ -13,10 +14,44 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.errors import StoreError
-from rejoinder.index.sqlite.connection import Connection
-from rejoinder.index.sqlite.schema import FORMAT, SCHEMA, UPGRADES
+
+FORMAT = 4
+
+SCHEMA = """
+CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
+CREATE TABLE files(
+    path BLOB PRIMARY KEY, size INTEGER, modified INTEGER, digest BLOB, metadata TEXT
+) WITHOUT ROWID;
+CREATE TABLE documents(
+    id INTEGER PRIMARY KEY AUTOINCREMENT, file BLOB, name TEXT, title TEXT,
+    metadata TEXT, text BLOB, sentences INTEGER, generation INTEGER
+);
+CREATE INDEX documents_by_file ON documents(file);
+CREATE INDEX documents_by_name ON documents(name);
+CREATE INDEX documents_by_generation ON documents(generation);
+CREATE TABLE sentences(
+    document INTEGER, position INTEGER, text TEXT, start INTEGER, "end" INTEGER, line INTEGER,
+    page INTEGER, paragraph INTEGER, is_heading INTEGER, tokens BLOB,
+    PRIMARY KEY(document, position)
+) WITHOUT ROWID;
+CREATE TABLE checksums(document INTEGER PRIMARY KEY, checksum BLOB);
+CREATE TABLE removed(document INTEGER PRIMARY KEY, generation INTEGER);
+CREATE TABLE feedback(
+    id INTEGER PRIMARY KEY, sentence TEXT, question TEXT, is_right INTEGER,
+    UNIQUE(sentence, question)
+);
+"""
+
+NO_SHARED_MEMORY = (
+    sqlite3.SQLITE_IOERR_SHMOPEN,
+    sqlite3.SQLITE_IOERR_SHMSIZE,
+    sqlite3.SQLITE_IOERR_SHMMAP,
+)
+"""SQLite's errors where it cannot create its shared-memory file."""
 
 Values = tuple[Any, ...] | Mapping[str, Any]
+FileStamp = tuple[int, int, int]
+"""Modification time and size of the file, and the size of its write-ahead log."""
 
 
 class Database:
@@ -30,40 +65,39 @@ class Database:
         self._connection = Connection(path)
         with self._translating():
             if create and not self._has_table("meta"):
-                self._make_tables()
+                self._create_tables()
             self._check_format()
-            self._upgrade()
 
     def close(self) -> None:
         """Close the file."""
         self._connection.close()
 
     def get(self, key: str) -> Any:
-        """Return one of the facts about the index itself; None where it is not known."""
+        """Return a setting of the index; None where it is unknown."""
         rows = self.query("SELECT value FROM meta WHERE key = ?", (key,))
         return rows[0][0] if rows else None
 
     def set(self, key: str, value: Any) -> None:
-        """Keep a fact about the index itself."""
+        """Store a setting of the index."""
         self.query("INSERT OR REPLACE INTO meta VALUES (?, ?)", (key, value))
 
     @property
     def generation(self) -> int:
-        """How many changes were committed."""
+        """The number of committed changes."""
         with self.decoding():
             return int(self.get("generation"))
 
     @contextmanager
     def changing(self) -> Iterator[int]:
-        """Give the generation of one change; all of it is committed at the end, or nothing."""
-        with self.writing():
+        """Yield the generation of one change, which is committed as a whole or not at all."""
+        with self.transaction():
             generation = self.generation + 1
             yield generation
             self.set("generation", generation)
 
     @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Commit everything that is done inside, or nothing; it counts as no change."""
+    def transaction(self) -> Iterator[None]:
+        """Commit the block's statements, all or none; the generation stays."""
         with self._lock, self._translating():
             connection = self._connection.get(writes=True)
             connection.execute("BEGIN IMMEDIATE")
@@ -76,7 +110,7 @@ class Database:
                 raise
 
     def query(self, sql: str, values: Values = ()) -> list[tuple[Any, ...]]:
-        """Run one statement, and return the rows it gives."""
+        """Run one statement and return its rows."""
         with self._lock, self._translating():
             return self._connection.get().execute(sql, values).fetchall()
 
@@ -87,22 +121,22 @@ class Database:
 
     @contextmanager
     def decoding(self) -> Iterator[None]:
-        """Tell that what was read back is not what was stored."""
+        """Raise a StoreError where stored values cannot be decoded."""
         try:
             yield
         except (zlib.error, ValueError, TypeError) as error:
             raise StoreError(
-                f"{self.path}: torn ({error}); delete the folder and add files again"
+                f"{self.path}: corrupt ({error}); delete the folder and add the files again"
             ) from error
 
     def find_damage(self) -> list[str]:
-        """Return what SQLite finds wrong with its file."""
+        """Return the problems that SQLite's integrity check reports."""
         with self.decoding():
-            found = [row[0] for row in self.query("PRAGMA integrity_check")]
-        return [] if found == ["ok"] else found
+            problems = [row[0] for row in self.query("PRAGMA integrity_check")]
+        return [] if problems == ["ok"] else problems
 
     def compact(self) -> None:
-        """Write the file anew without what was removed, and empty its journal."""
+        """Rewrite the file without removed rows, and empty its write-ahead log."""
         with self._lock:
             self.query("VACUUM")
             ((is_busy, _, _),) = self.query("PRAGMA wal_checkpoint(TRUNCATE)")
@@ -112,39 +146,27 @@ class Database:
     def _has_table(self, name: str) -> bool:
         return bool(self.query("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)))
 
-    def _make_tables(self) -> None:
-        # One script, so that an index that was never finished has no tables at all.
-        facts = f"INSERT INTO meta VALUES ('format', {FORMAT}), ('generation', 0);"
+    def _create_tables(self) -> None:
+        # One script, so that an interrupted creation leaves no tables at all.
+        settings = f"INSERT INTO meta VALUES ('format', {FORMAT}), ('generation', 0);"
         connection = self._connection.get(writes=True)
         connection.execute("PRAGMA journal_mode = WAL")
-        connection.executescript(f"BEGIN IMMEDIATE; {SCHEMA} {facts} COMMIT;")
+        connection.executescript(f"BEGIN IMMEDIATE; {SCHEMA} {settings} COMMIT;")
 
     def _check_format(self) -> None:
         found = self.get("format")
-        if found is None or found < min(UPGRADES):
+        if not isinstance(found, int) or found < 1:
             raise StoreError(f"{self.path}: not an index; delete the folder and add files again")
         if found > FORMAT:
             raise StoreError(
-                f"{self.path}: written in format {found}, this rejoinder reads up to {FORMAT};"
+                f"{self.path}: has format {found}, but this rejoinder reads format {FORMAT};"
                 " upgrade rejoinder"
             )
-
-    def _upgrade(self) -> None:
-        """Bring an older file to this format: all of it in one transaction, or nothing."""
-        found = self.get("format")
-        if found == FORMAT:
-            return
-        try:
-            with self.writing():
-                for old in range(self.get("format"), FORMAT):  # another may have done it meanwhile
-                    for statement in UPGRADES[old]:
-                        self.query(statement)
-                self.set("format", FORMAT)
-        except StoreError as error:
+        if found < FORMAT:
             raise StoreError(
-                f"{error}; it is of format {found}: open it once where it can be written,"
-                f" which upgrades it to {FORMAT}"
-            ) from error
+                f"{self.path}: has the old format {found}, not {FORMAT}; add the files to a new"
+                " folder with 'rejoinder index add … --index DIR'"
+            )
 
     @contextmanager
     def _translating(self) -> Iterator[None]:
@@ -152,3 +174,87 @@ class Database:
             yield
         except sqlite3.Error as error:
             raise StoreError(f"{self.path}: {error}") from error
+
+
+class Connection:
+    """A connection that is replaced when a read-only file has changed.
+
+    SQLite reads through a shared-memory file beside its own.  On a full disk or in a read-only
+    folder that file cannot be created: then the database is read as immutable, and opened
+    again when it changes nonetheless.
+    """
+
+    def __init__(self, path: Path) -> None:
+        """Open the file.
+
+        Raises:
+            StoreError: it cannot be opened.
+        """
+        self._path = path
+        self._stamp: FileStamp | None = None
+        self._open = self._connect()
+
+    def get(self, *, writes: bool = False) -> sqlite3.Connection:
+        """Return the connection.
+
+        Args:
+            writes: where the file was read-only, try again to open it for writing.
+        """
+        if self._stamp and (writes or self._stamp != self._read_stamp()):
+            self._open.close()
+            self._open = self._connect()
+        return self._open
+
+    def close(self) -> None:
+        """Close the file."""
+        self._open.close()
+
+    def _connect(self) -> sqlite3.Connection:
+        self._stamp = None
+        if not os.access(self._path.parent, os.W_OK):
+            return self._connect_immutable()
+        try:
+            return _connect(self._path, "")
+        except sqlite3.Error as error:
+            if getattr(error, "sqlite_errorcode", None) in NO_SHARED_MEMORY:
+                return self._connect_immutable()
+            raise StoreError(f"{self._path}: {error}") from error
+
+    def _connect_immutable(self) -> sqlite3.Connection:
+        stamp = self._read_stamp()
+        has_log = bool(stamp[-1])
+        try:
+            connection = _connect(self._path, "?mode=ro" + ("" if has_log else "&immutable=1"))
+        except sqlite3.Error as error:
+            raise StoreError(
+                f"{self._path}: {error}; nothing can be written there:"
+                " is the disk full, or read-only?"
+            ) from error
+        self._stamp = None if has_log else stamp
+        return connection
+
+    def _read_stamp(self) -> FileStamp:
+        log = self._path.with_name(f"{self._path.name}-wal")
+        try:
+            status = self._path.stat()
+            return status.st_mtime_ns, status.st_size, log.stat().st_size if log.exists() else 0
+        except FileNotFoundError:  # SQLite reports it
+            return 0, 0, 0
+
+
+def _connect(path: Path, mode: str) -> sqlite3.Connection:
+    connection = sqlite3.connect(
+        path.absolute().as_uri() + mode,
+        uri=True,
+        timeout=30,
+        isolation_level=None,
+        check_same_thread=False,
+    )
+    try:
+        connection.execute("PRAGMA synchronous = FULL")  # a commit outlives a power cut
+        connection.execute("PRAGMA secure_delete = ON")
+        connection.execute("PRAGMA cache_size = -64000")
+    except sqlite3.Error:
+        connection.close()
+        raise
+    return connection

@@ -13,7 +13,6 @@ from rejoinder.engine.explain import explain_answers
 from rejoinder.engine.texts import DocumentRanking, answer_text, rank_documents
 from rejoinder.errors import InputError
 from rejoinder.index.index import Index
-from rejoinder.index.update import add_upload, remove_document
 from rejoinder.models.scorer import Scorer
 from rejoinder.models.static_vectors.vectors import load_vectors
 from rejoinder.server.workers.messages import (
@@ -108,7 +107,7 @@ class JobRunner:
         rows, total = index.store.list_documents(
             after=job.after, limit=job.limit + 1, contains=job.contains
         )
-        followed = index.followed_generation
+        followed = index.searchable_generation
         documents = [
             ListedDocument(
                 id=row.document.id,
@@ -125,16 +124,14 @@ class JobRunner:
         return DocumentsPage(documents, total, documents[-1].id if has_more else None)
 
     def _add(self, job: AddDocument) -> Added:
-        pieces = self._vectors.pieces
-        assert pieces is not None
         with self._writing() as index:
-            event = add_upload(index, job.name, Path(job.path), pieces, metadata=job.metadata)
+            event = index.add_upload(job.name, Path(job.path), metadata=job.metadata)
         assert event.what != "removed"
         return Added(event.path, event.what, event.documents, event.sentences, event.reason)
 
     def _remove(self, job: RemoveDocument) -> Removed:
         with self._writing() as index:
-            name = remove_document(index, job.id)
+            name = index.remove_document(job.id)
         if name is None:
             raise NoSuchDocumentError(f"the index has no document {job.id}")
         return Removed(job.id, name)

@@ -1,10 +1,10 @@
-"""Finds sentences by their words: BM25 with Tantivy, over what the store holds.
+"""BM25 search over sentences, with Tantivy.
 
-A sentence is found by its own words, by those around it (its paragraph's sentences nearby and
-the heading above), and by its document's title.  The folder carries the generation of the store
-that it was made from: one more entry, committed with the rest.
+A sentence matches by its own words, by those around it (nearby sentences of its paragraph and
+the heading above), and by its document's title.  The generation of SQLite that the folder was
+built from is one more entry, committed with the rest.
 
-Trap: deleting by a number field deletes nothing and says nothing, so numbers are text here.
+Trap: Tantivy silently ignores a deletion by a number field, so document numbers are text here.
 """
 
 import json
@@ -18,26 +18,27 @@ from typing import NamedTuple
 
 import tantivy
 
+from rejoinder.documents.parsed import Sentence
 from rejoinder.errors import StoreError, is_panic
-from rejoinder.index.sqlite.records import StoredDocument, StoredSentence
+from rejoinder.index.sqlite.documents import StoredDocument
 from rejoinder.text.words import normalise, split_words
 
 Where = Mapping[str, str | Sequence[str]]
-"""What a document's metadata must say: a value, or one of several."""
+"""Required metadata of a document: for each key a value, or one of several."""
 
 FORMAT = 1
-"""Of what is written below; a folder of another format is made anew."""
+"""A folder of another format is rebuilt."""
 
-AROUND = 2
+NEIGHBOURS = 2
 MAX_QUESTION_WORDS = 64
 WRITER_BYTES = 100_000_000
 BOOSTS = {"text": 1.0, "around": 0.5, "title": 0.5}
-"""Weights of a sentence's own words, of those around it and of its title; chosen on data that
-is not measured on (benchmarks/results/retrieval_weights.json)."""
+"""Weights of a sentence's own words, of those around it and of its title; tuned on development
+data (benchmarks/results/retrieval_weights.json)."""
 
-_MARK = "generation"
+_GENERATION = "generation"
 _LETTERS = re.compile(r"[^\W_]+")
-_FOOTER = 1337
+_FOOTER_MAGIC = 1337
 
 
 class Hit(NamedTuple):
@@ -48,8 +49,8 @@ class Hit(NamedTuple):
     score: float
 
 
-class Search:
-    """A folder of Tantivy's, or memory where no folder is given."""
+class TantivyIndex:
+    """A Tantivy index in a folder, or in memory where no folder is given."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self.name = folder.name if folder else None
@@ -62,24 +63,24 @@ class Search:
 
     @property
     def generation(self) -> int:
-        """The generation that was committed; -1 where none was."""
+        """The committed generation of SQLite; -1 before the first commit."""
         with self._reading():
             searcher = self._index.searcher()
-            mark = tantivy.Query.term_query(self._index.schema, "document", _MARK)
-            hits = searcher.search(mark, 1).hits
+            query = tantivy.Query.term_query(self._index.schema, "document", _GENERATION)
+            hits = searcher.search(query, 1).hits
             return int(searcher.doc(hits[0][1])["position"][0]) if hits else -1
 
     @property
     def sentence_count(self) -> int:
-        """How many sentences can be found."""
+        """The number of indexed sentences."""
         return self._index.searcher().num_docs - (self.generation >= 0)
 
-    def add(self, document: StoredDocument, sentences: Sequence[StoredSentence]) -> None:
-        """Add the sentences of a document; headings are found only as what stands around."""
+    def add(self, document: StoredDocument, sentences: Sequence[Sentence]) -> None:
+        """Add the sentences of a document; a heading counts only as context of the next ones."""
         writer = self._get_writer()
         tags = [_to_tag(key, value) for key, value in document.metadata.items()]
         title = _to_words(document.title)
-        for sentence, around in _look_around(sentences):
+        for sentence, around in _add_context(sentences):
             entry = tantivy.Document()
             entry.add_text("document", str(document.id))
             entry.add_unsigned("position", sentence.position)
@@ -97,36 +98,31 @@ class Search:
             self._get_writer().delete_documents_by_term("document", str(number))
 
     def commit(self, generation: int) -> None:
-        """Write everything to disk, as of a generation of the store."""
+        """Write all additions and removals to disk, as of a generation of SQLite."""
         writer = self._get_writer()
-        self.remove_mark()
-        mark = tantivy.Document()
-        mark.add_text("document", _MARK)
-        mark.add_unsigned("position", generation)
+        entry = tantivy.Document()
+        entry.add_text("document", _GENERATION)
+        entry.add_unsigned("position", generation)
         with self._writing():
-            writer.add_document(mark)
+            writer.delete_documents_by_term("document", _GENERATION)
+            writer.add_document(entry)
             writer.commit()
         self._index.reload()
 
-    def remove_mark(self) -> None:
-        """Remove the entry that carries the generation."""
-        with self._writing():
-            self._get_writer().delete_documents_by_term("document", _MARK)
-
     def close(self) -> None:
-        """Let go of the folder; what was not committed is dropped."""
+        """Release the folder and drop uncommitted changes."""
         writer, self._writer = self._writer, None
         if writer is not None:
-            with suppress(ValueError, OSError):  # one that a full disk has ended is let go too
+            with suppress(ValueError, OSError):  # a full disk may have ended it already
                 writer.wait_merging_threads()
 
     def reload(self) -> None:
-        """See what others have committed."""
-        with suppress(ValueError):  # the folder has gone for a new one, which is found next time
+        """Read the latest commit of another process."""
+        with suppress(ValueError):  # a rebuild has replaced the folder; the next refresh opens it
             self._index.reload()
 
     def search(self, question: str, limit: int, where: Where | None = None) -> list[Hit]:
-        """Return the sentences that share most with a question, best first."""
+        """Return the sentences that match a question best, best first."""
         words = list(dict.fromkeys(normalise(word.text) for word in split_words(question)))
         if not words or limit < 1:
             return []
@@ -148,43 +144,46 @@ class Search:
         try:
             return parse(words)
         except ValueError:
-            # What Tantivy cuts in two would be a phrase, and places are not stored.
+            # Tantivy reads a word that it splits as a phrase, but positions are not stored.
             return parse([part for word in words for part in _LETTERS.findall(word)])
 
     def find_damage(self) -> list[str]:
-        """Return the files whose content does not fit the sum that Tantivy wrote at their end."""
+        """Return the files whose content does not match the checksum at their end."""
         if self._folder is None:
             return []
-        torn = [path for path in _list_files(self._folder) if not _is_whole(path)]
-        return [f"{path.parent.name}/{path.name} is torn; compact the index" for path in torn]
+        return [
+            f"{path.parent.name}/{path.name} is corrupt; rebuild it with 'rejoinder index compact'"
+            for path in _list_files(self._folder)
+            if not _is_intact(path)
+        ]
 
     @contextmanager
     def _writing(self) -> Iterator[None]:
-        """Tell in our words what Tantivy says about a place that cannot be written to."""
+        """Raise Tantivy's errors while writing as a StoreError."""
         try:
             yield
         except (ValueError, OSError) as error:
             raise StoreError(
-                f"cannot write what finds sentences ({error}); no document is lost,"
-                " and it is mended when the index is opened again"
+                f"cannot write the full-text index ({error}); no document is lost,"
+                " and it is brought up to date when the index is opened again"
             ) from error
 
     @contextmanager
     def _reading(self) -> Iterator[None]:
-        """Tell in our words what Tantivy says about files that are not as it wrote them."""
+        """Raise Tantivy's errors about corrupt files as a StoreError."""
         try:
             yield
         except (ValueError, OSError, KeyError, IndexError, OverflowError) as error:
-            raise self._refuse(error) from error
+            raise self._corrupt(error) from error
         except BaseException as error:
             if not is_panic(error):
                 raise
-            raise self._refuse(error) from error
+            raise self._corrupt(error) from error
 
-    def _refuse(self, error: BaseException) -> StoreError:
+    def _corrupt(self, error: BaseException) -> StoreError:
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
         return StoreError(
-            f"{self._folder}: torn ({reason}); 'rejoinder index compact' makes it anew"
+            f"{self._folder}: corrupt ({reason}); rebuild it with 'rejoinder index compact'"
         )
 
     def _restrict(self, query: tantivy.Query, key: str, values: Sequence[str]) -> tantivy.Query:
@@ -204,29 +203,29 @@ class Search:
 
 
 def _list_files(folder: Path) -> list[Path]:
-    """Return the files of what was committed: kills and full disks leave others, half written."""
+    """Return the committed files: a kill or a full disk leaves others, partly written."""
     try:
-        told = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
-        names = {item["segment_id"].replace("-", "") for item in told["segments"]}
+        meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
+        names = {item["segment_id"].replace("-", "") for item in meta["segments"]}
     except (OSError, ValueError, KeyError, TypeError, AttributeError):
-        return sorted(folder.glob("[!.]*.*"))  # whose they are is not known
+        return sorted(folder.glob("[!.]*.*"))  # check all of them
     return sorted(path for name in names for path in folder.glob(f"{name}.*"))
 
 
-def _is_whole(path: Path) -> bool:
-    """Whether a file is as Tantivy wrote it: its last bytes tell the sum of those before.
+def _is_intact(path: Path) -> bool:
+    """Whether a file matches the checksum in its footer.
 
-    The end is a JSON object, its length and a mark, four bytes each.  Files that Tantivy replaces
-    (`meta.json`, …) have no such end; they are small, and read whole at each opening.
+    The footer is a JSON object, its length and a magic number, four bytes each.  Files that
+    Tantivy replaces (`meta.json`, …) have none; they are small, and parsed at each opening.
     """
     if path.suffix in {".json", ".lock"}:
         return True
     try:
         raw = path.read_bytes()
-        size, mark = struct.unpack("<II", raw[-8:])
+        size, magic = struct.unpack("<II", raw[-8:])
         start = len(raw) - 8 - size
-        told = json.loads(raw[start:-8])["crc"]
-        return bool(mark == _FOOTER and told == zlib.crc32(raw[:start]))
+        checksum = json.loads(raw[start:-8])["crc"]
+        return bool(magic == _FOOTER_MAGIC and checksum == zlib.crc32(raw[:start]))
     except FileNotFoundError:  # merged into another meanwhile
         return True
     except (OSError, ValueError, KeyError, TypeError, struct.error):
@@ -248,18 +247,18 @@ def _to_tag(key: str, value: str) -> str:
 
 
 def _to_words(text: str) -> str:
-    """Return text whose words Tantivy cuts as we do: a Chinese character is a word, for one."""
+    """Return text that Tantivy splits as our tokenizer does: each Chinese character is a word."""
     return text if text.isascii() else " ".join(normalise(word.text) for word in split_words(text))
 
 
-def _look_around(sentences: Sequence[StoredSentence]) -> Iterator[tuple[StoredSentence, str]]:
-    """Yield each sentence that may answer, with what stands around it."""
+def _add_context(sentences: Sequence[Sentence]) -> Iterator[tuple[Sentence, str]]:
+    """Yield each sentence that may answer, with the text around it."""
     heading = ""
     for place, sentence in enumerate(sentences):
         if sentence.is_heading:
             heading = sentence.text
             continue
-        near = sentences[max(0, place - AROUND) : place + AROUND + 1]
+        near = sentences[max(0, place - NEIGHBOURS) : place + NEIGHBOURS + 1]
         texts = [
             item.text
             for item in near
