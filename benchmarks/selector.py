@@ -32,7 +32,7 @@ import torch
 
 from rejoinder.bundle.folder import Bundle, open_bundle
 from rejoinder.datasets.catalogue import open_dataset
-from rejoinder.evaluation.evaluate import evaluate
+from rejoinder.evaluation import evaluate
 from rejoinder.models.onnx_session import import_onnxruntime
 from rejoinder.models.selector.export import write_selector
 from rejoinder.models.selector.module.selector import SelectorConfig, load_selector

@@ -29,7 +29,7 @@ from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
 from rejoinder.datasets.catalogue import open_dataset
-from rejoinder.evaluation.evaluate import evaluate
+from rejoinder.evaluation import evaluate
 from rejoinder.models.ranker.module.pairs import Batch, Side, TrainingPairs
 from rejoinder.models.ranker.module.ranker import Ranker, RankerConfig, TorchScorer, initialise
 from rejoinder.models.static_vectors.vectors import load_vectors

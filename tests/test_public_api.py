@@ -30,10 +30,13 @@ PUBLIC = [
     "TrainingError",
     "UnknownNameError",
     "WordMatch",
+    "calibrate",
+    "compare",
     "evaluate",
     "load",
     "open",
     "rank",
+    "tune",
 ]
 
 

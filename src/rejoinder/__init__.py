@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         TrainingError,
         UnknownNameError,
     )
-    from rejoinder.evaluation.evaluate import evaluate
+    from rejoinder.evaluation import calibrate, compare, evaluate, tune
     from rejoinder.index.index import Index
     from rejoinder.models.ranking import rank
     from rejoinder.models.scorer import Scorer
@@ -71,20 +71,26 @@ __all__ = [
     "TrainingError",
     "UnknownNameError",
     "WordMatch",
+    "calibrate",
+    "compare",
     "evaluate",
     "load",
     "open",
     "rank",
+    "tune",
 ]
 
 _MODULES = {
     "Engine": "engine.engine",
     "Index": "index.index",
     "Scorer": "models.scorer",
-    "evaluate": "evaluation.evaluate",
+    "calibrate": "evaluation",
+    "compare": "evaluation",
+    "evaluate": "evaluation",
     "load": "cascade.loading",
     "open": "engine.engine",
     "rank": "models.ranking",
+    "tune": "evaluation",
 }
 """The modules of the functions and classes that are neither types nor errors."""
 

@@ -7,10 +7,10 @@ import pytest
 
 from rejoinder.datasets.catalogue import (
     DATASETS,
-    choose_split,
     find_data_folders,
     locate,
     open_dataset,
+    resolve_split,
 )
 from rejoinder.datasets.check import FIGURES
 from rejoinder.datasets.dataset import Counts, Dataset, Source
@@ -57,9 +57,9 @@ def test_every_remote_file_is_one_that_is_looked_for(dataset: Dataset) -> None:
 
 
 def test_the_default_split_is_test_else_dev_else_train() -> None:
-    assert choose_split("wikiqa", None) == "test"
-    assert choose_split("squad-v2", None) == "dev"
-    assert choose_split("qed", None) == "dev"
+    assert resolve_split("wikiqa") == ("wikiqa", "test")
+    assert resolve_split("squad-v2") == ("squad-v2", "dev")
+    assert resolve_split("qed") == ("qed", "dev")
 
 
 def test_counts_are_those_of_the_source_that_is_tried_first() -> None:
@@ -164,7 +164,7 @@ def test_a_source_with_a_missing_file_is_not_taken(
 @pytest.mark.parametrize(
     ("name", "split", "advice"),
     [
-        ("squad-v1", "dev", "fetch them with: rejoinder data get squad-v1"),
+        ("squad-v1", "dev", "download them with: rejoinder data get squad-v1"),
         ("selqa", "test", "get them from https://github.com/emorynlp/selqa"),
         ("wikiqa", "test", "accept its licence at https://www.microsoft.com/"),
     ],
@@ -220,7 +220,7 @@ def test_a_file_of_our_own_is_read_by_its_path(write: Write) -> None:
     assert [example.question for example in open_dataset(path)] == ["Who?"]
     assert [example.question for example in open_dataset(str(path))] == ["Who?"]
     assert [example.question for example in open_dataset(write("mine", OWN))] == ["Who?"]
-    assert choose_split(path, None) is None
+    assert resolve_split(path) == (str(path), None)
 
 
 @pytest.mark.parametrize("name", ["nowhere.jsonl", "nowhere.jsonl.gz"])

@@ -4,38 +4,44 @@ import pytest
 from rejoinder.cascade.calibration import Calibration
 from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.errors import InputError
-from rejoinder.evaluation.calibrate import METHODS, Observed, calibrate, check, observe
-from rejoinder.evaluation.logistic import fit_logistic, fit_rising, sigmoid
+from rejoinder.evaluation.calibrate import (
+    METHODS,
+    Observations,
+    check_confidence,
+    fit_confidence,
+    observe,
+)
+from rejoinder.evaluation.confidence import fit_isotonic, fit_logistic, sigmoid
 from rejoinder.models.lexical.scorers import Jaccard, WordOverlap
 from rejoinder.types import Candidate, Example
 
 
-def draw(count: int, seed: int = 0) -> Observed:
+def draw(count: int, seed: int = 0) -> Observations:
     """Return questions whose log-odds of being right are best + 2 margin - 1."""
     rng = np.random.default_rng(seed)
     features = np.column_stack(
         [rng.normal(0, 2, count), rng.exponential(1, count), np.full(count, 2.0)]
     )
     odds = features[:, 0] + 2 * features[:, 1] - 1
-    return Observed(features, rng.random(count) < sigmoid(odds), count)
+    return Observations(features, rng.random(count) < sigmoid(odds), count)
 
 
-def test_the_logistic_function_is_found() -> None:
-    observed = draw(20_000)
+def test_the_logistic_function_is_fitted() -> None:
+    observations = draw(20_000)
 
-    weights = fit_logistic(observed.features, observed.rights)
+    weights = fit_logistic(observations.features, observations.correct)
 
     assert weights.tolist() == pytest.approx([-1, 1, 2, 0], abs=0.1)
 
 
-def test_what_can_be_told_apart_perfectly_stays_finite() -> None:
+def test_weights_of_separable_data_stay_finite() -> None:
     weights = fit_logistic(np.array([[0.0], [1.0]] * 5), np.array([False, True] * 5))
 
     assert np.isfinite(weights).all()
 
 
-def test_the_rising_line_pools_what_falls() -> None:
-    knots = fit_rising(np.array([3.0, 1.0, 2.0, 4.0]), np.array([False, False, True, True]))
+def test_isotonic_regression_pools_violators() -> None:
+    knots = fit_isotonic(np.array([3.0, 1.0, 2.0, 4.0]), np.array([False, False, True, True]))
 
     # Wrong at 1, right at 2, wrong at 3, right at 4: 2 and 3 are pooled.
     least = 1 / 6
@@ -43,26 +49,28 @@ def test_the_rising_line_pools_what_falls() -> None:
 
 
 def test_confidence_fits_questions_that_it_has_not_seen() -> None:
-    found = calibrate(draw(4000))
+    report = fit_confidence(draw(4000))
 
-    assert found.method == "logistic of best score, margin and count"
-    assert found.calibration_error < 0.03
-    assert check(found.calibration, draw(4000, seed=1)).calibration_error < 0.03
-    assert found.area_share > 0.9
-    assert found.precision > 0.7
-    assert len(found.to_dict()["curve"]) == 20
+    assert report.method == "logistic of best score, margin and count"
+    assert report.calibration_error < 0.03
+    assert check_confidence(report.calibration, draw(4000, seed=1)).calibration_error < 0.03
+    assert report.area_share > 0.9
+    assert report.precision > 0.7
+    assert len(report.to_dict()["curve"]) == 20
 
 
-def test_the_threshold_is_what_was_asked_for() -> None:
-    observed = draw(2000)
+def test_the_threshold_is_the_requested_one() -> None:
+    observations = draw(2000)
 
-    assert calibrate(observed).calibration.threshold == 0.5
-    assert calibrate(observed, precision=0.95).precision >= 0.95
-    assert calibrate(observed, answer_rate=0.3).answer_rate == pytest.approx(0.3, abs=0.001)
+    assert fit_confidence(observations).calibration.threshold == 0.5
+    assert fit_confidence(observations, precision=0.95).precision >= 0.95
+    assert fit_confidence(observations, answer_rate=0.3).answer_rate == pytest.approx(
+        0.3, abs=0.001
+    )
 
 
 def test_a_bent_confidence_is_read_between_its_knots() -> None:
-    calibration = METHODS["isotonic over the logistic"](draw(500).features, draw(500).rights)
+    calibration = METHODS["isotonic over the logistic"](draw(500).features, draw(500).correct)
 
     values = [calibration.rate_features(row) for row in draw(50, seed=2).features]
 
@@ -73,24 +81,24 @@ def test_a_bent_confidence_is_read_between_its_knots() -> None:
 
 
 def test_too_few_of_either_kind() -> None:
-    observed = draw(50)
+    observations = draw(50)
 
     with pytest.raises(InputError, match="50 first answers are right and 0 wrong"):
-        calibrate(Observed(observed.features, np.ones(50, dtype=bool), 50))
+        fit_confidence(Observations(observations.features, np.ones(50, dtype=bool), 50))
 
 
 def test_a_precision_out_of_reach() -> None:
-    rights = np.arange(100) % 2 == 0
+    correct = np.arange(100) % 2 == 0
     features = np.zeros((100, 3))
 
     with pytest.raises(InputError, match=r"no threshold reaches a precision of 0\.9"):
-        calibrate(Observed(features, rights, 100), precision=0.9)
+        fit_confidence(Observations(features, correct, 100), precision=0.9)
 
 
 def test_nothing_is_answered_above_a_high_threshold() -> None:
-    found = check(Calibration(0, 0, threshold=0.9), draw(20))
+    report = check_confidence(Calibration(0, 0, threshold=0.9), draw(20))
 
-    assert (found.answer_rate, found.precision) == (0, 1)
+    assert (report.answer_rate, report.precision) == (0, 1)
 
 
 def test_observing_reads_the_last_stage_only() -> None:
@@ -99,12 +107,12 @@ def test_observing_reads_the_last_stage_only() -> None:
     example = Example("1", "red cat", candidates, (False, True, False))
     cascade = Cascade("two", [Stage(Jaccard(), 2), Stage(WordOverlap())])
 
-    observed = observe(cascade, [example, Example("2", "q", (), ())])
+    observations = observe(cascade, [example, Example("2", "q", (), ())])
     alone = observe(WordOverlap(), [example])
 
     # Overlaps 1 and 2 of the two that were kept; three candidates in all.
-    assert observed.features.tolist() == [[2, 1, np.log(3)]]
-    assert observed.rights.tolist() == [True]
-    assert alone.features.tolist() == observed.features.tolist()
+    assert observations.features.tolist() == [[2, 1, np.log(3)]]
+    assert observations.correct.tolist() == [True]
+    assert alone.features.tolist() == observations.features.tolist()
     with pytest.raises(InputError, match="no question has candidates"):
         observe(cascade, [Example("2", "q", (), ())])

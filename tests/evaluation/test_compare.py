@@ -1,7 +1,8 @@
 import pytest
 
-from rejoinder.evaluation.compare import compare
-from rejoinder.evaluation.evaluate import evaluate
+from rejoinder.errors import InputError
+from rejoinder.evaluation import compare, evaluate
+from rejoinder.evaluation.compare import compare_reports
 from rejoinder.models.registry import open_scorer
 from rejoinder.types import Candidate, Example
 
@@ -16,10 +17,8 @@ EXAMPLES = [
 ]
 
 
-def test_further_scorers_are_held_against_the_first() -> None:
-    order, overlap = compare(
-        [evaluate(open_scorer(name), EXAMPLES) for name in ("original-order", "word-overlap")]
-    )
+def test_further_scorers_are_compared_with_the_first() -> None:
+    order, overlap = compare(["original-order", open_scorer("word-overlap")], EXAMPLES)
 
     assert order.differences == {}
     assert overlap.differences["P@1"].mean == 1.0
@@ -29,13 +28,13 @@ def test_further_scorers_are_held_against_the_first() -> None:
 
 
 def test_a_comparison_is_plain_json() -> None:
-    _, other = compare([evaluate(open_scorer(name), EXAMPLES) for name in ("bm25", "jaccard")])
+    _, other = compare(["bm25", "jaccard"], EXAMPLES)
 
-    found = other.to_dict()
+    result = other.to_dict()
 
-    assert found["scorer"] == "jaccard"
-    assert found["intervals"]["MAP"] == {"low": 1.0, "high": 1.0}
-    assert found["differences"]["MAP"] == {
+    assert result["scorer"] == "jaccard"
+    assert result["intervals"]["MAP"] == {"low": 1.0, "high": 1.0}
+    assert result["differences"]["MAP"] == {
         "mean": 0.0,
         "interval": {"low": 0.0, "high": 0.0},
         "p_value": 1.0,
@@ -46,4 +45,9 @@ def test_different_questions_cannot_be_compared() -> None:
     reports = [evaluate(open_scorer("bm25"), EXAMPLES), evaluate(open_scorer("bm25"), EXAMPLES[1:])]
 
     with pytest.raises(ValueError, match="different questions"):
-        compare(reports)
+        compare_reports(reports)
+
+
+def test_one_scorer_cannot_be_compared() -> None:
+    with pytest.raises(InputError, match="compare needs two scorers or more"):
+        compare(["bm25"], EXAMPLES)

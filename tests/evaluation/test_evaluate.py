@@ -1,9 +1,10 @@
+from pathlib import Path
+
 import pytest
 
-from rejoinder.errors import InputError
-from rejoinder.evaluation.evaluate import evaluate
-from rejoinder.evaluation.protocol import Protocol
-from rejoinder.evaluation.seeds import evaluate_named
+from rejoinder.datasets.readers.jsonl import write_examples
+from rejoinder.errors import InputError, MissingDataError
+from rejoinder.evaluation import Protocol, evaluate
 from rejoinder.models.registry import open_scorer
 from rejoinder.types import Candidate, Example
 
@@ -40,7 +41,7 @@ def test_means_are_over_the_questions_that_count() -> None:
 def test_protocols_change_what_counts(questions: str, count: int, p_at_1: float) -> None:
     report = evaluate(open_scorer("word-overlap"), EXAMPLES, protocol=Protocol(questions))
 
-    assert len(report.judged) == count
+    assert len(report.rankings) == count
     assert report.means["P@1"] == pytest.approx(p_at_1)
 
 
@@ -59,15 +60,15 @@ def test_each_question_lists_its_candidates_best_first() -> None:
     }
 
 
-def test_nothing_to_measure_is_said() -> None:
+def test_nothing_to_measure_is_an_error() -> None:
     with pytest.raises(InputError, match="no question counts under protocol 'answered'"):
         evaluate(open_scorer("bm25"), EXAMPLES[2:3])
 
 
 def test_seeds_give_mean_and_deviation() -> None:
-    report = evaluate_named("random", EXAMPLES, protocol=Protocol(), seeds=3)
+    report = evaluate("random", EXAMPLES, protocol=Protocol(), seeds=3)
 
-    values = [run.means["MAP"] for run in report.reports]
+    values = [sum(run["MAP"]) / 3 for run in report.values_by_seed]
     mean = sum(values) / 3
     assert len(set(values)) > 1
     assert report.means["MAP"] == pytest.approx(mean)
@@ -79,9 +80,23 @@ def test_seeds_give_mean_and_deviation() -> None:
 
 
 def test_one_seed_has_no_deviation() -> None:
-    assert "deviations" not in evaluate_named("random", EXAMPLES, protocol=Protocol()).to_dict()
+    assert "deviations" not in evaluate("random", EXAMPLES, protocol=Protocol()).to_dict()
 
 
 def test_seeds_of_a_scorer_without_chance_are_refused() -> None:
     with pytest.raises(InputError, match="'bm25' draws no random numbers"):
-        evaluate_named("bm25", EXAMPLES, protocol=Protocol(), seeds=2)
+        evaluate("bm25", EXAMPLES, protocol=Protocol(), seeds=2)
+    with pytest.raises(InputError, match="'bm25' draws no random numbers"):
+        evaluate(open_scorer("bm25"), EXAMPLES, seeds=2)
+
+
+def test_a_data_set_is_opened_by_its_name(tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    write_examples(path, EXAMPLES)
+
+    report = evaluate("word-overlap", path)
+
+    assert report.means == evaluate(open_scorer("word-overlap"), EXAMPLES).means
+    assert (report.dataset, report.split) == (str(path), None)
+    with pytest.raises(MissingDataError, match="wikiqa: no files of split 'dev'"):
+        evaluate("bm25", "wikiqa:dev", folder=tmp_path)

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from tests.evaluation.test_tune import make_examples
+from tests.evaluation.test_replay import make_examples
 
 from rejoinder.cli import main
 from rejoinder.evaluation.score_cache import CachedScorer

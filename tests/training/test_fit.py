@@ -6,7 +6,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from rejoinder.errors import TrainingError  # noqa: E402
-from rejoinder.evaluation.evaluate import evaluate  # noqa: E402
+from rejoinder.evaluation import evaluate  # noqa: E402
 from rejoinder.models.ranker.module.ranker import (  # noqa: E402
     Ranker,
     RankerConfig,

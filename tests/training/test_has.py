@@ -12,7 +12,7 @@ pytest.importorskip("onnxruntime")
 
 from rejoinder.bundle.folder import open_bundle  # noqa: E402
 from rejoinder.errors import BundleError, InputError  # noqa: E402
-from rejoinder.evaluation.evaluate import evaluate  # noqa: E402
+from rejoinder.evaluation import evaluate  # noqa: E402
 from rejoinder.models.has import export as export_has  # noqa: E402
 from rejoinder.models.has.encoder import TextEncoder, TextTokens  # noqa: E402
 from rejoinder.models.has.module import (  # noqa: E402

@@ -8,7 +8,7 @@ torch = pytest.importorskip("torch")
 
 from rejoinder.datasets.readers.judged import Judged, to_ordered_example  # noqa: E402
 from rejoinder.errors import InputError, TrainingError, UnknownNameError  # noqa: E402
-from rejoinder.evaluation.evaluate import evaluate  # noqa: E402
+from rejoinder.evaluation import evaluate  # noqa: E402
 from rejoinder.models.selector.module.selector import (  # noqa: E402
     Selector,
     SelectorConfig,

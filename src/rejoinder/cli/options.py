@@ -55,7 +55,7 @@ models = click.option(
     help="Only the rows of these names, or that begin so; comma-separated.",
 )
 
-SIZE = "Lengthen lists to so many: the whole document, then sentences of other questions."
+SIZE = "Extend each list to this many: the whole document, then sentences of other questions."
 SCORER = "A name of `models list`, a bundle, or a cascade's TOML file."
 
 
@@ -124,9 +124,8 @@ def example(*calls: str) -> str:
     return "\n".join(["\b", "Example:", *(f"    {call}" for call in calls)])
 
 
-kept_scores = click.option(
-    "--runs",
-    "kept",
+score_cache = click.option(
+    "--score-cache",
     type=click.Path(path_type=Path),
-    help="Keep every scored list in this file, and go on from it.",
+    help="Save every scored list in this file, and resume from it.",
 )

@@ -1,4 +1,4 @@
-"""Finds a data set by its name, and its files on this machine."""
+"""Finds data sets by name, and their files on this machine."""
 
 import os
 from collections.abc import Iterator, Sequence
@@ -17,53 +17,72 @@ DATASETS = {dataset.name: dataset for dataset in ENTRIES}
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """A source whose files were found."""
+    """A source with the paths of its files."""
 
     source: Source
     paths: tuple[Path, ...]
 
     def read(self) -> Iterator[Example]:
-        """Read the examples from the files."""
+        """Yield the examples of the files."""
         return self.source.read(*self.paths)
 
 
 def open_dataset(
     name: str | Path, *, split: str | None = None, folder: Path | None = None
 ) -> Iterator[Example]:
-    """Yield the examples of a data set that has a name, or of a file in our own format.
+    """Yield the examples of a named data set, or of a JSON-lines file.
 
     Args:
-        name: a name of `DATASETS`, else the path of a JSON-lines file.
-        split: the data set's `default_split` where it is not given.
-        folder: looked into first; see `find_data_folders`.
+        name: NAME[:SPLIT] with a name of `DATASETS`, or the path of a JSON-lines file.
+        split: the data set's `default_split` unless given.
+        folder: searched first; see `find_data_folders`.
 
     Raises:
         UnknownNameError: neither a data set nor a file has this name, or the data set has
             no such split.
+        InputError: two splits are given, or a split of a file.
         MissingDataError: the data set's files are not on this machine.
     """
-    split = choose_split(name, split)
+    name, split = resolve_split(name, split)
     if split is None:
         return read_examples(Path(name))
-    return locate(DATASETS[str(name)], split, find_data_folders(folder)).read()
+    return locate(DATASETS[name], split, find_data_folders(folder)).read()
 
 
-def open_for_choosing(choice: str, folder: Path | None = None) -> Iterator[Example]:
-    """Yield the examples of NAME[:SPLIT] or of a file; without a split dev, else train.
+def open_for_tuning(name: str | Path, folder: Path | None = None) -> Iterator[Example]:
+    """Yield the examples of NAME[:SPLIT] or of a file; the default split is dev, else train.
 
-    For what chooses something, a model or a threshold: never a test split unasked.
+    For choosing a model or a threshold, so that a test split is never read by accident.
     """
-    name, split = split_choice(choice)
-    if name not in DATASETS:
-        return open_dataset(choice, folder=folder)
-    usual = next((part for part in ("dev", "train") if part in DATASETS[name].splits), None)
-    return open_dataset(name, split=split or usual, folder=folder)
+    known, _, split = str(name).partition(":")
+    if known not in DATASETS or split:
+        return open_dataset(name, folder=folder)
+    usual = next((part for part in ("dev", "train") if part in DATASETS[known].splits), None)
+    return open_dataset(known, split=usual, folder=folder)
 
 
-def split_choice(choice: str) -> tuple[str, str | None]:
-    """Return the name and the split of NAME[:SPLIT]; a file's name is not split."""
-    name, _, split = choice.partition(":")
-    return (name, split or None) if name in DATASETS else (choice, None)
+def resolve_split(choice: str | Path, split: str | None = None) -> tuple[str, str | None]:
+    """Return the name of a data set and the split to read; a file has no split.
+
+    Raises:
+        UnknownNameError: neither a data set nor a file has this name, or the data set has
+            no such split.
+        InputError: two splits are given, or a split of a file.
+    """
+    name, _, own = str(choice).partition(":")
+    dataset = DATASETS.get(name)
+    if dataset is None:
+        if not _is_file(Path(choice)):
+            raise UnknownNameError("data set", str(choice), DATASETS)
+        if split is not None:
+            raise InputError(f"{choice} is a file and has no split {split!r}; leave out the split")
+        return str(choice), None
+    if own and split not in (None, own):
+        raise InputError(f"{choice} is not split {split!r}; give one of them")
+    split = own or split or dataset.default_split
+    if split not in dataset.splits:
+        raise UnknownNameError(f"split of {dataset.name}", split, dataset.splits)
+    return name, split
 
 
 def get_dataset(name: str) -> Dataset:
@@ -77,24 +96,8 @@ def get_dataset(name: str) -> Dataset:
     return DATASETS[name]
 
 
-def choose_split(name: str | Path, split: str | None) -> str | None:
-    """Return the split that `open_dataset` reads; None for a file, which has no splits."""
-    dataset = DATASETS.get(str(name))
-    if dataset is None:
-        if not _is_own_file(Path(name)):
-            raise UnknownNameError("data set", str(name), DATASETS)
-        if split is not None:
-            raise InputError(f"{name} is a file and has no split {split!r}; leave out the split")
-        return None
-    if split is None:
-        return dataset.default_split
-    if split not in dataset.splits:
-        raise UnknownNameError(f"split of {dataset.name}", split, dataset.splits)
-    return split
-
-
 def find_data_folders(explicit: Path | None) -> list[Path]:
-    """Return where data is looked for: the given folder, $REJOINDER_DATA, the user's cache."""
+    """Return the folders to search: the given one, $REJOINDER_DATA, the user's cache."""
     named = os.environ.get("REJOINDER_DATA")
     folders = [explicit, Path(named).expanduser() if named else None, get_cache_folder() / "data"]
     return [folder for folder in folders if folder is not None]
@@ -104,7 +107,7 @@ def locate(dataset: Dataset, split: str, folders: Sequence[Path]) -> Located:
     """Return the first source of the split that is complete in one of the folders.
 
     Raises:
-        MissingDataError: there is none; says what was looked for, where, and what to do.
+        MissingDataError: there is none.
     """
     sources = dataset.splits[split]
     for folder in folders:
@@ -120,12 +123,12 @@ def locate(dataset: Dataset, split: str, folders: Sequence[Path]) -> Located:
     )
 
 
-def _is_own_file(path: Path) -> bool:
+def _is_file(path: Path) -> bool:
     return path.name.endswith((".jsonl", ".jsonl.gz")) or path.exists()
 
 
 def _explain(dataset: Dataset, split: str) -> str:
     fetched = {remote.path for remote in dataset.remote}
     if any(fetched.issuperset(source.files) for source in dataset.splits[split]):
-        return f"fetch them with: rejoinder data get {dataset.name}"
+        return f"download them with: rejoinder data get {dataset.name}"
     return dataset.by_hand or f"get them from {dataset.homepage}"

@@ -1,21 +1,26 @@
-"""Holds scorers against the first of them, question by question."""
+"""Compares scorers with the first of them, question by question."""
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
-from rejoinder.evaluation.evaluate import Report
+from rejoinder.errors import InputError
+from rejoinder.evaluation.evaluate import Report, evaluate, open_examples
+from rejoinder.evaluation.measures import DEFAULT_MEASURES, Protocol
 from rejoinder.evaluation.significance import (
     Interval,
     bootstrap_difference,
     bootstrap_mean,
     randomisation_test,
 )
+from rejoinder.models.scorer import Scorer
+from rejoinder.types import Example
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """How far a scorer is from the first one in one measure, and how sure that is."""
+    """The difference of a scorer from the first one in one measure, with its significance."""
 
     mean: float
     interval: Interval
@@ -23,8 +28,8 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Compared:
-    """One scorer's report with its intervals; the first has no differences."""
+class Comparison:
+    """The report of one scorer with its intervals; the first scorer has no differences."""
 
     report: Report
     intervals: dict[str, Interval]
@@ -39,30 +44,58 @@ class Compared:
         }
 
 
-def compare(reports: Sequence[Report], *, seed: int = 0) -> list[Compared]:
-    """Compare every report with the first, by paired tests over the same questions."""
+def compare(
+    scorers: Sequence[str | Path | Scorer],
+    dataset: str | Path | Iterable[Example],
+    *,
+    split: str | None = None,
+    folder: Path | None = None,
+    protocol: Protocol | None = None,
+    measures: Sequence[str] = DEFAULT_MEASURES,
+    seed: int = 0,
+) -> list[Comparison]:
+    """Evaluate every scorer, and compare each with the first by paired tests.
+
+    The arguments are those of `evaluate`; `seed` is the seed of the tests.
+
+    Raises:
+        InputError: there are fewer than two scorers, or nothing can be measured.
+        UnknownNameError: no scorer, data set, split or measure has this name.
+    """
+    if len(scorers) < 2:
+        raise InputError("compare needs two scorers or more, and then the data set")
+    name, split, opened = open_examples(dataset, split, folder)
+    examples = list(opened)
+    reports = [
+        evaluate(scorer, examples, protocol=protocol, measures=measures) for scorer in scorers
+    ]
+    reports = [replace(report, dataset=name, split=split) for report in reports]
+    return compare_reports(reports, seed=seed)
+
+
+def compare_reports(reports: Sequence[Report], *, seed: int = 0) -> list[Comparison]:
+    """Compare every report with the first; all must cover the same questions."""
     first = reports[0]
-    if any(_question_ids(report) != _question_ids(first) for report in reports):
+    if any(_list_ids(report) != _list_ids(first) for report in reports):
         raise ValueError("reports cover different questions")
     return [
-        Compared(
+        Comparison(
             report,
             {name: bootstrap_mean(values, seed=seed) for name, values in report.values.items()},
-            {} if report is first else _differences(first, report, seed),
+            {} if report is first else _measure_differences(first, report, seed),
         )
         for report in reports
     ]
 
 
-def _question_ids(report: Report) -> list[str]:
-    return [item.question_id for item in report.judged]
+def _list_ids(report: Report) -> list[str]:
+    return [item.question_id for item in report.rankings]
 
 
-def _differences(first: Report, report: Report, seed: int) -> dict[str, Difference]:
-    means = {name: report.means[name] - first.means[name] for name in report.values}
+def _measure_differences(first: Report, report: Report, seed: int) -> dict[str, Difference]:
     return {
         name: Difference(
-            means[name],
+            report.means[name] - first.means[name],
             bootstrap_difference(first.values[name], values, seed=seed),
             randomisation_test(first.values[name], values, seed=seed),
         )

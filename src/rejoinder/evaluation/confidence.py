@@ -1,8 +1,8 @@
-"""How well a confidence tells right answers from wrong ones.
+"""Fits confidences, and measures how well they separate right answers from wrong ones.
 
-A system that may abstain answers the questions of which it is most sure.  The *answer
-rate* is the share of questions it answers, the *precision* the share of those that are
-right.
+A system that may abstain answers the questions it is most confident about.  The *answer
+rate* is the share of questions it answers, the *precision* the share of those answers that
+are correct.
 """
 
 from dataclasses import dataclass
@@ -11,13 +11,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 Confidences = NDArray[np.float64]
-Rights = NDArray[np.bool_]
+Features = NDArray[np.float64]
+"""One row per question."""
+Correct = NDArray[np.bool_]
+"""For each question, whether the first candidate is an answer."""
+
 BINS = 10
+RIDGE = 1e-3
+"""Keeps weights finite if correct and wrong answers are perfectly separable."""
 
 
 @dataclass(frozen=True, slots=True)
 class Curve:
-    """Precision against answer rate, from the surest question to all of them."""
+    """Precision against answer rate, from the most confident question to all of them."""
 
     rates: Confidences
     precisions: Confidences
@@ -30,47 +36,96 @@ class Curve:
         return float(self.precisions.mean())
 
 
-def trace_curve(confidences: Confidences, rights: Rights) -> Curve:
-    """Return the curve; of equal confidences the wrong ones are answered first.
+def trace_curve(confidences: Confidences, correct: Correct) -> Curve:
+    """Return the curve; among equal confidences, wrong answers come first.
 
     >>> curve = trace_curve(np.array([0.9, 0.2, 0.6]), np.array([True, True, False]))
     >>> curve.precisions.tolist()  # 1/1, 1/2, 2/3
     [1.0, 0.5, 0.6666666666666666]
     """
-    order = np.lexsort((rights, -confidences))
+    order = np.lexsort((correct, -confidences))
     answered = np.arange(1, len(order) + 1)
-    precisions = np.cumsum(rights[order]) / answered
+    precisions = np.cumsum(correct[order]) / answered
     return Curve(answered / len(order), precisions, confidences[order])
 
 
-def compare_with_oracle(confidences: Confidences, rights: Rights) -> float:
-    """Return the area under the curve as a share of what knowing all right answers would give."""
-    oracle = trace_curve(rights.astype(np.float64), rights).area
-    return trace_curve(confidences, rights).area / oracle if oracle else 0.0
+def measure_area_share(confidences: Confidences, correct: Correct) -> float:
+    """Return the area under the curve as a share of the area of an oracle."""
+    oracle = trace_curve(correct.astype(np.float64), correct).area
+    return trace_curve(confidences, correct).area / oracle if oracle else 0.0
 
 
 def measure_calibration_error(
-    confidences: Confidences, rights: Rights, *, bins: int = BINS
+    confidences: Confidences, correct: Correct, *, bins: int = BINS
 ) -> float:
     """Return the expected calibration error over bins of equal width.
 
-    The mean distance between confidence and share of right answers in a bin, weighted by
-    how many questions it holds (Guo et al. 2017, "On Calibration of Modern Neural Networks").
+    The mean distance between confidence and share of correct answers in a bin, weighted by
+    the number of its questions (Guo et al. 2017, "On Calibration of Modern Neural Networks").
     """
     places = np.minimum((confidences * bins).astype(np.int64), bins - 1)
-    gaps = np.bincount(places, confidences - rights, minlength=bins)
+    gaps = np.bincount(places, confidences - correct, minlength=bins)
     return float(np.abs(gaps).sum() / len(confidences))
 
 
+def measure_log_loss(confidences: Confidences, correct: Correct) -> float:
+    """Return the mean negative log-likelihood of the outcomes."""
+    likelihoods = np.where(correct, confidences, 1 - confidences)
+    return float(-np.log(np.maximum(likelihoods, 1e-12)).mean())
+
+
 def find_threshold(curve: Curve, *, precision: float) -> float | None:
-    """Return the lowest confidence at which all above are right often enough; None if never."""
-    # At equal confidences one answers all of them or none.
+    """Return the lowest threshold that reaches this precision; None if none does."""
+    # Questions of equal confidence are all answered, or none of them is.
     ends = np.append(curve.thresholds[1:] != curve.thresholds[:-1], True)
     enough = np.flatnonzero(ends & (curve.precisions >= precision))
     return float(curve.thresholds[enough[-1]]) if len(enough) else None
 
 
 def find_threshold_for_rate(curve: Curve, rate: float) -> float:
-    """Return the confidence down to which at least this share of questions is answered."""
+    """Return the threshold at which at least this share of questions is answered."""
     place = int(np.searchsorted(curve.rates, rate - 1e-9))
     return float(curve.thresholds[min(place, len(curve.thresholds) - 1)])
+
+
+def fit_logistic(features: Features, correct: Correct, *, steps: int = 50) -> Features:
+    """Return the intercept and one weight per column, by Newton's method."""
+    means, scales = features.mean(axis=0), features.std(axis=0)
+    scales[scales == 0] = 1
+    rows = np.column_stack([np.ones(len(features)), (features - means) / scales])
+    weights = np.zeros(rows.shape[1])
+    ridge = RIDGE * np.diag([0.0] + [1.0] * features.shape[1]) * len(rows)
+    for _ in range(steps):
+        probabilities = sigmoid(rows @ weights)
+        gradient = rows.T @ (probabilities - correct) + ridge @ weights
+        hessian = (rows.T * (probabilities * (1 - probabilities) + 1e-9)) @ rows + ridge
+        step = np.linalg.solve(hessian, gradient)
+        weights -= step
+        if np.abs(step).max() < 1e-8:
+            break
+    unscaled = weights[1:] / scales
+    return np.array([weights[0] - unscaled @ means, *unscaled])
+
+
+def fit_isotonic(values: Confidences, correct: Correct) -> list[tuple[float, float]]:
+    """Return the knots of an isotonic regression, by pooling adjacent violators.
+
+    A knot is the middle of its pool.  No confidence is 0 or 1: one more question could always
+    turn out differently.
+    """
+    order = np.argsort(values, kind="stable")
+    pools: list[list[float]] = []
+    for value, is_correct in zip(values[order].tolist(), correct[order].tolist(), strict=True):
+        pools.append([value, float(is_correct), 1.0])  # sums of values and of correct, and count
+        while len(pools) > 1 and pools[-2][1] / pools[-2][2] >= pools[-1][1] / pools[-1][2]:
+            last = pools.pop()
+            pools[-1] = [one + other for one, other in zip(pools[-1], last, strict=True)]
+    least = 1 / (len(values) + 2)
+    return [
+        (total / size, min(max(count / size, least), 1 - least)) for total, count, size in pools
+    ]
+
+
+def sigmoid(values: Confidences) -> Confidences:
+    """Return the logistic function, without overflow."""
+    return np.asarray(0.5 * (1 + np.tanh(values / 2)), dtype=np.float64)

@@ -1,20 +1,29 @@
-"""Scores a data set with a scorer and measures the rankings."""
+"""Ranks the questions of a data set with a scorer and measures the rankings."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from statistics import fmean
+from pathlib import Path
+from statistics import fmean, stdev
 from typing import Any
 
+from rejoinder.cascade.loading import load
+from rejoinder.datasets.catalogue import open_dataset, resolve_split
 from rejoinder.errors import InputError
-from rejoinder.evaluation.measures import DEFAULT_MEASURES, Values, measure, parse_measures
-from rejoinder.evaluation.protocol import Protocol
+from rejoinder.evaluation.measures import (
+    DEFAULT_MEASURES,
+    Protocol,
+    Values,
+    measure,
+    parse_measures,
+)
+from rejoinder.models.registry import list_named
 from rejoinder.models.scorer import Scorer
 from rejoinder.types import Example
 
 
 @dataclass(frozen=True, slots=True)
-class Judged:
-    """One question as it was ranked: candidate ids and labels best first, with scores."""
+class RankedQuestion:
+    """One ranked question: candidate ids, labels and scores, best first."""
 
     question_id: str
     question: str
@@ -25,28 +34,51 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a scorer reached under a protocol: per question, and as means."""
+    """The results of a scorer under a protocol: per question, and as means."""
 
     scorer: str
     protocol: Protocol
-    judged: tuple[Judged, ...]
-    values: Values
+    rankings: tuple[RankedQuestion, ...]
+    """Of the first seed."""
+    values_by_seed: tuple[Values, ...]
+    dataset: str | None = None
+    """The name of the data set, if it was opened by name."""
+    split: str | None = None
+
+    @property
+    def values(self) -> Values:
+        """For each measure, the value of each question, with the first seed."""
+        return self.values_by_seed[0]
 
     @property
     def means(self) -> dict[str, float]:
-        """Of each measure, the mean over the questions that count."""
-        return {name: fmean(values) for name, values in self.values.items()}
+        """For each measure, the mean over questions and seeds."""
+        return {name: fmean(self._list_means(name)) for name in self.values}
+
+    @property
+    def deviations(self) -> dict[str, float]:
+        """For each measure, the sample standard deviation over seeds; empty with one seed."""
+        if len(self.values_by_seed) == 1:
+            return {}
+        return {name: stdev(self._list_means(name)) for name in self.values}
+
+    def _list_means(self, name: str) -> list[float]:
+        return [fmean(values[name]) for values in self.values_by_seed]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the means with their protocol as plain JSON types."""
+        seeds = len(self.values_by_seed)
         return {
+            "dataset": self.dataset,
+            "split": self.split,
             "scorer": self.scorer,
             "protocol": self.protocol.questions,
             "ties": self.protocol.ties,
             "words": self.protocol.words,
-            "questions": len(self.judged),
-            "candidates": sum(len(item.labels) for item in self.judged),
+            "questions": len(self.rankings),
+            "candidates": sum(len(item.labels) for item in self.rankings),
             **self.means,
+            **({"seeds": seeds, "deviations": self.deviations} if seeds > 1 else {}),
         }
 
     def list_questions(self) -> list[dict[str, Any]]:
@@ -63,40 +95,79 @@ class Report:
                     )
                 ],
             }
-            for place, item in enumerate(self.judged)
+            for place, item in enumerate(self.rankings)
         ]
 
 
 def evaluate(
-    scorer: Scorer,
-    examples: Iterable[Example],
+    scorer: str | Path | Scorer,
+    dataset: str | Path | Iterable[Example],
     *,
+    split: str | None = None,
+    folder: Path | None = None,
     protocol: Protocol | None = None,
     measures: Sequence[str] = DEFAULT_MEASURES,
+    seeds: int = 1,
 ) -> Report:
     """Rank every question that counts, and measure the rankings.
 
-    `protocol.words` is only reported: the scorer was made with its words.
+    Args:
+        scorer: a name or path for `rejoinder.load`, which is loaded with the words of the
+            protocol; or a scorer, and then `protocol.words` is only reported.
+        dataset: NAME[:SPLIT], a JSON-lines file, or examples.
+        split: of a data set by name; see `rejoinder.datasets.catalogue.open_dataset`.
+        folder: searched first for the files of the data set.
+        seeds: evaluate with the seeds 0 to `seeds` - 1, for a scorer that draws random numbers.
 
     Raises:
-        InputError: no question counts under the protocol, or no measure is named.
-        UnknownNameError: no measure has this name.
+        InputError: no question counts under the protocol, no measure is named, or several
+            seeds are given for a scorer that draws no random numbers.
+        UnknownNameError: no scorer, data set, split or measure has this name.
     """
-    parse_measures(measures)  # before the work, not after it
     protocol = protocol or Protocol()
-    judged = tuple(
-        _judge(scorer, example, protocol) for example in examples if protocol.counts(example)
+    name, split, opened = open_examples(dataset, split, folder)
+    examples = opened if seeds == 1 else list(opened)
+    runs = [_load(scorer, protocol, seed) for seed in range(seeds)]
+    named = list_named().get(str(scorer))
+    if seeds > 1 and not (named and named.is_seeded):
+        raise InputError(f"scorer {runs[0].name!r} draws no random numbers; leave out the seeds")
+    parse_measures(measures)  # fails before the work, not after it
+    rankings = [_rank_all(run, examples, protocol) for run in runs]
+    values = [measure([item.labels for item in ranked], measures) for ranked in rankings]
+    return Report(runs[0].name, protocol, rankings[0], tuple(values), name, split)
+
+
+def open_examples(
+    dataset: str | Path | Iterable[Example], split: str | None, folder: Path | None
+) -> tuple[str | None, str | None, Iterable[Example]]:
+    """Return the name and the split of a data set, and its examples; examples have no name."""
+    if not isinstance(dataset, str | Path):
+        return None, None, dataset
+    name, split = resolve_split(dataset, split)
+    return name, split, open_dataset(name, split=split, folder=folder)
+
+
+def _load(scorer: str | Path | Scorer, protocol: Protocol, seed: int) -> Scorer:
+    if isinstance(scorer, str | Path):
+        return load(scorer, words=protocol.words, seed=seed)
+    return scorer
+
+
+def _rank_all(
+    scorer: Scorer, examples: Iterable[Example], protocol: Protocol
+) -> tuple[RankedQuestion, ...]:
+    rankings = tuple(
+        _rank(scorer, example, protocol) for example in examples if protocol.counts(example)
     )
-    if not judged:
+    if not rankings:
         raise InputError(f"no question counts under protocol {protocol.questions!r}")
-    values = measure([item.labels for item in judged], measures)
-    return Report(scorer.name, protocol, judged, values)
+    return rankings
 
 
-def _judge(scorer: Scorer, example: Example, protocol: Protocol) -> Judged:
+def _rank(scorer: Scorer, example: Example, protocol: Protocol) -> RankedQuestion:
     scores = scorer.score(example.question, example.candidates)
     order = protocol.order(scores, example.labels)
-    return Judged(
+    return RankedQuestion(
         question_id=example.id,
         question=example.question,
         candidate_ids=tuple(example.candidates[place].id for place in order),

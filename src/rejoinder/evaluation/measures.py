@@ -1,22 +1,65 @@
-"""Quality of rankings, question by question, computed by ir-measures.
+"""Measures of rankings, question by question, and the protocol they are computed under.
 
-ir-measures (trec_eval underneath) breaks ties by candidate id, so it never sees one:
-a ranking is handed over as strictly falling numbers, with its ties broken already.
+ir-measures (trec_eval underneath) breaks ties by candidate id.  It never sees a tie: each
+ranking is passed as strictly decreasing numbers, with its ties already broken.
 """
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from rejoinder.errors import InputError, MissingExtraError, UnknownNameError
+from rejoinder.models.scorer import Scores
+from rejoinder.types import Example
 
 DEFAULT_MEASURES = ("P@1", "MAP", "MRR")
 KNOWN_MEASURES = ("P@k", "MAP", "MRR", "nDCG@k", "recall@k")
-MAX_PLACE = 1_000_000
-"""The largest k; no list is as long, and trec_eval takes no number of any size."""
+MAX_CUTOFF = 1_000_000
+"""The largest k: longer than any list, and trec_eval does not accept arbitrary integers."""
+QUESTIONS = ("answered", "mixed", "all")
+TIES = ("stable", "pessimistic")
 
 Values = dict[str, list[float]]
-"""Of each measure, one value per question."""
+"""For each measure, one value per question."""
+
+
+@dataclass(frozen=True, slots=True)
+class Protocol:
+    """The rules of an evaluation.  Every number is printed with them."""
+
+    questions: str = "answered"
+    """Which questions count: those with a correct candidate (`answered`; WikiQA test: 243 of
+    633), those with a correct and a wrong one (`mixed`; TREC-QA's "clean" 68 of 100, WikiQA's
+    237), or every question that has candidates (`all`; one without a correct one counts as 0)."""
+    ties: str = "stable"
+    """Order of equal scores: the original one (`stable`), or wrong candidates before correct
+    ones (`pessimistic`), so that a tie is never won by luck."""
+    words: str = "unicode"
+    """How lexical scorers split words."""
+
+    def __post_init__(self) -> None:
+        if self.questions not in QUESTIONS:
+            raise UnknownNameError("protocol", self.questions, QUESTIONS)
+        if self.ties not in TIES:
+            raise UnknownNameError("tie rule", self.ties, TIES)
+
+    def counts(self, example: Example) -> bool:
+        """Return whether the question counts."""
+        if self.questions == "all":
+            return bool(example.candidates)
+        has_answer = any(example.labels)
+        return has_answer and (self.questions == "answered" or not all(example.labels))
+
+    def order(self, scores: Scores, labels: Sequence[bool]) -> list[int]:
+        """Return the indices of the candidates, best first."""
+        if self.ties == "stable":
+            best_first = np.argsort(-scores, kind="stable")
+        else:
+            best_first = np.lexsort((np.asarray(labels), -scores))
+        return [int(place) for place in best_first]
 
 
 def measure(rankings: Sequence[Sequence[bool]], measures: Sequence[str]) -> Values:
@@ -24,9 +67,9 @@ def measure(rankings: Sequence[Sequence[bool]], measures: Sequence[str]) -> Valu
 
     Args:
         rankings: for each question, whether each candidate is an answer, best first.
-            All candidates must be there: answer selection ranks a closed list.
-        measures: such as P@1, MAP, MRR, nDCG@10, recall@5.  MAP and MRR name the means
-            over questions; what is returned here is what they are the means of.
+            All candidates must be present: answer selection ranks a closed list.
+        measures: such as P@1, MAP, MRR, nDCG@10, recall@5.  MAP and MRR are means over
+            questions; this function returns the average precision and reciprocal rank of each.
 
     Raises:
         MissingExtraError: ir-measures is not installed.
@@ -45,7 +88,7 @@ def measure(rankings: Sequence[Sequence[bool]], measures: Sequence[str]) -> Valu
 
 
 def parse_measures(names: Sequence[str]) -> dict[str, Any]:
-    """Return ir-measures' measures by our names; as `measure`, it refuses what it cannot."""
+    """Return the measures of ir-measures by our names; raises what `measure` raises."""
     if not names:
         raise InputError(f"no measure is named; known: {', '.join(KNOWN_MEASURES)}")
     return {name: _parse(name) for name in names}
@@ -68,8 +111,8 @@ def _parse(name: str) -> Any:
     match = re.fullmatch(r"(P|nDCG|recall)@([1-9]\d*)", name)
     if match is None:
         raise UnknownNameError("measure", name, KNOWN_MEASURES)
-    if len(match[2]) > len(str(MAX_PLACE)) or int(match[2]) > MAX_PLACE:
-        raise InputError(f"{match[1]}@k takes a k of {MAX_PLACE:,} at most")
+    if len(match[2]) > len(str(MAX_CUTOFF)) or int(match[2]) > MAX_CUTOFF:
+        raise InputError(f"{match[1]}@k takes a k of {MAX_CUTOFF:,} at most")
     family = {"P": names.P, "nDCG": names.nDCG, "recall": names.R}[match[1]]
     return family @ int(match[2])
 

@@ -1,7 +1,6 @@
-"""A scorer that is asked once: what it said is remembered, and kept in a file where one is given.
+"""Caches the scores of a scorer in memory, and in a file if one is given.
 
-Scoring long lists takes an hour; a kill must not cost it, and a second look at the same pairs
-must not cost it again.
+Scoring long lists can take an hour: an interrupted run resumes, and no pair is scored twice.
 """
 
 import hashlib
@@ -18,14 +17,14 @@ from rejoinder.types import Candidate, to_candidates
 
 
 class CachedScorer:
-    """Scores as another scorer does, and asks it for no pair twice.
+    """Returns the scores of another scorer (`scorer`), which scores no pair twice.
 
-    A pointwise scorer is remembered by pair, so that a part of a known list costs nothing; one
-    that reads the list, by list.  `scorer` is the other one, for who wants to time it.
+    The scores of a pointwise scorer are cached by pair, so that a part of a known list costs
+    nothing; the scores of a listwise one by list.
     """
 
-    def __init__(self, scorer: Scorer, *, kept: Path | None = None) -> None:
-        """Begin with what the file says, if there is one.
+    def __init__(self, scorer: Scorer, *, path: Path | None = None) -> None:
+        """Load the cached scores of the file, if there is one.
 
         Raises:
             InputError: the file cannot be read.
@@ -33,8 +32,8 @@ class CachedScorer:
         self.name = scorer.name
         self.is_pointwise = is_pointwise(scorer)
         self.scorer = scorer
-        self._kept = kept
-        rows = read_kept(kept) if kept else []
+        self._path = path
+        rows = read_kept(path) if path else []
         self._lists = {
             row["list"]: row["scores"] for row in rows if row.get("scorer") == scorer.name
         }
@@ -47,43 +46,42 @@ class CachedScorer:
         Raises:
             InputError: the file cannot be written, or was written with other weights.
         """
-        given = to_candidates(candidates)
-        key = _digest(question, given)
+        items = to_candidates(candidates)
+        key = _digest(question, items)
         if key in self._lists:
             scores = np.array(self._lists[key])
-            self._check(question, given, scores)
+            self._check(question, items, scores)
         else:
-            scores = self._ask(question, given)
-            self._keep(key, scores)
+            scores = self._score_new(question, items)
+            self._lists[key] = scores.tolist()
+            if self._path:
+                row = {"scorer": self.name, "list": key, "scores": self._lists[key]}
+                append_kept(self._path, row)
         if self.is_pointwise:
             known = self._pairs.setdefault(question, {})
-            known.update(zip((item.text for item in given), scores.tolist(), strict=True))
+            known.update(zip((item.text for item in items), scores.tolist(), strict=True))
         return scores
 
-    def _ask(self, question: str, given: Sequence[Candidate]) -> Scores:
+    def _score_new(self, question: str, items: Sequence[Candidate]) -> Scores:
         known = self._pairs.get(question, {})
-        new = [item for item in given if item.text not in known]
-        if not known or len(new) == len(given):
-            return self.scorer.score(question, given)
-        found = self.scorer.score(question, new) if new else ()
-        said = known | dict(zip((item.text for item in new), found, strict=True))
-        return np.array([said[item.text] for item in given], dtype=np.float64)
+        new = [item for item in items if item.text not in known]
+        if not known or len(new) == len(items):
+            return self.scorer.score(question, items)
+        scores = self.scorer.score(question, new) if new else ()
+        known = known | dict(zip((item.text for item in new), scores, strict=True))
+        return np.array([known[item.text] for item in items], dtype=np.float64)
 
-    def _check(self, question: str, given: Sequence[Candidate], scores: Scores) -> None:
-        """Ask about one list again: weights may have changed since, under the same name."""
+    def _check(self, question: str, items: Sequence[Candidate], scores: Scores) -> None:
+        """Score one cached list again: the weights of this name may have changed."""
         if self._is_checked:
             return
-        if not np.allclose(self.scorer.score(question, given), scores, atol=1e-4):
-            raise InputError(f"{self._kept}: keeps what another {self.name} said; remove it")
+        if not np.allclose(self.scorer.score(question, items), scores, atol=1e-4):
+            raise InputError(
+                f"{self._path}: the scores of {self.name} come from other weights; delete the file"
+            )
         self._is_checked = True
 
-    def _keep(self, key: str, scores: Scores) -> None:
-        self._lists[key] = scores.tolist()
-        if self._kept:
-            row = {"scorer": self.name, "list": key, "scores": self._lists[key]}
-            append_kept(self._kept, row)
 
-
-def _digest(question: str, given: Sequence[Candidate]) -> str:
-    texts = json.dumps([question, *(item.text for item in given)])
+def _digest(question: str, items: Sequence[Candidate]) -> str:
+    texts = json.dumps([question, *(item.text for item in items)])
     return hashlib.sha256(texts.encode()).hexdigest()

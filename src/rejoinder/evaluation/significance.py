@@ -1,4 +1,4 @@
-"""Is the difference between two scorers more than luck?  Paired over questions."""
+"""Tests whether two scorers differ significantly, paired by question."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ RESAMPLES = 10_000
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """The middle 95 % of what the mean would be, had other questions been drawn."""
+    """A 95 % confidence interval of a mean over questions."""
 
     low: float
     high: float
@@ -22,16 +22,16 @@ def randomisation_test(
 ) -> float:
     """Return the two-sided p-value of the paired randomisation test on the mean.
 
-    If the scorers were the same, each question's difference could as well have the
-    opposite sign.  The p-value is the share of random sign flips whose mean is at least
-    as far from 0 as the one seen, the one seen included (Smucker et al. 2007, "A
-    Comparison of Statistical Significance Tests for Information Retrieval Evaluation").
+    If the scorers were equal, the difference of each question could as well have the
+    opposite sign.  The p-value is the share of random sign flips whose mean is at least as
+    far from 0 as the observed one, which is counted too (Smucker et al. 2007, "A Comparison
+    of Statistical Significance Tests for Information Retrieval Evaluation").
     """
     differences = _pair(one, other)
-    seen = abs(differences.sum())
+    observed = abs(differences.sum())
     signs = np.random.default_rng(seed).integers(0, 2, (resamples, len(differences))) * 2 - 1
-    # Sums of the same numbers in another sign order differ in the last bits.
-    as_far = np.abs(signs @ differences) >= seen - 1e-9
+    # Sums of the same numbers in another order differ in the last bits.
+    as_far = np.abs(signs @ differences) >= observed - 1e-9
     return float((as_far.sum() + 1) / (resamples + 1))
 
 

@@ -1,14 +1,16 @@
-"""How long a scorer takes for one question, on this machine."""
+"""Times scorers on this machine."""
 
 import statistics
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
+from rejoinder.cascade.budget import Cost, TimedCall, count_words, fit_cost
+from rejoinder.errors import InputError
 from rejoinder.models.scorer import Scorer
-from rejoinder.types import Candidate
+from rejoinder.types import Candidate, Example
 
 QUESTION = "How are glacier caves formed in the mountains?"
 TEXT = (
@@ -17,11 +19,14 @@ TEXT = (
 )
 LENGTH = 25
 """Words of a candidate."""
+TIMED_QUESTIONS = 10
+TIMED_SHARES = (0.02, 0.1, 0.3, 1.0)
+"""Parts of a list that are timed, so that a fitted cost covers short lists and long ones."""
 
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """Milliseconds per question of so many candidates."""
+    """Milliseconds per question with this many candidates."""
 
     scorer: str
     candidates: int
@@ -30,13 +35,13 @@ class Timing:
 
 
 def make_candidates(count: int, *, seed: int = 0) -> list[Candidate]:
-    """Return made-up sentences of 25 words, as one page in its order."""
+    """Return random sentences of 25 words, as one page in its order."""
     drawn = np.random.default_rng(seed).choice(TEXT.split(), (count, LENGTH))
     return [Candidate(str(at), " ".join(words), position=at) for at, words in enumerate(drawn)]
 
 
 def time_scorer(scorer: Scorer, counts: Sequence[int], *, repeats: int = 20) -> list[Timing]:
-    """Return the timings for lists of these lengths, after a few calls to warm up."""
+    """Return the timings for lists of these lengths, after three calls to warm up."""
     timings = []
     for count in counts:
         candidates = make_candidates(count)
@@ -49,3 +54,46 @@ def time_scorer(scorer: Scorer, counts: Sequence[int], *, repeats: int = 20) -> 
         p95 = statistics.quantiles(times, n=20)[-1]
         timings.append(Timing(scorer.name, count, statistics.median(times), p95))
     return timings
+
+
+def measure_cost(scorer: Scorer, examples: Sequence[Example]) -> Cost:
+    """Return the cost of a scorer, fitted to calls on parts of real lists.
+
+    Raises:
+        InputError: no question has candidates.
+    """
+    questions = [example for example in examples if example.candidates][:TIMED_QUESTIONS]
+    calls = []
+    for number, example in enumerate(questions):
+        for share in TIMED_SHARES:
+            count = max(1, round(share * len(example.candidates)))
+            part = _bypass_caches(example.candidates[:count], f"{scorer.name} {number} {share}")
+            start = time.perf_counter()
+            scorer.score(example.question, part)
+            elapsed = 1000 * (time.perf_counter() - start)
+            # The first question warms up caches and is not counted.
+            if number or len(questions) == 1:
+                calls.append(TimedCall(len(part), int(count_words(part).sum()), elapsed))
+    if not calls:
+        raise InputError("no question has candidates; nothing can be timed")
+    return fit_cost(calls)
+
+
+def measure_latency(
+    scorer: Scorer, examples: Sequence[Example], *, most: int = TIMED_QUESTIONS
+) -> float:
+    """Return the mean milliseconds of a question, after one to warm up."""
+    calls = [
+        (example.question, _bypass_caches(example.candidates, f"latency {number}"))
+        for number, example in enumerate(examples[:most])
+    ]
+    scorer.score(*calls[0])
+    start = time.perf_counter()
+    for question, candidates in calls:
+        scorer.score(question, candidates)
+    return 1000 * (time.perf_counter() - start) / len(calls)
+
+
+def _bypass_caches(candidates: Sequence[Candidate], mark: str) -> list[Candidate]:
+    """Return the candidates with a mark in their texts, so that no cache has them."""
+    return [replace(candidate, text=f"{candidate.text} {mark}") for candidate in candidates]

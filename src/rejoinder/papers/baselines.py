@@ -12,8 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from rejoinder.evaluation.protocol import Protocol
-from rejoinder.evaluation.seeds import evaluate_named
+from rejoinder.evaluation import Protocol, evaluate
 from rejoinder.types import Example
 
 RANDOM_SEEDS = 5
@@ -99,7 +98,7 @@ def measure_row(
     row: Baseline, words: str, examples: Sequence[Example], measures: Sequence[str]
 ) -> dict[str, float]:
     """Return the percentages that a row reaches, in these words."""
-    report = evaluate_named(
+    report = evaluate(
         row.scorer,
         examples,
         protocol=Protocol("answered", row.ties, words),

@@ -13,7 +13,7 @@ from typing import Any
 
 from rejoinder.bundle.folder import open_bundle
 from rejoinder.errors import BundleError
-from rejoinder.evaluation.evaluate import evaluate
+from rejoinder.evaluation import evaluate
 from rejoinder.models.ranker.export import read_weights, write_ranker
 from rejoinder.models.ranker.module.ranker import RankerConfig
 from rejoinder.models.registry import list_shipped, open_scorer

@@ -10,7 +10,7 @@ from typing import Any
 
 from rejoinder.bundle.folder import open_bundle
 from rejoinder.datasets.catalogue import open_dataset
-from rejoinder.evaluation.evaluate import evaluate
+from rejoinder.evaluation import evaluate
 from rejoinder.evaluation.stored_texts import list_texts, store_texts
 from rejoinder.models.has.export import write_has
 from rejoinder.models.has.module import Has, HasConfig, load_has

@@ -7,8 +7,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from rejoinder.datasets.catalogue import open_dataset
-from rejoinder.evaluation.evaluate import evaluate
-from rejoinder.evaluation.protocol import Protocol
+from rejoinder.evaluation import Protocol, evaluate
 from rejoinder.models.static_vectors.vectors import StaticVectors
 from rejoinder.papers.gains import Gain, measure_gain
 from rejoinder.papers.published import Row, Table

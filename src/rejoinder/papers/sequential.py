@@ -14,9 +14,10 @@ from typing import Any
 from rejoinder.cascade.budget import Cost
 from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.datasets.transforms.long_lists import extend_lists
+from rejoinder.evaluation.replay import Contender, Outcome, replay
 from rejoinder.evaluation.score_cache import CachedScorer
 from rejoinder.evaluation.significance import Interval
-from rejoinder.evaluation.tune import Contender, Outcome, measure_latency, replay
+from rejoinder.evaluation.timing import measure_latency
 from rejoinder.types import Example
 
 KEEPS = (10, 20, 50, 100, 200, 300)
@@ -103,7 +104,7 @@ def measure_rows(
         contenders,
         examples,
         keeps=keeps,
-        chains=lambda names: len(names) == 1 or (len(names) == 2 and _is_pair(names, lasts)),
+        is_included=lambda names: len(names) == 1 or (len(names) == 2 and _is_pair(names, lasts)),
         on_question=on_question,
     )
     for selector in (asked.scorer for asked in selectors):
@@ -132,5 +133,5 @@ def _to_row(item: Outcome, whole: Outcome, latency_ms: float, whole_ms: float) -
         latency_ms,
         whole_ms / latency_ms,
         item.accuracy - whole.accuracy,
-        item.hold_against(whole),
+        item.compare_with(whole),
     )

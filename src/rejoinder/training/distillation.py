@@ -81,7 +81,7 @@ def ask_teacher(
     Raises:
         InputError: the file cannot be written, or holds what another teacher said.
     """
-    asked = CachedScorer(teacher, kept=kept)
+    asked = CachedScorer(teacher, path=kept)
     scores = []
     for example in examples:
         scores.append(asked.score(example.question, example.candidates).tolist())

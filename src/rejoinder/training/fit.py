@@ -10,7 +10,7 @@ from torch import nn
 from torch.optim import Optimizer
 
 from rejoinder.errors import TrainingError
-from rejoinder.evaluation.evaluate import evaluate
+from rejoinder.evaluation import evaluate
 from rejoinder.models.scorer import Scorer
 from rejoinder.training.checkpoint import Best, load_checkpoint, make_fingerprint, save_checkpoint
 from rejoinder.training.loop import BatchSource, MeasureLoss, Recipe, Step, make_optimizer, train

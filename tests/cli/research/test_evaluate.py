@@ -85,7 +85,7 @@ def test_a_split_may_stand_with_the_name(tmp_path: Path) -> None:
     both = run("compare", "bm25", "jaccard", "wikiqa:dev", "--split", "test")
 
     assert "Error: wikiqa: no files of split 'dev'" in result.stderr
-    assert both.stderr == "Error: wikiqa:dev is not --split test; give one of them\n"
+    assert both.stderr == "Error: wikiqa:dev is not split 'test'; give one of them\n"
 
 
 def test_per_question_output_is_whole(dataset: Path, tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from tests.evaluation.test_tune import make_examples
+from tests.evaluation.test_replay import make_examples
 
 from rejoinder.cli import main
 from rejoinder.datasets.readers.jsonl import write_examples
@@ -31,14 +31,14 @@ SCORERS = ("--scorer", "jaccard", "--scorer", "bm25")
 
 
 def test_tune_prints_the_frontier_and_writes_the_cascade(dataset: Path, tmp_path: Path) -> None:
-    target, picture = tmp_path / "c.toml", tmp_path / "c.png"
+    target, plot = tmp_path / "c.toml", tmp_path / "c.png"
 
-    result = run("tune", dataset, *SCORERS, "--to", target, "--picture", picture, "--size", 15)
+    result = run("tune", dataset, *SCORERS, "--to", target, "--plot", plot, "--size", 15)
 
     assert result.exit_code == 0, result.output
     assert "recall@10" in result.stdout
     assert "*" in result.stdout
-    assert picture.stat().st_size > 1000
+    assert plot.stat().st_size > 1000
     written = tomllib.loads(target.read_text(encoding="utf-8"))
     assert written["tuned"]["questions"] == 60
     assert written["tuned"]["candidates"] == 15
@@ -62,17 +62,17 @@ def test_tune_as_json(dataset: Path, tmp_path: Path) -> None:
 
 
 def test_calibrate_writes_a_threshold_that_rank_uses(dataset: Path, tmp_path: Path) -> None:
-    target, picture = tmp_path / "c.toml", tmp_path / "c.png"
+    target, plot = tmp_path / "c.toml", tmp_path / "c.png"
     run("tune", dataset, *SCORERS, "--to", target)
 
-    options = ("--take-out", 0.3, "--answer-rate", 0.5, "--test", dataset, "--picture", picture)
+    options = ("--unanswerable", 0.3, "--answer-rate", 0.5, "--test", dataset, "--plot", plot)
     result = run("calibrate", target, dataset, *options)
 
     assert result.exit_code == 0, result.output
     assert "(held-out folds)" in result.stdout
-    assert picture.stat().st_size > 1000
+    assert plot.stat().st_size > 1000
     written = tomllib.loads(target.read_text(encoding="utf-8"))
-    assert written["calibration"]["facts"]["take_out"] == 0.3
+    assert written["calibration"]["facts"]["unanswerable"] == 0.3
     assert written["tuned"]["questions"] == 60
     assert 0 < rank(target)["confidence"] < 1
 
@@ -94,7 +94,7 @@ def test_calibrating_on_several_sets_with_long_lists_among_them(
 ) -> None:
     other = tmp_path / "other.jsonl"
     write_examples(other, make_examples(count=40, size=4))
-    options = ("--take-out", 0.5, "--size", 12, "--to", tmp_path / "c.toml", "--json")
+    options = ("--unanswerable", 0.5, "--size", 12, "--to", tmp_path / "c.toml", "--json")
 
     result = run("calibrate", "jaccard", dataset, other, *options)
 
@@ -106,15 +106,15 @@ def test_calibrating_on_several_sets_with_long_lists_among_them(
     assert written["calibration"]["facts"]["dataset"] == f"{dataset} {other}"
 
 
-def test_what_was_scored_is_remembered(dataset: Path, tmp_path: Path) -> None:
-    kept, options = tmp_path / "kept.jsonl", ("--to", tmp_path / "c.toml", "--json")
-    first = run("tune", dataset, *SCORERS, *options, "--runs", kept)
-    size = kept.stat().st_size
+def test_scores_are_cached(dataset: Path, tmp_path: Path) -> None:
+    cache, options = tmp_path / "scores.jsonl", ("--to", tmp_path / "c.toml", "--json")
+    first = run("tune", dataset, *SCORERS, *options, "--score-cache", cache)
+    size = cache.stat().st_size
 
-    again = run("tune", dataset, *SCORERS, *options, "--runs", kept)
+    again = run("tune", dataset, *SCORERS, *options, "--score-cache", cache)
 
     assert size > 0
-    assert kept.stat().st_size == size
+    assert cache.stat().st_size == size
     recalls = [
         {row["scorer"]: row["recall"] for row in json.loads(result.stdout)["scorers"]}
         for result in (first, again)
@@ -125,7 +125,10 @@ def test_what_was_scored_is_remembered(dataset: Path, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["calibrate", "bm25", "DEV"], "bm25 is no cascade's file; say where to write one"),
+        (
+            ["calibrate", "bm25", "DEV"],
+            "bm25 is not a cascade file; name the file",
+        ),
         (
             ["calibrate", "bm25", "DEV", "--to", "X", "--precision", "1", "--answer-rate", "1"],
             "give --precision or --answer-rate, not both",
@@ -134,8 +137,8 @@ def test_what_was_scored_is_remembered(dataset: Path, tmp_path: Path) -> None:
         (["tune", "wikiqua", "--scorer", "bm25", "--to", "X"], "did you mean 'wikiqa'"),
         (["tune", "wikiqa:tets", "--scorer", "bm25", "--to", "X"], "unknown split of wikiqa"),
         (
-            ["tune", "DEV", "--scorer", "bm25", "--to", "X", "--picture", "x.nonsense"],
-            "cannot draw x.nonsense",
+            ["tune", "DEV", "--scorer", "bm25", "--to", "X", "--plot", "x.nonsense"],
+            "cannot plot x.nonsense",
         ),
     ],
 )

@@ -208,7 +208,7 @@ def _load_vectors(path: Path | None, sets: "list[Sequence[Example]]") -> "Static
 
 
 def _measure(model: Any, vectors: Any, examples: Any, name: str) -> dict[str, Any]:
-    from rejoinder.evaluation.evaluate import evaluate
+    from rejoinder.evaluation import evaluate
     from rejoinder.models.ranker.module.ranker import TorchScorer
 
     report = evaluate(TorchScorer(model, vectors), examples)

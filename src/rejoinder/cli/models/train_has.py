@@ -128,7 +128,7 @@ def _report(target: Path, dev: "Sequence[Example]", given: dict[str, Any]) -> No
     from tempfile import TemporaryDirectory
 
     from rejoinder.bundle.folder import open_bundle
-    from rejoinder.evaluation.evaluate import evaluate
+    from rejoinder.evaluation import evaluate
     from rejoinder.evaluation.stored_texts import list_texts, store_texts
     from rejoinder.models.has.scorer import HasScorer
 

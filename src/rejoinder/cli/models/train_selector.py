@@ -121,7 +121,7 @@ def _write(
 
 def _report(target: Path, dev: Any, given: dict[str, Any]) -> None:
     """Say what was written, and what it is worth: measured on the bundle, as it is used."""
-    from rejoinder.evaluation.evaluate import evaluate
+    from rejoinder.evaluation import evaluate
     from rejoinder.models.registry import open_scorer
 
     means = evaluate(open_scorer(target), dev).means if dev else {}

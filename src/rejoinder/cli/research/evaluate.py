@@ -1,13 +1,16 @@
 """`rejoinder evaluate`: measure a scorer on a data set."""
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rejoinder.cli import options
 from rejoinder.cli.output import percent, print_json, print_table, say, write_json_lines
-from rejoinder.cli.research.setting import Setting, takes_setting
+from rejoinder.cli.research.setting import takes_setting
+
+if TYPE_CHECKING:
+    from rejoinder.evaluation.evaluate import Report
 
 
 @click.command(
@@ -23,7 +26,7 @@ from rejoinder.cli.research.setting import Setting, takes_setting
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Run with seeds 0 to N-1 and give mean and deviation.",
+    help="Run with seeds 0 to N-1, and print mean and deviation.",
 )
 @click.option(
     "--per-question",
@@ -32,37 +35,32 @@ from rejoinder.cli.research.setting import Setting, takes_setting
 )
 @options.as_json
 def evaluate(
-    scorer: str, setting: Setting, seeds: int, per_question: Path | None, as_json: bool
+    scorer: str, seeds: int, per_question: Path | None, as_json: bool, **setting: Any
 ) -> None:
     """Measure SCORER on DATASET.
 
-    SCORER is a name of `rejoinder models list`; DATASET a name of `rejoinder data list`, with
-    or without its :SPLIT, or a JSON-lines file.
+    SCORER is a name of `rejoinder models list`, a bundle or a cascade file; DATASET is a name
+    of `rejoinder data list`, with or without :SPLIT, or a JSON-lines file.
     """
-    from rejoinder.datasets.catalogue import choose_split
-    from rejoinder.evaluation.seeds import evaluate_named
+    from rejoinder.evaluation import evaluate
 
-    names = setting.measure_names
-    report = evaluate_named(
-        scorer, setting.read_examples(), protocol=setting.protocol, measures=names, seeds=seeds
-    )
+    report = evaluate(scorer, seeds=seeds, **setting)
     if per_question:
-        write_json_lines(per_question, report.reports[0].list_questions())
+        write_json_lines(per_question, report.list_questions())
         say(f"wrote {per_question}")
-    split = choose_split(setting.dataset, setting.split)
-    result = {"dataset": setting.dataset, "split": split, **report.to_dict()}
     if as_json:
-        print_json(result)
+        print_json(report.to_dict())
     else:
-        print_table(*_to_table(result, names))
+        print_table(*_to_table(report))
 
 
-def _to_table(result: dict[str, Any], names: list[str]) -> tuple[list[str], list[list[str]]]:
-    given = ["scorer", "dataset", "split", "protocol", "ties", "words", "questions"]
-    given = [name for name in given if result[name] is not None]
-    deviations = result.get("deviations", {})
+def _to_table(report: "Report") -> tuple[list[str], list[list[str]]]:
+    result = report.to_dict()
+    names = ["scorer", "dataset", "split", "protocol", "ties", "words", "questions"]
+    names = [name for name in names if result[name] is not None]
+    deviations = report.deviations
     numbers = [
-        percent(result[name]) + (f" ±{percent(deviations[name])}" if deviations else "")
-        for name in names
+        percent(mean) + (f" ±{percent(deviations[name])}" if deviations else "")
+        for name, mean in report.means.items()
     ]
-    return [*given, *names], [[*(str(result[name]) for name in given), *numbers]]
+    return [*names, *report.means], [[*(str(result[name]) for name in names), *numbers]]

@@ -24,7 +24,7 @@ _SELECTOR = "A selector, name or bundle; give several."
 @click.option("--first", "firsts", multiple=True, default=["jaccard"], help=_FIRST)
 @click.option("--selector", "selectors", multiple=True, required=True, help=_SELECTOR)
 @click.option("--questions", type=click.IntRange(min=1), default=500, show_default=True)
-@options.kept_scores
+@options.score_cache
 @options.data_folder
 @options.as_json
 def sequential(**given: Any) -> None:
@@ -41,7 +41,7 @@ def sequential(**given: Any) -> None:
     from rejoinder.papers.sequential import SETS, SIZES, build_lists
 
     firsts, selectors = (
-        [CachedScorer(load(name), kept=given["kept"]) for name in given[kind]]
+        [CachedScorer(load(name), path=given["score_cache"]) for name in given[kind]]
         for kind in ("firsts", "selectors")
     )
     result = []
