@@ -1,7 +1,7 @@
 """Measures answers out of documents: the articles of a data set as files, its questions asked.
 
 Usage: python -m benchmarks.end_to_end [--dataset squad-v2] [--split dev] [--data DATA]
-           [--scorer SCORER ...] [--hash BUNDLE] [--questions N] [--bi-encoder] > end_to_end.json
+           [--scorer SCORER ...] [--sidecar BUNDLE] [--questions N] [--bi-encoder] > end_to_end.json
        python -m benchmarks.end_to_end --only-retrieval [--weights AROUND/TITLE ...] ...
        python -m benchmarks.end_to_end --keywords ...
 
@@ -11,7 +11,7 @@ first answer is the right sentence, with the recall of retrieval at 100 beside i
 per question, and over all questions, the unanswerable too, the precision for each answer rate
 when the least sure are not answered (by confidence, else by score).
 
-`--hash` stores the answers of a HAS bundle first, and says what that took; scorers then read them.
+`--sidecar` first stores the rows of a bundle, and says how long that took; scorers then read them.
 
 `--only-retrieval` ranks nothing: it gives the recall of retrieval at 1, 10 and 100, for each pair
 of weights for the words around a sentence and in its title.  To choose weights, on a set that
@@ -39,14 +39,12 @@ from typing import Any
 
 import numpy as np
 
-from rejoinder.bundle.folder import open_bundle
 from rejoinder.cascade.loading import load
 from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.engine.engine import Engine
 from rejoinder.index.fulltext.tantivy_index import BOOSTS
 from rejoinder.index.index import Index
-from rejoinder.index.sidecar.answers import AnswerMaker
-from rejoinder.models.has.scorer import AnswerEncoder
+from rejoinder.models.registry import open_sidecar
 from rejoinder.text.words import split_words
 from rejoinder.types import Example
 
@@ -75,7 +73,7 @@ def main() -> None:
     parser.add_argument("--split", default="dev")
     parser.add_argument("--data", type=Path)
     parser.add_argument("--scorer", action="append", default=[])
-    parser.add_argument("--hash", type=Path, metavar="BUNDLE")
+    parser.add_argument("--sidecar", type=Path, metavar="BUNDLE")
     parser.add_argument("--questions", type=int, help="ask so many, evenly spread")
     parser.add_argument("--bi-encoder", action="store_true")
     parser.add_argument("--keywords", action="store_true")
@@ -98,8 +96,8 @@ def main() -> None:
             "recall": measure_recalls(index, asked, given.weights),
             "machine": {"python": platform.python_version(), "cores": os.cpu_count()},
         }
-        if given.hash:
-            result["stored"] = store_answers(index, given.hash)
+        if given.sidecar:
+            result["stored"] = store_answers(index, given.sidecar)
         if not given.only_retrieval:
             result["scorers"] = measure_scorers(index, asked, given.scorer, given.bi_encoder)
     print(json.dumps(result))
@@ -139,13 +137,13 @@ def make_index(examples: Iterable[Example], folder: Path) -> Index:
 
 def store_answers(index: Index, bundle: Path) -> dict[str, float]:
     """Store what a HAS bundle makes of all sentences; return what it took."""
-    maker = AnswerMaker(AnswerEncoder(open_bundle(bundle)))
+    maker = open_sidecar(bundle)
     start = time.perf_counter()
-    index.store_rows(maker)
+    index.store_sidecar(maker)
     seconds = time.perf_counter() - start
-    stored = index.open_rows(maker)
+    stored = index.open_sidecar(maker)
     assert stored is not None
-    size = sum(path.stat().st_size for path in stored.folder.iterdir())
+    size = sum(path.stat().st_size for path in stored.store.folder.iterdir())
     return {"seconds": round(seconds, 1), "megabytes": round(size / 1e6, 2)}
 
 

@@ -1,10 +1,10 @@
 """Measures an index over real files: making it, opening it, asking it, adding one document.
 
 Usage: python -m benchmarks.index_speed FOLDER... [--sentences 100000] [--questions 200]
-           [--scorer SCORER] [--context BUNDLE] > index_speed.json
+           [--scorer SCORER] [--sidecar BUNDLE] > index_speed.json
 
 Reads files below the folders (a system's documentation, say) until there are so many sentences.
-Questions are seven words out of a sentence.  With --context they are asked once more when the
+Questions are seven words out of a sentence.  With --sidecar they are asked once more when the
 index has stored what this selector finds context by, which --scorer then reads.  Times are
 seconds and milliseconds of the clock, with the processor's own seconds beside them, which other
 work on the machine does not change.  Prints one JSON object.
@@ -20,14 +20,12 @@ import time
 from pathlib import Path
 from typing import Any
 
-from rejoinder.bundle.folder import open_bundle
 from rejoinder.cascade.loading import load
 from rejoinder.documents.discovery import find_files
 from rejoinder.engine.engine import Engine
 from rejoinder.index.index import Index
-from rejoinder.index.sidecar.pages import PageMaker
 from rejoinder.index.update import FileEvent
-from rejoinder.models.selector.page_encoder import open_page_encoder
+from rejoinder.models.registry import open_sidecar
 
 WORDS = 7
 
@@ -38,7 +36,7 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=100_000)
     parser.add_argument("--questions", type=int, default=200)
     parser.add_argument("--scorer")
-    parser.add_argument("--context", type=Path)
+    parser.add_argument("--sidecar", type=Path)
     given = parser.parse_args()
     with tempfile.TemporaryDirectory() as spare:
         folder = Path(spare) / "index"
@@ -48,8 +46,8 @@ def main() -> None:
         result["open_s"] = round(time.perf_counter() - start, 3)
         result["size_mb"] = _get_size_mb(folder)
         result["answer"] = time_answers(index, given.scorer, given.questions)
-        if given.context:
-            result["context"] = store_context(index, given.context)
+        if given.sidecar:
+            result["context"] = store_context(index, given.sidecar)
             result["context"]["answer"] = time_answers(index, given.scorer, given.questions)
         result["add_one_document_ms"] = time_one(index, Path(spare) / "one.txt")
         index.close()
@@ -81,9 +79,9 @@ def make(files: list[Path], folder: Path, most: int) -> dict[str, Any]:
 
 
 def store_context(index: Index, bundle: Path) -> dict[str, Any]:
-    maker = PageMaker(open_page_encoder(open_bundle(bundle)))
+    maker = open_sidecar(bundle)
     before, start = _get_size_mb(index.folder), time.perf_counter()
-    index.store_rows(maker)
+    index.store_sidecar(maker)
     seconds = round(time.perf_counter() - start, 1)
     return {"store_s": seconds, "size_mb": round(_get_size_mb(index.folder) - before, 1)}
 

@@ -101,7 +101,15 @@ def test_what_is_loaded_is_stored_as_what_is_added(tmp_path: Path) -> None:
     encoded, index = str(tmp_path / "encoded.parquet"), str(tmp_path / "index")
 
     for call in (
-        ["index", "add", str(tmp_path / "tea.md"), "--index", index, "--hash", f"{tmp_path}/has"],
+        [
+            "index",
+            "add",
+            str(tmp_path / "tea.md"),
+            "--index",
+            index,
+            "--sidecar",
+            f"{tmp_path}/has",
+        ],
         ["encode-table", str(tmp_path / "in.parquet"), encoded],
         ["index", "load", encoded, "--index", index],
         ["index", "check", "--index", index],

@@ -1,37 +1,30 @@
-"""Rows of sentences that need no model: a sum of each."""
+"""Rows of sentences that need no model: a checksum of each."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection
 from pathlib import Path
 
 import numpy as np
 
-from rejoinder.documents.parsed import Sentence
-from rejoinder.index.sidecar.sidecar import CONTEXT
-from rejoinder.index.sqlite.documents import StoredDocument
-from rejoinder.models.stored_rows import Bytes
+from rejoinder.models.sidecar import Bytes
+from rejoinder.types import Document
 
 
 class Digests:
-    """Stores of each sentence a sum of it; its own encoder."""
+    """Encodes each sentence as its checksum."""
 
-    kind = CONTEXT
+    name = "digests"
     row_bytes = 32
 
     def __init__(self, name: str = "digests") -> None:
         self.folder = Path(name)
         self.hash = name
         self.made: list[str] = []
-        """The names of documents, as they were made."""
+        """The names of documents, in the order in which they were encoded."""
 
-    @property
-    def encoder(self) -> "Digests":
-        """Itself."""
-        return self
-
-    def make(self, document: StoredDocument, sentences: Sequence[Sentence]) -> list[Bytes]:
-        """Return the sums of the sentences of a document."""
-        self.made.append(document.name)
-        texts = (f"{self.hash} {document.name} {sentence.text}" for sentence in sentences)
+    def encode(self, document: Document, headings: Collection[int]) -> list[Bytes]:
+        """Return the checksums of the sentences of a document."""
+        self.made.append(document.id)
+        texts = (f"{self.hash} {document.id} {text}" for text in document.sentences)
         sums = [hashlib.sha256(text.encode()).digest() for text in texts]
         return [np.frombuffer(sum_, dtype=np.uint8)[None] for sum_ in sums]

@@ -37,14 +37,14 @@ def work(folder: Path, seed: int) -> None:
                 say("?", name)
                 index.remove([Path(name)])
                 say("-", name)
-                index.store_rows(Digests())
+                index.store_sidecar(Digests())
             else:
                 path = folder / f"{seed}-{number}.txt"
                 path.write_text(f"Document {path.stem} holds this. " * SENTENCES, encoding="utf-8")
                 say("?", str(path))
                 index.add([path], on_event=lambda event: say("+", event.path))
                 present.append(str(path))
-                index.store_rows(Digests())
+                index.store_sidecar(Digests())
 
 
 def say(sign: str, name: str) -> None:
@@ -101,14 +101,14 @@ def check(folder: Path, expected: set[str], doubtful: set[str]) -> set[str]:
 def check_rows(index: Index) -> None:
     """Let stored rows follow, as who opens an index does, and hold them against new ones."""
     maker = Digests()
-    found = index.open_rows(maker)
+    found = index.open_sidecar(maker)
     documents = index.store.get_documents()
     # The first documents may be there before the first rows are.
     assert found is not None or len(documents) < FIRST, "the rows are gone"
     for document in documents if found else []:
-        made = maker.make(document, index.store.get_sentences(document.id))
+        made = index.sidecars.encode(maker, document)
         assert found is not None
-        kept = found.find_document(document.id)
+        kept = found.store.find_document(document.id)
         assert kept is not None, f"{document.name} has no rows"
         assert kept.tobytes() == b"".join(rows.tobytes() for rows in made), document.name
 

@@ -1,50 +1,29 @@
-"""Gives scorers that read what an index has stored the stores of the index that is asked."""
+"""Binds scorers that read stored rows to the sidecars of an index."""
 
-import logging
 from dataclasses import replace
 
 from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.errors import StoreError
 from rejoinder.index.index import Index
-from rejoinder.index.sidecar.answers import AnswerMaker, IndexAnswers
-from rejoinder.index.sidecar.pages import IndexPages, PageMaker
-from rejoinder.models.has.scorer import HasScorer
 from rejoinder.models.scorer import Scorer
-from rejoinder.models.selector.page_encoder import PageEncoder
-from rejoinder.models.selector.scorer import SelectorScorer
-
-log = logging.getLogger(__name__)
+from rejoinder.models.sidecar import SidecarScorer
 
 
 def bind_scorer(scorer: Scorer, index: Index) -> Scorer | None:
-    """Return the scorer, or the cascade's stages, bound to what an index has stored.
+    """Return the scorer, or the cascade's stages, bound to the stored rows of an index.
 
-    One whose stored answers cannot be used is left out, and said: the index answers without
-    it.  One whose stored context cannot be used finds it anew.  None where nothing is left.
+    A scorer whose rows cannot be read says what replaces it (`without_rows`); None where
+    nothing is left.
     """
-    if isinstance(scorer, HasScorer):
-        return _bind_answers(scorer, index)
-    if isinstance(scorer, SelectorScorer) and scorer.page_encoder is not None:
-        return _bind_pages(scorer, scorer.page_encoder, index)
-    return _bind_stages(scorer, index) if isinstance(scorer, Cascade) else scorer
-
-
-def _bind_answers(scorer: HasScorer, index: Index) -> Scorer | None:
-    try:
-        found = index.open_rows(AnswerMaker(scorer.encoder))
-    except StoreError as error:
-        log.warning("%s is left out: %s", scorer.name, error)
-        return None
-    return scorer.bind(IndexAnswers(found) if found else None)
-
-
-def _bind_pages(scorer: SelectorScorer, encoder: PageEncoder, index: Index) -> Scorer:
-    try:
-        found = index.open_rows(PageMaker(encoder))
-    except StoreError as error:
-        log.warning("%s reads whole documents for their context: %s", scorer.name, error)
+    if isinstance(scorer, Cascade):
+        return _bind_stages(scorer, index)
+    if not isinstance(scorer, SidecarScorer) or scorer.sidecar is None:
         return scorer
-    return scorer.bind(IndexPages(found)) if found else scorer
+    try:
+        rows = index.open_sidecar(scorer.sidecar)
+    except StoreError as error:
+        return scorer.without_rows(error)
+    return scorer.bind(rows) if rows else scorer
 
 
 def _bind_stages(cascade: Cascade, index: Index) -> Scorer | None:
@@ -52,11 +31,11 @@ def _bind_stages(cascade: Cascade, index: Index) -> Scorer | None:
     if all(scorer is stage.scorer for stage, scorer in bound):
         return cascade
     stages: list[Stage] = []
-    for stage, found in bound:
-        if found:
-            stages.append(replace(stage, scorer=found))
+    for stage, scorer in bound:
+        if scorer:
+            stages.append(replace(stage, scorer=scorer))
         elif stages and stage.keep:
-            # What comes next gets no more than it would have.
+            # The next stage gets no more candidates than it would have.
             stages[-1] = replace(stages[-1], keep=stage.keep)
     if not stages:
         return None

@@ -7,7 +7,7 @@ import numpy as np
 
 from rejoinder.index.sidecar.rows import RowStore
 from rejoinder.models.has.scorer import AnswerEncoder
-from rejoinder.models.stored_rows import StoredRows
+from rejoinder.models.sidecar import StoredRows
 from rejoinder.types import Candidate, Example
 
 PER_DOCUMENT = 256
@@ -45,7 +45,7 @@ def store_texts(
     with made.changing() as writer:
         for first in range(0, len(distinct), PER_DOCUMENT):
             part = distinct[first : first + PER_DOCUMENT]
-            writer.add(first // PER_DOCUMENT + 1, encoder.encode(part))
+            writer.add(first // PER_DOCUMENT + 1, encoder.encode_texts(part))
             on_progress(first + len(part), len(distinct))
         writer.commit(1)
     places = {text: place for place, text in enumerate(distinct)}

@@ -2,8 +2,7 @@
 
     folder/index.sqlite       documents and sentences, the source of truth (sqlite/)
     folder/fulltext-*/        the full-text index (fulltext/)
-    folder/answers-*/         rows that models have made of the sentences (sidecar/),
-    folder/context-*/         where they were requested
+    folder/sidecar/*/         rows that models made of the sentences (sidecar/)
     folder/lock               held by the one process that writes
 
 A change is committed to SQLite first, and is durable from then on: the next process that opens
@@ -14,19 +13,18 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
 from rejoinder.documents.parsed import Sentence
-from rejoinder.errors import StoreError
+from rejoinder.errors import BundleError, StoreError
 from rejoinder.index.feedback import drop_orphans
 from rejoinder.index.fulltext.full_text_index import FullTextIndex
 from rejoinder.index.fulltext.tantivy_index import Where
-from rejoinder.index.sidecar.rows import RowStore
-from rejoinder.index.sidecar.sidecar import KINDS, LOOK_AT_ALL, DerivedRows, Progress, RowMaker
+from rejoinder.index.sidecar.sidecars import FROM_START, IndexRows, Progress, Sidecars, get_name
 from rejoinder.index.sqlite.database import FORMAT
 from rejoinder.index.sqlite.documents import (
     Counts,
@@ -36,6 +34,8 @@ from rejoinder.index.sqlite.documents import (
     get_number,
 )
 from rejoinder.index.writer import Writer
+from rejoinder.models.registry import open_sidecar
+from rejoinder.models.sidecar import SidecarEncoder
 from rejoinder.storage.cache import get_cache_folder
 from rejoinder.storage.lock import lock_folder
 from rejoinder.text.wordpiece import WordPiece
@@ -72,7 +72,7 @@ class Index:
         if create:
             _create_folder(self.folder)
         self.store = DocumentStore(self.folder / DATABASE, create=create)
-        self.rows = {kind: DerivedRows(self.folder, self.store, kind) for kind in KINDS}
+        self.sidecars = Sidecars(self.folder, self.store)
         self._full_text = FullTextIndex(self.folder, self.store)
         if self._full_text.is_stale:
             self._try_to_catch_up()
@@ -258,40 +258,80 @@ class Index:
             return None
         return Source(document.id, document.title, row.line, row.start, row.end, row.page)
 
-    def open_rows(self, maker: RowMaker) -> RowStore | None:
-        """Return what a bundle has stored, made to follow the truth where possible.
+    def open_sidecar(self, encoder: SidecarEncoder) -> IndexRows | None:
+        """Return the stored rows of an encoder, brought up to date where possible.
 
         None where nothing is stored.
 
         Raises:
-            StoreError: it is torn, or all there is was made by another bundle.
+            StoreError: they are corrupt, or were made by another bundle.
         """
-        kept = self.rows[maker.kind]
-        found = kept.open(maker)
-        if found is None:
+        rows = self.sidecars.open(encoder)
+        if rows is None:
             return None
-        if found.state.generation != self.store.generation:
+        if rows.state.generation != self.store.generation:
             try:
                 with self._locked():
-                    kept.follow(found, maker, _announce(found.folder))
+                    self.sidecars.follow(rows, encoder, _announce(rows.folder))
                     self._forget_removed()
             except StoreError as error:
-                log.info("%s: read as it is: %s", found.folder, error)
-        return found
+                log.info("%s: read as it is: %s", rows.folder, error)
+        return IndexRows(rows)
 
-    def store_rows(self, maker: RowMaker, on_progress: Progress = lambda *_: None) -> None:
-        """Store what a bundle makes of all sentences, beside what is stored already.
+    def store_sidecar(
+        self, encoder: SidecarEncoder, on_progress: Progress = lambda *_: None
+    ) -> None:
+        """Store the rows that an encoder makes of all sentences.
 
-        What another bundle has made, or what is torn, is made anew, and what is missing is made.
+        Rows that are missing are made; corrupt rows, and rows of this name by another bundle,
+        are replaced.
 
         Raises:
-            StoreError: it cannot be written, or someone else is writing.
+            StoreError: they cannot be written, or another process is writing.
         """
-        kept = self.rows[maker.kind]
         with self._locked():
-            store = kept.open_or_create(maker)
-            kept.follow(store, maker, on_progress, since=LOOK_AT_ALL)
+            rows = self.sidecars.open_or_create(encoder)
+            self.sidecars.follow(rows, encoder, on_progress, since=FROM_START)
             self._forget_removed()
+
+    def update_sidecars(
+        self,
+        encoders: Sequence[SidecarEncoder] = (),
+        *,
+        on_progress: Callable[[int, int, str], None] = lambda *_: None,
+        on_warning: Callable[[str], None] = log.warning,
+    ) -> None:
+        """Store the rows of these encoders, and bring all other sidecars up to date.
+
+        Other sidecars are updated with the bundle that made them; where that is gone or has
+        changed, a warning says so, and they stay as they are.
+
+        Args:
+            on_progress: is called with the number of documents done, of all, and the sidecar.
+
+        Raises:
+            StoreError: rows cannot be written, or another process is writing.
+        """
+        given = {encoder.name: encoder for encoder in encoders}
+        stored: dict[str, SidecarEncoder] = {}
+        for folder, state in self.sidecars.get_states().items():
+            name = get_name(folder)
+            if name in given:
+                continue
+            try:
+                encoder = open_sidecar(Path(state.bundle))
+            except BundleError as error:
+                on_warning(f"{folder}: new documents are not stored: {error}")
+                continue
+            if (encoder.name, encoder.hash) == (name, state.hash):
+                stored[name] = encoder
+            else:
+                on_warning(
+                    f"{folder}: new documents are not stored: {state.bundle} is another"
+                    f" bundle now; --sidecar {state.bundle} stores all with it"
+                )
+        for name, encoder in {**given, **stored}.items():
+            self.store_sidecar(encoder, partial(_report, on_progress, name))
 
     def compact(self) -> None:
         """Rewrite all files, so that removed text is gone from the disk.
@@ -302,15 +342,13 @@ class Index:
         with self._locked():
             drop_orphans(self.store)
             self.store.compact()
-            for kept in self.rows.values():
-                kept.compact()
+            self.sidecars.compact()
             self._full_text.rebuild()
 
     def check(self) -> list[str]:
         """Return all problems: damaged or missing documents, stale or corrupt derived data."""
         problems = self.store.find_damage()
-        for kept in self.rows.values():
-            problems.extend(kept.find_damage())
+        problems.extend(self.sidecars.find_damage())
         for document in self.store.get_documents():
             problems.extend(self._check_document(document))
         try:
@@ -364,8 +402,7 @@ class Index:
     def _locked(self) -> Iterator[None]:
         """Hold the lock, over rows that are not ahead of SQLite."""
         with lock_folder(self.folder):
-            for kept in self.rows.values():
-                kept.fall_back()
+            self.sidecars.fall_back()
             yield
 
     def _check_document(self, document: StoredDocument) -> Iterator[str]:
@@ -397,10 +434,8 @@ class Index:
 
     def _forget_removed(self) -> None:
         """Drop removed documents from all derived data, then their numbers from SQLite."""
-        generation = self._full_text.current.generation
-        for kept in self.rows.values():
-            kept.drop_removed()
-            generation = min(generation, kept.get_generation())
+        self.sidecars.drop_removed()
+        generation = min(self._full_text.current.generation, self.sidecars.get_generation())
         self.store.forget_removed(until=generation)
 
 
@@ -422,6 +457,10 @@ def _load_tokenizer() -> WordPiece:
 
 def _refuse_to_encode(text: str) -> bytes:
     raise AssertionError(f"opened for removals only: {text!r}")
+
+
+def _report(on_progress: Callable[[int, int, str], None], name: str, done: int, total: int) -> None:
+    on_progress(done, total, name)
 
 
 def _announce(folder: Path) -> Progress:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.models.stored_rows import StoredRows
+from rejoinder.models.sidecar import StoredRows
 
 LIBRARY = Path(__file__).with_name("_kernel.so")
 VERSION = 3

@@ -4,14 +4,15 @@ A family is one folder with one `Family` object, and one line of `FAMILIES`.  Fa
 imported when they are needed: opening a bundle imports the family of that bundle alone.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
 from pathlib import Path
 
 from rejoinder.bundle.folder import WEIGHTS, Bundle, open_bundle
-from rejoinder.errors import BundleError, UnknownNameError
+from rejoinder.errors import BundleError, InputError, UnknownNameError
 from rejoinder.models.scorer import Scorer
+from rejoinder.models.sidecar import SidecarEncoder
 from rejoinder.text.words import WordSplitter, get_word_splitter
 
 
@@ -35,6 +36,8 @@ class Family:
     summary: str
     open: Callable[[Bundle, int | None], Scorer] | None = None
     """Opens a bundle as a scorer that uses so many threads; None where it holds no scorer."""
+    open_sidecar: Callable[[Bundle], SidecarEncoder] | None = None
+    """Opens the encoder of what it stores beside an index; None where it stores nothing."""
     scorers: Mapping[str, NamedScorer] = field(default_factory=dict)
     """The scorers that need no bundle."""
     reads_order: bool = False
@@ -139,8 +142,50 @@ def make_scorer(bundle: Bundle, *, threads: int | None = None) -> Scorer:
     Raises:
         BundleError: its files are not those of its kind, or it holds no scorer.
     """
-    kind = bundle.manifest.kind
-    family = get_family(kind) if kind in FAMILIES else None
+    family = _find_family(bundle)
     if family is None or family.open is None:
+        kind = bundle.manifest.kind
         raise BundleError(f"{bundle.folder}: a bundle of kind {kind!r} holds no scorer")
     return family.open(bundle, threads)
+
+
+def open_sidecar(name: str | Path) -> SidecarEncoder:
+    """Return the encoder of what a bundle stores beside an index.
+
+    Args:
+        name: the name of a shipped bundle, or a bundle's folder.
+
+    Raises:
+        BundleError: the bundle is missing or corrupt, or stores nothing.
+    """
+    bundle = open_bundle(list_shipped().get(str(name), Path(name)))
+    family = _find_family(bundle)
+    if family is None or family.open_sidecar is None:
+        raise BundleError(
+            f"{bundle.folder}: a bundle of kind {bundle.manifest.kind!r} stores nothing beside"
+            " an index; leave out --sidecar"
+        )
+    return family.open_sidecar(bundle)
+
+
+def open_sidecars(names: Sequence[str | Path]) -> list[SidecarEncoder]:
+    """Return the encoders of several bundles for one index.
+
+    Raises:
+        BundleError: a bundle is missing or corrupt, or stores nothing.
+        InputError: two of them store the same kind of rows.
+    """
+    encoders: dict[str, SidecarEncoder] = {}
+    for encoder in map(open_sidecar, names):
+        if encoder.name in encoders:
+            raise InputError(
+                f"{encoders[encoder.name].folder} and {encoder.folder} both store"
+                f" {encoder.name}, of which an index keeps one; leave one out"
+            )
+        encoders[encoder.name] = encoder
+    return list(encoders.values())
+
+
+def _find_family(bundle: Bundle) -> Family | None:
+    kind = bundle.manifest.kind
+    return get_family(kind) if kind in FAMILIES else None

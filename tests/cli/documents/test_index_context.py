@@ -1,4 +1,4 @@
-"""`rejoinder index add --context`: what a selector needs of documents is stored, and followed."""
+"""`rejoinder index add --sidecar`: the page vectors of a selector are stored and updated."""
 
 import json
 from pathlib import Path
@@ -42,10 +42,10 @@ def test_answers_are_those_of_an_index_without_it(docs: Path, tmp_path: Path) ->
     bundle = write(tmp_path / "stored", "stored")
     run("index", "add", docs, "--index", tmp_path / "plain")
 
-    added = run("index", "add", docs, "--index", tmp_path / "index", "--context", bundle)
+    added = run("index", "add", docs, "--index", tmp_path / "index", "--sidecar", bundle)
 
     assert added.exit_code == 0, added.output
-    assert len(list((tmp_path / "index").glob("context-*/rows-1"))) == 1
+    assert len(list((tmp_path / "index").glob("sidecar/context-*/rows-1"))) == 1
     ((sentence, score),) = ask(tmp_path / "plain", bundle)
     ((stored_sentence, stored_score),) = ask(tmp_path / "index", bundle)
     assert stored_sentence == sentence
@@ -54,7 +54,7 @@ def test_answers_are_those_of_an_index_without_it(docs: Path, tmp_path: Path) ->
 
 def test_later_additions_are_stored_unasked(docs: Path, tmp_path: Path) -> None:
     bundle, index = write(tmp_path / "stored", "stored"), tmp_path / "index"
-    run("index", "add", docs, "--index", index, "--context", bundle)
+    run("index", "add", docs, "--index", index, "--sidecar", bundle)
     (docs / "rock.txt").write_text("The rock is here.", encoding="utf-8")
 
     added = run("index", "add", docs, "--index", index)
@@ -71,8 +71,8 @@ def test_a_selector_without_vectors_is_refused_before_anything_is_added(
     # The shipped selector goes by its name, and reads no context.
     bundle = write(tmp_path / name, name) if name == "local" else name
 
-    result = run("index", "add", docs, "--index", tmp_path / "i", "--context", bundle)
+    result = run("index", "add", docs, "--index", tmp_path / "i", "--sidecar", bundle)
 
     assert result.exit_code == 1
-    assert "leave out --context" in result.stderr
+    assert "leave out --sidecar" in result.stderr
     assert not (tmp_path / "i").exists()

@@ -43,7 +43,7 @@ def test_train_store_and_ask(dataset: Path, encoder: Path, tmp_path: Path) -> No
     ]
 
     trained = run("train", "has", dataset, "--to", bundle, *options, "--precision", "fp32")
-    added = run("index", "add", docs, "--index", index, "--hash", bundle)
+    added = run("index", "add", docs, "--index", index, "--sidecar", bundle)
     cascade = tmp_path / "c.toml"
     cascade.write_text(
         '[[stage]]\nscorer = "bm25"\nkeep = 5\n[[stage]]\nscorer = "has"\nmissing = "leave"\n'
@@ -66,7 +66,7 @@ def test_later_additions_are_stored_unasked(dataset: Path, encoder: Path, tmp_pa
     (docs / "ice.txt").write_text("The ice is here.", encoding="utf-8")
     bundle, index = tmp_path / "has", tmp_path / "index"
     run("train", "has", dataset, "--to", bundle, "--encoder", encoder, "--epochs", "1")
-    run("index", "add", docs, "--index", index, "--hash", bundle)
+    run("index", "add", docs, "--index", index, "--sidecar", bundle)
     (docs / "rock.txt").write_text("The rock is here.", encoding="utf-8")
 
     run("index", "add", docs, "--index", index)
@@ -90,23 +90,23 @@ def test_another_bundle_in_the_place_of_the_first_takes_nothing_over_unasked(
     bundle, index = tmp_path / "has", tmp_path / "index"
     options: list[str | Path] = ["--encoder", encoder, "--epochs", "1"]
     run("train", "has", dataset, "--to", bundle, *options)
-    run("index", "add", docs, "--index", index, "--hash", bundle)
-    (stored,) = index.glob("answers-*")
+    run("index", "add", docs, "--index", index, "--sidecar", bundle)
+    (stored,) = index.glob("sidecar/answers-*")
     bundle.rename(tmp_path / "first")
     run("train", "has", dataset, "--to", bundle, *options, "--seed", "1")
 
     unasked = run("index", "compact", "--index", index)
     assert unasked.exit_code == 0, unasked.output
     assert "is another bundle now" in unasked.stderr
-    assert [*index.glob("answers-*")] == [stored]
+    assert [*index.glob("sidecar/answers-*")] == [stored]
 
-    asked = run("index", "add", docs, "--index", index, "--hash", bundle)
+    asked = run("index", "add", docs, "--index", index, "--sidecar", bundle)
     assert asked.exit_code == 0, asked.output
-    assert [*index.glob("answers-*")] != [stored]
+    assert [*index.glob("sidecar/answers-*")] != [stored]
 
 
 def test_a_bundle_of_another_kind_is_refused_before_anything_is_added(tmp_path: Path) -> None:
-    result = run("index", "add", tmp_path, "--index", tmp_path / "i", "--hash", tmp_path)
+    result = run("index", "add", tmp_path, "--index", tmp_path / "i", "--sidecar", tmp_path)
 
     assert result.exit_code == 1
     assert "not a bundle" in result.stderr

@@ -16,9 +16,8 @@ from rejoinder.engine.binding import bind_scorer
 from rejoinder.engine.engine import Engine
 from rejoinder.errors import StoreError
 from rejoinder.index.index import Index
-from rejoinder.index.sidecar.answers import AnswerMaker, IndexAnswers
 from rejoinder.index.sidecar.rows import RowStore
-from rejoinder.index.sidecar.sidecar import ANSWERS
+from rejoinder.index.sidecar.sidecars import IndexRows
 from rejoinder.models.has.scorer import HasScorer
 from rejoinder.models.lexical.scorers import WordOverlap
 from rejoinder.models.ranking import rank
@@ -51,12 +50,12 @@ def other(bundles: Path) -> HasScorer:
 
 @pytest.fixture
 def stored(index: Index, scorer: HasScorer) -> Index:
-    index.store_rows(AnswerMaker(scorer.encoder))
+    index.store_sidecar(scorer.encoder)
     return index
 
 
 def get_store(index: Index) -> RowStore:
-    (folder,) = index.rows[ANSWERS].list_folders()
+    (folder,) = index.sidecars.list_folders()
     return RowStore(folder)
 
 
@@ -65,9 +64,10 @@ def get_rows(index: Index) -> Path:
     return store.folder / store.state.rows
 
 
-def open_answers(index: Index, scorer: HasScorer) -> IndexAnswers | None:
-    found = index.open_rows(AnswerMaker(scorer.encoder))
-    return IndexAnswers(found) if found else None
+def open_answers(index: Index, scorer: HasScorer) -> IndexRows:
+    rows = index.open_sidecar(scorer.encoder)
+    assert rows is not None
+    return rows
 
 
 def get_candidates(index: Index) -> list[Candidate]:
@@ -77,7 +77,6 @@ def get_candidates(index: Index) -> list[Candidate]:
 def test_stored_answers_score_as_those_encoded_now(stored: Index, scorer: HasScorer) -> None:
     candidates = get_candidates(stored)
     answers = open_answers(stored, scorer)
-    assert answers is not None
 
     assert len(candidates) == 5
     assert (answers.find(candidates).lengths > 0).all()
@@ -173,7 +172,7 @@ def test_a_scorer_alone_whose_answers_are_torn_leaves_the_order_of_retrieval(
     found = Engine(stored, scorer).answer("is tea hot?")
 
     assert found.scorer == "retrieval-order"
-    assert "rows-1 is cut short; make it anew with 'rejoinder index add … --hash" in caplog.text
+    assert "rows-1 is cut short; rebuild it with 'rejoinder index add … --sidecar" in caplog.text
     assert any("cut short" in problem for problem in stored.check())
 
 
@@ -183,11 +182,10 @@ def test_a_sentence_that_is_too_long_is_named(
     (docs / "long.txt").write_text("Short one. " + "water " * 60 + "end.", encoding="utf-8")
     index.add([docs])
 
-    index.store_rows(AnswerMaker(scorer.encoder))
+    index.store_sidecar(scorer.encoder)
 
-    assert "long.txt: what is beyond 32 tokens is not stored of sentence 2\n" in caplog.text
+    assert "long.txt: only the first 32 tokens are stored of sentence 2\n" in caplog.text
     answers = open_answers(index, scorer)
-    assert answers is not None
     (candidate,) = [item.candidate for item in index.search("water end", 1)]
     assert answers.find([candidate]).lengths.tolist() == [30]
 
@@ -198,7 +196,7 @@ def test_many_that_are_too_long_are_named_in_one_line(
     (docs / "long.txt").write_text(("Hot " + "water " * 60 + "end. ") * 7, encoding="utf-8")
     index.add([docs])
 
-    index.store_rows(AnswerMaker(scorer.encoder))
+    index.store_sidecar(scorer.encoder)
 
     assert [record.message.split("of ")[-1] for record in caplog.records] == [
         "sentence 1, 2, 3, 4, 5 and 2 more"
@@ -206,7 +204,7 @@ def test_many_that_are_too_long_are_named_in_one_line(
 
 
 def test_an_index_without_answers_encodes_on_the_fly(index: Index, scorer: HasScorer) -> None:
-    assert open_answers(index, scorer) is None
+    assert index.open_sidecar(scorer.encoder) is None
     assert Engine(index, scorer).answer("is tea hot?").answers
 
 

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from rejoinder.models.has.attention import AttentionWeights
 from rejoinder.models.has.bits import BitAttention, pack, unpack
 from rejoinder.models.kernel import Matrix
-from rejoinder.models.stored_rows import StoredRows, join_rows
+from rejoinder.models.sidecar import StoredRows, join_rows
 
 
 def make_weights(rng: np.random.Generator, width: int, attention_width: int) -> AttentionWeights:

@@ -1,7 +1,7 @@
 """`rejoinder index`: keep an index of documents."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,8 +12,8 @@ from rejoinder.cli.output import count, print_json, print_table, say, show_progr
 
 if TYPE_CHECKING:
     from rejoinder.index.index import Index
-    from rejoinder.index.sidecar.sidecar import Kind, RowMaker
     from rejoinder.index.update import FileEvent, UpdateReport
+    from rejoinder.models.sidecar import SidecarEncoder
 
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
@@ -43,26 +43,19 @@ def index() -> None:
     help="Say this of every document, and no more what was said before.",
 )
 @click.option(
-    "--hash",
-    "has",
+    "--sidecar",
+    "bundles",
+    multiple=True,
     type=FOLDER,
     metavar="BUNDLE",
-    help="Store all answers as this bundle of HAS makes them.",
-)
-@click.option(
-    "--context",
-    "selector",
-    type=FOLDER,
-    metavar="BUNDLE",
-    help="Store of all documents what this selector finds context by.",
+    help="Store the rows that this bundle reads; repeatable.",
 )
 @options.as_json
 def add(
     paths: tuple[Path, ...],
     folder: Path,
     pairs: tuple[str, ...],
-    has: Path | None,
-    selector: Path | None,
+    bundles: tuple[Path, ...],
     as_json: bool,
 ) -> None:
     """Add files, and all below folders; again, to follow their changes.
@@ -71,24 +64,23 @@ def add(
     `title`, `id`; the rest is metadata).  Unchanged files are not read again, changed ones
     replace what was there, and what is gone from a folder is removed.
 
-    With --hash every sentence, also of earlier additions, is encoded once and stored as bits,
-    which a cascade with this bundle then reads; later additions do so unasked.  With --context
-    every document is kept as vectors in the same way, for a selector that reads context.
+    --sidecar encodes every sentence once, earlier additions included, and stores the rows for
+    cascades with this bundle: the bits of HAS, or the vectors by which a selector finds context.
+    Later additions are stored too, without the option.
     """
     from rejoinder.documents.discovery import find_files
     from rejoinder.index.index import Index
-    from rejoinder.index.sidecar.sidecar import ANSWERS, CONTEXT
     from rejoinder.index.update import check_metadata
+    from rejoinder.models.registry import open_sidecars
 
     metadata = options.parse_pairs(pairs) or None
     check_metadata(metadata or {})
-    asked = {ANSWERS: has, CONTEXT: selector}
-    makers = [_open_maker(kind, bundle) for kind, bundle in asked.items() if bundle]
+    encoders = open_sidecars(bundles)
     if not folder.exists():
         find_files(paths)  # so that nothing to read leaves no empty index
     with Index(folder, create=True) as opened:
         _report(lambda show: opened.add(paths, metadata=metadata, on_event=show), as_json)
-        _store_rows(opened, makers)
+        _update_sidecars(opened, encoders)
 
 
 @index.command(epilog=options.example("rejoinder index remove examples/docs --index my-index"))
@@ -121,11 +113,12 @@ def load(source: Path, folder: Path) -> None:
 
     documents = 0
     total, batches = read_parts(source)
-    with Index(folder, create=True) as opened, show_progress("loading") as progress:
-        for added in add_parts(opened, batches):
-            documents += added
-            progress(documents, total, "")
-        _store_rows(opened, [])
+    with Index(folder, create=True) as opened:
+        with show_progress("loading") as progress:
+            for added in add_parts(opened, batches):
+                documents += added
+                progress(documents, total, "")
+        _update_sidecars(opened)
     say(f"{count(documents, 'document')} loaded")
 
 
@@ -179,7 +172,7 @@ def compact(folder: Path) -> None:
 
     with Index(folder) as opened:
         opened.compact()
-        _store_rows(opened, [])
+        _update_sidecars(opened)
 
 
 @index.command(epilog=options.example("rejoinder index export --index my-index > all.jsonl"))
@@ -194,45 +187,9 @@ def export(folder: Path) -> None:
             print_json({**item.metadata, **named})
 
 
-def _open_maker(kind: "Kind", bundle: Path) -> "RowMaker":
-    from rejoinder.bundle.folder import open_bundle
-    from rejoinder.index.sidecar.answers import AnswerMaker
-    from rejoinder.index.sidecar.pages import PageMaker
-    from rejoinder.index.sidecar.sidecar import CONTEXT
-    from rejoinder.models.has import scorer as has
-    from rejoinder.models.registry import list_shipped
-    from rejoinder.models.selector import scorer as selector
-    from rejoinder.models.selector.page_encoder import open_page_encoder
-
-    if kind == CONTEXT:
-        named = list_shipped().get(str(bundle), bundle)
-        return PageMaker(open_page_encoder(open_bundle(named, kind=selector.KIND)))
-    return AnswerMaker(has.AnswerEncoder(open_bundle(bundle, kind=has.KIND)))
-
-
-def _store_rows(opened: "Index", given: list["RowMaker"]) -> None:
-    """Let what is stored follow, with the bundle that made it where none is given."""
-    from rejoinder.errors import BundleError
-
-    makers = {maker.kind: maker for maker in given}
-    for kind, kept in opened.rows.items():
-        if kind not in makers:
-            for stored, state in kept.get_states().items():
-                try:
-                    maker = _open_maker(kind, Path(state.bundle))
-                except BundleError as error:
-                    say(f"{stored}: new documents are not stored: {error}")
-                    continue
-                if maker.encoder.hash == state.hash:
-                    makers[kind] = maker
-                else:
-                    say(
-                        f"{stored}: new documents are not stored: {state.bundle} is another"
-                        f" bundle now; {kind.option} {state.bundle} stores all with it"
-                    )
-    for kind, maker in makers.items():
-        with show_progress(f"storing {kind.name}") as progress:
-            opened.store_rows(maker, lambda done, total: progress(done, total, ""))
+def _update_sidecars(opened: "Index", encoders: "Sequence[SidecarEncoder]" = ()) -> None:
+    with show_progress("storing rows") as progress:
+        opened.update_sidecars(encoders, on_progress=progress, on_warning=say)
 
 
 def _report(

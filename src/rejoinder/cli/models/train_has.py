@@ -24,7 +24,7 @@ PARITY_TEXTS = 60
     "has",
     epilog=options.example(
         "rejoinder train has wikiqa --dev wikiqa:dev --keep-best --to my-has --data data",
-        "rejoinder index add examples/docs --index my-index --hash my-has",
+        "rejoinder index add examples/docs --index my-index --sidecar my-has",
     ),
 )
 @click.argument("datasets", nargs=-1, required=True, metavar="DATASET...")

@@ -1,1 +1,1 @@
-"""Per-sentence rows that a model made at index time, beside the index."""
+"""Rows that models made of an index's sentences, in folders beside SQLite."""

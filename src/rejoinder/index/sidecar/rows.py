@@ -28,9 +28,17 @@ from typing import IO
 import numpy as np
 
 from rejoinder.errors import StoreError
-from rejoinder.index.sidecar.mapped_files import MAGIC, MappedRows, sum_head, sum_rows
-from rejoinder.index.sidecar.state import State, stamp, sync, write_state
-from rejoinder.models.stored_rows import Bytes, Places, StoredRows
+from rejoinder.index.sidecar.files import (
+    MAGIC,
+    MappedRows,
+    State,
+    stamp,
+    sum_head,
+    sum_rows,
+    sync,
+    write_state,
+)
+from rejoinder.models.sidecar import Bytes, Places, StoredRows
 
 log = logging.getLogger(__name__)
 

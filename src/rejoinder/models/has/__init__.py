@@ -6,6 +6,7 @@ Xu & Li 2020, "Hashing based Answer Selection".
 from rejoinder.bundle.folder import Bundle
 from rejoinder.models.registry import Family
 from rejoinder.models.scorer import Scorer
+from rejoinder.models.sidecar import SidecarEncoder
 
 
 def _open(bundle: Bundle, threads: int | None) -> Scorer:
@@ -14,9 +15,16 @@ def _open(bundle: Bundle, threads: int | None) -> Scorer:
     return HasScorer(bundle, threads=threads)
 
 
+def _open_sidecar(bundle: Bundle) -> SidecarEncoder:
+    from rejoinder.models.has.scorer import AnswerEncoder
+
+    return AnswerEncoder(bundle)
+
+
 FAMILY = Family(
     "has",
     "a bi-encoder whose answers are stored as bits",
     _open,
+    _open_sidecar,
     training="rejoinder.training.has:TRAINER",
 )

@@ -9,7 +9,7 @@ import numpy as np
 
 from rejoinder.models.has.attention import AttentionWeights, attend
 from rejoinder.models.kernel import Kernel, Matrix, load_kernel, pad_columns
-from rejoinder.models.stored_rows import Bytes, StoredRows
+from rejoinder.models.sidecar import Bytes, StoredRows
 
 ANSWERS_AT_ONCE = 64
 """Answers that numpy unpacks together."""

@@ -15,7 +15,7 @@ import numpy as np
 from rejoinder.models.has.attention import AttentionWeights, attend, take_cosines
 from rejoinder.models.has.bits import BitAttention, pack
 from rejoinder.models.kernel import Linear, Matrix, load_kernel
-from rejoinder.models.stored_rows import Bytes, StoredRows
+from rejoinder.models.sidecar import Bytes, StoredRows
 
 Weights = Mapping[str, Matrix]
 

@@ -1,36 +1,41 @@
-"""HAS as a scorer: the question is encoded, answers are read as they were stored.
+"""HAS as a scorer: the question is encoded, answers are read as stored rows.
 
-Xu & Li 2020, "Hashing based Answer Selection".  Bound to a store of answers (`bind`), the encoder
-runs once per question.  A candidate that the store does not have is encoded on the fly,
-or left to the next stage of the cascade: its score is then not a number.  Without a store
-all are encoded.
+Xu & Li 2020, "Hashing based Answer Selection".  Bound to stored rows (`bind`), the encoder
+runs once per question.  A candidate without stored rows is encoded on the fly, or left to the
+next stage of the cascade: its score is then not a number.  Unbound, all are encoded.
 """
 
 import copy
 import hashlib
-from collections.abc import Sequence
+import logging
+from collections.abc import Collection, Sequence
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 
 from rejoinder.bundle.folder import Bundle
-from rejoinder.errors import BundleError
+from rejoinder.errors import StoreError
 from rejoinder.models.has.compositions import COMPOSITIONS, pool
 from rejoinder.models.has.encoder import NETWORK, VOCABULARY, TextEncoder
 from rejoinder.models.scorer import Candidates, Scores
-from rejoinder.models.stored_rows import AnswerRows, Bytes, StoredRows, join_rows
-from rejoinder.types import Candidate, to_candidates
+from rejoinder.models.sidecar import Bytes, CandidateRows, StoredRows, join_rows
+from rejoinder.types import Candidate, Document, to_candidates
 
 KIND = "has"
 WEIGHTS = "weights.safetensors"
 PARTS = (NETWORK, VOCABULARY, WEIGHTS)
-Missing = Literal["encode", "leave"]
-MISSING: tuple[Missing, ...] = ("encode", "leave")
+MAX_BATCH = 256
+"""Sentences that are encoded together."""
+MAX_NAMED = 5
+"""Sentences that one warning names; all rows of a table may be too long."""
+
+log = logging.getLogger(__name__)
 
 
 class AnswerEncoder:
-    """Turns answers into the rows that are stored of them: a bundle's encoder and composition."""
+    """Turns sentences into the rows that are stored of them, with a bundle's encoder."""
+
+    name = "answers"
 
     def __init__(self, bundle: Bundle, *, threads: int | None = None) -> None:
         self.folder = bundle.folder
@@ -44,42 +49,75 @@ class AnswerEncoder:
             make = COMPOSITIONS[bundle.manifest.config["composition"]]
             self.composition = make(weights, self.texts.width)
         except (OSError, KeyError) as error:
-            problem = f"file, setting or weight is missing: {error}"
-            raise BundleError(f"{bundle.folder}: {problem}; export the bundle again") from error
+            raise bundle.refuse(f"file, setting or weight is missing: {error}") from error
 
     @property
     def row_bytes(self) -> int:
         """The length of a row."""
         return self.composition.row_bytes
 
-    def encode(self, texts: Sequence[str]) -> list[Bytes]:
+    def encode(self, document: Document, headings: Collection[int]) -> list[Bytes]:
+        """Return the rows of each sentence, shape (rows, row_bytes); a heading has none."""
+        texts = document.sentences[:]
+        rows: list[Bytes] = [np.empty((0, self.row_bytes), dtype=np.uint8)] * len(texts)
+        answers = [place for place in range(len(texts)) if place not in headings]
+        self._warn_if_too_long(document.id, [at for at in answers if self._is_too_long(texts[at])])
+        for first in range(0, len(answers), MAX_BATCH):
+            batch = answers[first : first + MAX_BATCH]
+            encoded = self.encode_texts([texts[place] for place in batch])
+            for place, own in zip(batch, encoded, strict=True):
+                rows[place] = own
+        return rows
+
+    def encode_texts(self, texts: Sequence[str]) -> list[Bytes]:
         """Return the rows of each text, shape (rows, row_bytes)."""
         return [self.composition.to_rows(states) for states in self.texts.encode(texts)]
 
+    def _is_too_long(self, text: str) -> bool:
+        return self.texts.tokens.is_too_long(text)
+
+    def _warn_if_too_long(self, document: str, places: Sequence[int]) -> None:
+        if places:
+            unnamed = len(places) - MAX_NAMED
+            log.warning(
+                "%s: only the first %d tokens are stored of sentence %s%s",
+                document,
+                self.texts.max_tokens,
+                ", ".join(str(place + 1) for place in places[:MAX_NAMED]),
+                f" and {unnamed} more" if unnamed > 0 else "",
+            )
+
 
 class HasScorer:
-    """Scores with a bundle's encoder and the answers of a store; safe from many threads."""
+    """Scores with a bundle's encoder and stored rows; safe from many threads."""
 
     is_pointwise = True
 
-    def __init__(
-        self, bundle: Bundle, *, threads: int | None = None, missing: Missing = "encode"
-    ) -> None:
+    def __init__(self, bundle: Bundle, *, threads: int | None = None) -> None:
         self.name = Path(bundle.folder).name
         self.encoder = AnswerEncoder(bundle, threads=threads)
-        self._missing = missing
-        self._answers: AnswerRows | None = None
+        self._leaves_missing = False
+        self._rows: CandidateRows | None = None
 
-    def bind(self, answers: AnswerRows | None) -> "HasScorer":
-        """Return the same scorer that reads answers from a store."""
+    @property
+    def sidecar(self) -> AnswerEncoder:
+        """The encoder of its stored rows."""
+        return self.encoder
+
+    def bind(self, rows: CandidateRows) -> "HasScorer":
+        """Return the same scorer over stored rows."""
         bound = copy.copy(self)
-        bound._answers = answers
+        bound._rows = rows
         return bound
 
+    def without_rows(self, error: StoreError) -> None:
+        """Log that its stage is left out; the index answers without it."""
+        log.warning("%s is left out: %s", self.name, error)
+
     def leave_missing(self) -> "HasScorer":
-        """Return the same scorer that does not score what its store does not have."""
+        """Return the same scorer that does not score candidates without stored rows."""
         leaving = copy.copy(self)
-        leaving._missing = "leave"
+        leaving._leaves_missing = True
         return leaving
 
     def score(self, question: str, candidates: Candidates) -> Scores:
@@ -95,20 +133,20 @@ class HasScorer:
         if len(known):
             scores[known] = self.encoder.composition.score(vector, stored.take(known))
         unknown = np.flatnonzero(stored.lengths == 0)
-        if len(unknown) and (self._missing == "encode" or self._answers is None):
-            rows = self.encoder.encode([items[place].text for place in unknown.tolist()])
+        if len(unknown) and (self._rows is None or not self._leaves_missing):
+            rows = self.encoder.encode_texts([items[place].text for place in unknown.tolist()])
             made = join_rows(rows, self.encoder.row_bytes)
             scores[unknown] = self.encoder.composition.score(vector, made)
         return scores
 
     def _find(self, candidates: Sequence[Candidate]) -> StoredRows:
-        if self._answers is not None:
-            return self._answers.find(candidates)
+        if self._rows is not None:
+            return self._rows.find(candidates)
         return join_rows([np.empty((0, 1), np.uint8)] * len(candidates), self.encoder.row_bytes)
 
 
 def hash_bundle(bundle: Bundle) -> str:
-    """Return what tells a bundle's answers from those of every other; its card does not count."""
+    """Return a hash of all that a bundle's rows depend on."""
     manifest = bundle.manifest
-    told = [manifest.config.get("composition"), *(manifest.files.get(name) for name in PARTS)]
-    return hashlib.sha256("\n".join(map(str, told)).encode()).hexdigest()[:16]
+    parts = [manifest.config.get("composition"), *(manifest.files.get(name) for name in PARTS)]
+    return hashlib.sha256("\n".join(map(str, parts)).encode()).hexdigest()[:16]

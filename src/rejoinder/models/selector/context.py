@@ -15,7 +15,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import cached_property
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -28,6 +28,7 @@ from rejoinder.models.selector.similarity import (
     VectorPage,
     Vectors,
 )
+from rejoinder.models.sidecar import SidecarRows
 from rejoinder.types import Candidate, Document
 
 FORMS = ("none", "local", "global", "concatenation", "ensemble", "multi-way", "stored")
@@ -86,14 +87,6 @@ class ContextConfig:
         return self.form == "stored"
 
 
-class StoredPages(Protocol):
-    """Finds the vectors of documents that were made before: a store, as a selector sees it."""
-
-    def find(self, document: Document) -> Vectors | None:
-        """Return the vectors of all that `list_texts` gives; None where they are not stored."""
-        ...
-
-
 class PreparedDocument:
     """A document and all that depends on it alone; made as it is needed, then kept."""
 
@@ -102,7 +95,7 @@ class PreparedDocument:
         document: Document,
         similarity: Similarity | None,
         cut: Callable[[str], Sequence[int]],
-        stored: StoredPages | None = None,
+        stored: SidecarRows | None = None,
     ) -> None:
         self.document = document
         self._similarity = similarity
@@ -141,10 +134,10 @@ class PreparedDocument:
     def page(self) -> Page:
         """The sentences and the title, prepared to be rated."""
         assert self._similarity is not None, "this form of context rates no sentences"
-        stored = self._stored.find(self.document) if self._stored else None
-        if stored is not None:
+        rows = self._stored.find_document(self.document) if self._stored else None
+        if rows is not None and len(rows) == len(self.document.sentences) + 1:
             assert isinstance(self._similarity, Cosine), "only vectors are stored"
-            return self._similarity.restore(stored)
+            return self._similarity.restore(rows.view("<f4"))
         return self._similarity.prepare(list_texts(self.texts, self.document.title))
 
 
@@ -168,7 +161,7 @@ class ContextFinder:
         similarity: Similarity | None,
         *,
         cut: Callable[[str], Sequence[int]],
-        stored: StoredPages | None = None,
+        stored: SidecarRows | None = None,
     ) -> None:
         self.config = config
         self._similarity = similarity

@@ -1,13 +1,17 @@
-"""What a selector needs of a document alone to find context there: its sentences as vectors."""
+"""Page vectors: the vectors of a document's sentences, by which a selector finds context."""
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Collection
+
+import numpy as np
 
 from rejoinder.bundle.folder import Bundle
 from rejoinder.errors import BundleError
 from rejoinder.models.selector.context import ContextConfig, list_texts
 from rejoinder.models.selector.similarities import name_weights, open_similarity
-from rejoinder.models.selector.similarity import Cosine, Embedder, Vectors
+from rejoinder.models.selector.similarity import Cosine, Embedder
+from rejoinder.models.sidecar import Bytes
+from rejoinder.types import Document
 
 
 class PageEncoder:
@@ -15,6 +19,8 @@ class PageEncoder:
 
     Bundles that embed with the same weights have the same hash, and read each other's vectors.
     """
+
+    name = "context"
 
     def __init__(self, bundle: Bundle, config: ContextConfig, embedder: Embedder) -> None:
         self.folder = bundle.folder
@@ -27,26 +33,27 @@ class PageEncoder:
         """The length of a vector, in bytes."""
         return 4 * self._embedder.width
 
-    def encode(self, sentences: Sequence[str], title: str) -> Vectors:
-        """Return the vectors of the sentences and, last, of the title."""
-        return self._embedder.embed(list_texts(sentences, title))
+    def encode(self, document: Document, headings: Collection[int]) -> list[Bytes]:  # noqa: ARG002
+        """Return one row per sentence, headings included, and one for the title after them."""
+        texts = list_texts(document.sentences[:], document.title)
+        vectors = self._embedder.embed(texts).astype("<f4")
+        return list(vectors.view(np.uint8)[:, None])
 
 
 def open_page_encoder(bundle: Bundle) -> PageEncoder:
-    """Return what turns documents into the vectors that a selector's bundle needs.
+    """Return the encoder of the page vectors that a selector's bundle reads.
 
     Raises:
-        BundleError: it needs none, or they cannot be had.
+        BundleError: it reads none, or its weights are missing.
     """
     try:
         config = ContextConfig.from_dict(bundle.manifest.config.get("context", {}))
     except (TypeError, ValueError) as error:
-        problem = f"cannot read its settings of context: {error}"
-        raise BundleError(f"{bundle.folder}: {problem}; export the bundle again") from error
+        raise bundle.refuse(f"cannot read its settings of context: {error}") from error
     similarity = open_similarity(config, bundle)
     if not isinstance(similarity, Cosine):
         raise BundleError(
-            f"{bundle.folder}: reads no context that is chosen by vectors, so nothing of a document"
-            " is stored for it; leave out --context"
+            f"{bundle.folder}: reads no context that is chosen by vectors, so it stores nothing"
+            " beside an index; leave out --sidecar"
         )
     return PageEncoder(bundle, config, similarity.vectors)

@@ -11,9 +11,10 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.models.selector.context import Context, ContextConfig, ContextFinder, StoredPages
+from rejoinder.models.selector.context import Context, ContextConfig, ContextFinder
 from rejoinder.models.selector.similarity import Similarity
 from rejoinder.models.selector.tokens import LOCAL, MAX_TITLE, PAGE, PairTokens
+from rejoinder.models.sidecar import SidecarRows
 from rejoinder.types import Candidate
 
 Feed = dict[str, NDArray[np.generic]]
@@ -33,7 +34,7 @@ class PairReader:
         self._similarity = similarity
         self._finder = self._make_finder(None)
 
-    def bind(self, stored: StoredPages) -> "PairReader":
+    def bind(self, stored: SidecarRows) -> "PairReader":
         """Return the same reader that takes what is stored of documents from there."""
         bound = copy.copy(self)
         bound._finder = self._make_finder(stored)
@@ -60,7 +61,7 @@ class PairReader:
             self._join(asked, own, context) for own, context in zip(given, contexts, strict=True)
         ]
 
-    def _make_finder(self, stored: StoredPages | None) -> ContextFinder | None:
+    def _make_finder(self, stored: SidecarRows | None) -> ContextFinder | None:
         if self._config.form == "none":
             return None
         return ContextFinder(self._config, self._similarity, cut=self._tokens.cut, stored=stored)

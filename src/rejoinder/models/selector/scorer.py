@@ -14,15 +14,16 @@ from pathlib import Path
 import numpy as np
 
 from rejoinder.bundle.folder import Bundle
-from rejoinder.errors import BundleError
+from rejoinder.errors import BundleError, StoreError
 from rejoinder.models.onnx_session import count_cores, network_errors, open_session, refuse
 from rejoinder.models.scorer import Candidates, Scores
-from rejoinder.models.selector.context import ContextConfig, StoredPages
+from rejoinder.models.selector.context import ContextConfig
 from rejoinder.models.selector.page_encoder import PageEncoder
 from rejoinder.models.selector.pair_reader import Feed, PairReader
 from rejoinder.models.selector.similarities import open_similarity
 from rejoinder.models.selector.similarity import Cosine
 from rejoinder.models.selector.tokens import PairTokens
+from rejoinder.models.sidecar import SidecarRows
 from rejoinder.models.static_vectors.vectors import SHIPPED_VECTORS
 from rejoinder.text.wordpiece import WordPiece, hash_vocabulary
 from rejoinder.types import Candidate, to_candidates
@@ -62,19 +63,24 @@ class SelectorScorer:
         self._stored_hash = hash_vocabulary(stored) if self._reads_stored else None
         self._has_said = False
         similarity = open_similarity(context, bundle)
-        self.page_encoder: PageEncoder | None = None
-        """What makes that which a store may keep of documents; None where nothing is kept."""
+        self.sidecar: PageEncoder | None = None
+        """The encoder of its page vectors; None where it reads none."""
         if isinstance(similarity, Cosine):
-            self.page_encoder = PageEncoder(bundle, context, similarity.vectors)
+            self.sidecar = PageEncoder(bundle, context, similarity.vectors)
         self._reader = PairReader(self._tokens, context, similarity)
         self._session = open_session(network, bundle.folder)
         self._try_out(bundle.folder)
 
-    def bind(self, stored: StoredPages) -> "SelectorScorer":
-        """Return the same scorer that takes what is stored of documents from there."""
+    def bind(self, rows: SidecarRows) -> "SelectorScorer":
+        """Return the same scorer that reads stored page vectors."""
         bound = copy.copy(self)
-        bound._reader = self._reader.bind(stored)
+        bound._reader = self._reader.bind(rows)
         return bound
+
+    def without_rows(self, error: StoreError) -> "SelectorScorer":
+        """Log that page vectors are made of whole documents, and return the same scorer."""
+        _log.warning("%s reads whole documents for their context: %s", self.name, error)
+        return self
 
     def score(self, question: str, candidates: Candidates) -> Scores:
         """Return one score per candidate, in the order given."""

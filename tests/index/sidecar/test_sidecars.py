@@ -12,7 +12,6 @@ from rejoinder.errors import StoreError
 from rejoinder.index.index import Index
 from rejoinder.index.sidecar import rows as row_store
 from rejoinder.index.sidecar.rows import RowStore
-from rejoinder.index.sidecar.sidecar import CONTEXT
 
 
 @pytest.fixture
@@ -22,13 +21,13 @@ def maker() -> Digests:
 
 @pytest.fixture
 def stored(index: Index, maker: Digests) -> Index:
-    index.store_rows(maker)
+    index.store_sidecar(maker)
     maker.made.clear()
     return index
 
 
 def get_store(index: Index) -> RowStore:
-    (folder,) = index.rows[CONTEXT].list_folders()
+    (folder,) = index.sidecars.list_folders()
     return RowStore(folder)
 
 
@@ -47,18 +46,18 @@ def add_snow(index: Index, docs: Path) -> None:
 
 
 def test_what_is_stored_is_what_was_made(stored: Index, maker: Digests) -> None:
-    found = stored.open_rows(maker)
+    found = stored.open_sidecar(maker)
 
     assert found is not None
     for document in stored.store.get_documents():
-        made = maker.make(document, stored.store.get_sentences(document.id))
-        kept = found.find_document(document.id)
+        made = stored.sidecars.encode(maker, document)
+        kept = found.store.find_document(document.id)
         assert kept is not None
         assert kept.tolist() == [rows[0].tolist() for rows in made]
 
 
 def test_nothing_is_stored_unless_it_is_asked_for(index: Index, maker: Digests) -> None:
-    assert index.open_rows(maker) is None
+    assert index.open_sidecar(maker) is None
     assert index.check() == []
 
 
@@ -72,10 +71,10 @@ def test_opening_adds_what_is_missing_and_no_more(
     assert len(behind.list_documents()) == 1  # bees are forgotten at once
     assert any("1 documents are missing" in problem for problem in stored.check())
 
-    found = stored.open_rows(maker)
+    found = stored.open_sidecar(maker)
 
     assert found is not None
-    assert found.state.generation == stored.store.generation
+    assert found.store.state.generation == stored.store.generation
     assert [Path(name).name for name in maker.made] == ["snow.txt"]
     assert stored.check() == []
     assert stored.store.get_removed(after=0) == []
@@ -97,23 +96,23 @@ def test_removed_numbers_are_kept_until_rows_have_followed(
         stored.remove([docs / "bees.txt"])
         assert len(stored.store.get_removed(after=0)) == 1
 
-    stored.open_rows(maker)
+    stored.open_sidecar(maker)
     assert len(get_store(stored).list_documents()) == 1
 
 
 def test_an_interruption_costs_what_was_not_committed(
     index: Index, maker: Digests, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("rejoinder.index.sidecar.sidecar.MAX_UNCOMMITTED", 0)
+    monkeypatch.setattr("rejoinder.index.sidecar.sidecars.MAX_UNCOMMITTED", 0)
 
     def stop(done: int, total: int) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        index.store_rows(maker, stop)
+        index.store_sidecar(maker, stop)
     assert len(get_store(index).list_documents()) == 1
 
-    index.store_rows(maker)
+    index.store_sidecar(maker)
 
     assert len(maker.made) == len(set(maker.made)) == 2
     assert index.check() == []
@@ -125,18 +124,18 @@ def test_a_full_disk_is_named_and_nothing_is_lost(
     with monkeypatch.context() as full:
         full.setattr(row_store, "sync", fail)
         with pytest.raises(StoreError, match="No space left on device"):
-            index.store_rows(maker)
+            index.store_sidecar(maker)
 
-    index.store_rows(maker)
+    index.store_sidecar(maker)
     assert index.check() == []
 
 
 def test_rows_of_another_bundle_are_named_and_give_way(stored: Index) -> None:
     other = Digests("other")
 
-    with pytest.raises(StoreError, match=r"made by another bundle.*--context other"):
-        stored.open_rows(other)
-    stored.store_rows(other)
+    with pytest.raises(StoreError, match=r"made by another bundle.*--sidecar other"):
+        stored.open_sidecar(other)
+    stored.store_sidecar(other)
 
     assert get_store(stored).state.hash == "other"
     assert stored.check() == []
@@ -146,12 +145,12 @@ def test_rows_in_the_folder_of_another_bundle_are_not_taken_for_its_own(
     stored: Index, caplog: pytest.LogCaptureFixture
 ) -> None:
     folder = get_store(stored).folder
-    folder.rename(folder.with_name("context-other"))
+    folder.rename(folder.with_name("digests-other"))
     other = Digests("other")
 
     with pytest.raises(StoreError, match="made by another bundle"):
-        stored.open_rows(other)
-    stored.store_rows(other)
+        stored.open_sidecar(other)
+    stored.store_sidecar(other)
 
     assert "made by another bundle" in caplog.text
     assert len(other.made) == 2
@@ -161,8 +160,8 @@ def test_rows_in_the_folder_of_another_bundle_are_not_taken_for_its_own(
 def test_a_torn_store_of_another_bundle_is_named_too(stored: Index) -> None:
     (get_store(stored).folder / "state.json").write_text("{")
 
-    with pytest.raises(StoreError, match=r"torn.*--context other"):
-        stored.open_rows(Digests("other"))
+    with pytest.raises(StoreError, match=r"torn.*--sidecar other"):
+        stored.open_sidecar(Digests("other"))
 
 
 def test_an_earlier_copy_of_the_index_gets_none_of_the_later_rows(
@@ -171,24 +170,24 @@ def test_an_earlier_copy_of_the_index_gets_none_of_the_later_rows(
     folder, copy = tmp_path / "restored", tmp_path / "copy.sqlite"
     with Index(folder, create=True, tokenizer=PIECES) as index:
         index.add([docs])
-        index.store_rows(maker)
+        index.store_sidecar(maker)
     copy.write_bytes((folder / "index.sqlite").read_bytes())
     with Index(folder, tokenizer=PIECES) as index:
         add_snow(index, docs)
-        index.store_rows(maker)
+        index.store_sidecar(maker)
     (folder / "index.sqlite").write_bytes(copy.read_bytes())
     maker.made.clear()
 
     with Index(folder, tokenizer=PIECES) as index:
         (docs / "snow.txt").write_text("Rain is wet. It rained.", encoding="utf-8")
         index.add([docs])
-        found = index.open_rows(maker)
+        found = index.open_sidecar(maker)
 
         assert found is not None
         assert [Path(name).name for name in maker.made] == ["snow.txt"]
         for document in index.store.get_documents():
-            made = maker.make(document, index.store.get_sentences(document.id))
-            kept = found.find_document(document.id)
+            made = index.sidecars.encode(maker, document)
+            kept = found.store.find_document(document.id)
             assert kept is not None
             assert kept.tolist() == [rows[0].tolist() for rows in made]
 
@@ -197,15 +196,15 @@ def test_what_another_committed_before_the_lock_was_had_is_kept(
     stored: Index, maker: Digests, docs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add_snow(stored, docs)
-    opened = stored.rows[CONTEXT].open
+    opened = stored.sidecars.open
 
     def open_late(given: Digests) -> RowStore | None:
         found = opened(given)
-        stored.store_rows(maker)
+        stored.store_sidecar(maker)
         return found
 
-    monkeypatch.setattr(stored.rows[CONTEXT], "open", open_late)
-    found = stored.open_rows(maker)
+    monkeypatch.setattr(stored.sidecars, "open", open_late)
+    found = stored.open_sidecar(maker)
 
     assert found is not None
     assert len(maker.made) == 1
@@ -222,7 +221,7 @@ def test_lost_places_are_made_again_where_that_is_asked_for(
     places.write_bytes(whole[:kept] + b"\0" * (len(whole) - kept))
     assert any("missing" in problem for problem in stored.check())
 
-    stored.store_rows(maker)
+    stored.store_sidecar(maker)
 
     assert len(maker.made) == (2 if kept == 8 else 1)
     assert stored.check() == []
@@ -232,10 +231,10 @@ def test_a_torn_store_is_named_and_made_anew(
     stored: Index, maker: Digests, caplog: pytest.LogCaptureFixture
 ) -> None:
     (get_store(stored).folder / "state.json").write_text("{")
-    with pytest.raises(StoreError, match=r"torn.*make it anew with .*--context digests"):
-        stored.open_rows(maker)
+    with pytest.raises(StoreError, match=r"torn.*rebuild it with .*--sidecar digests"):
+        stored.open_sidecar(maker)
 
-    stored.store_rows(maker)
+    stored.store_sidecar(maker)
 
     assert "torn" in caplog.text
     assert stored.check() == []
@@ -250,7 +249,7 @@ def test_a_flipped_bit_is_mended_by_compacting(stored: Index, maker: Digests) ->
     assert "damaged" in problem
 
     stored.compact()
-    stored.store_rows(maker)
+    stored.store_sidecar(maker)
 
     assert len(maker.made) == 1  # the other document's rows were kept
     assert stored.check() == []
@@ -278,7 +277,7 @@ def test_compacting_that_fails_leaves_what_was_stored(
     store = get_store(stored)
     assert len(store.list_documents()) == 1
     assert len(list(store.folder.iterdir())) == 3
-    stored.open_rows(maker)
+    stored.open_sidecar(maker)
     assert maker.made == []
 
 
@@ -287,8 +286,8 @@ def test_a_question_that_has_to_wait_is_told_why(
 ) -> None:
     add_snow(stored, docs)
 
-    stored.open_rows(maker)
-    stored.open_rows(maker)
+    stored.open_sidecar(maker)
+    stored.open_sidecar(maker)
 
     assert [record.message.split(": ")[1] for record in caplog.records] == [
         "1 documents that it lacks are stored first"
@@ -300,6 +299,6 @@ def test_a_reader_goes_on_while_another_writes(
 ) -> None:
     add_snow(stored, docs)
     with stored.writing(), caplog.at_level(logging.INFO):
-        assert stored.open_rows(maker) is not None
+        assert stored.open_sidecar(maker) is not None
 
     assert "read as it is" in caplog.text

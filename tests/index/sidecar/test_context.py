@@ -17,15 +17,14 @@ from rejoinder.engine.binding import bind_scorer
 from rejoinder.engine.engine import Engine
 from rejoinder.errors import BundleError, RejoinderError, StoreError
 from rejoinder.index.index import Index
-from rejoinder.index.sidecar.pages import IndexPages, PageMaker
 from rejoinder.index.sidecar.rows import RowStore
-from rejoinder.index.sidecar.sidecar import CONTEXT
+from rejoinder.index.sidecar.sidecars import IndexRows
 from rejoinder.models.encoders.encoder_graph import build_sentence_encoder
 from rejoinder.models.encoders.vocabulary import order_pieces
 from rejoinder.models.lexical.scorers import WordOverlap
 from rejoinder.models.selector.export import write_selector
 from rejoinder.models.selector.module import similarities
-from rejoinder.models.selector.page_encoder import open_page_encoder
+from rejoinder.models.selector.page_encoder import PageEncoder, open_page_encoder
 from rejoinder.models.selector.scorer import KIND, SelectorScorer
 from rejoinder.models.selector.similarity import StaticTexts, Vectors
 from rejoinder.server.workers.jobs import JobRunner
@@ -84,17 +83,17 @@ def other(bundles: Path) -> SelectorScorer:
 
 @pytest.fixture
 def stored(index: Index, scorer: SelectorScorer) -> Index:
-    index.store_rows(make_maker(scorer))
+    index.store_sidecar(get_encoder(scorer))
     return index
 
 
-def make_maker(scorer: SelectorScorer) -> PageMaker:
-    assert scorer.page_encoder is not None
-    return PageMaker(scorer.page_encoder)
+def get_encoder(scorer: SelectorScorer) -> PageEncoder:
+    assert scorer.sidecar is not None
+    return scorer.sidecar
 
 
 def get_store(index: Index) -> RowStore:
-    (folder,) = index.rows[CONTEXT].list_folders()
+    (folder,) = index.sidecars.list_folders()
     return RowStore(folder)
 
 
@@ -112,10 +111,10 @@ def get_documents(index: Index) -> list[Document]:
     return list({document.id: document for document in found}.values())
 
 
-def open_pages(index: Index, scorer: SelectorScorer) -> IndexPages:
-    found = index.open_rows(make_maker(scorer))
-    assert found is not None
-    return IndexPages(found)
+def open_pages(index: Index, scorer: SelectorScorer) -> IndexRows:
+    rows = index.open_sidecar(get_encoder(scorer))
+    assert rows is not None
+    return rows
 
 
 def get_all(work: JobRunner) -> list[ListedDocument]:
@@ -142,7 +141,7 @@ def test_scores_are_those_without_the_store(index: Index, bundles: Path, name: s
     assert len(candidates) == 6
     expected = scorer.score(QUESTION, candidates)
 
-    index.store_rows(make_maker(scorer))
+    index.store_sidecar(get_encoder(scorer))
     bound = bind_scorer(scorer, index)
 
     assert bound is not None
@@ -173,19 +172,17 @@ def test_what_is_stored_is_not_made_again(
 
 def test_a_document_is_its_sentences_and_its_title(stored: Index, scorer: SelectorScorer) -> None:
     pages = open_pages(stored, scorer)
-    encoder = scorer.page_encoder
-    assert encoder is not None
 
     for document in get_documents(stored):
-        found = pages.find(document)
+        expected = np.concatenate(get_encoder(scorer).encode(document, ()))
 
-        np.testing.assert_array_equal(found, encoder.encode(document.sentences, document.title))
+        np.testing.assert_array_equal(pages.find_document(document), expected)
 
 
 def test_documents_from_elsewhere_are_not_found(stored: Index, scorer: SelectorScorer) -> None:
     pages = open_pages(stored, scorer)
 
-    assert pages.find(Document("tea.md", "", ("Tea is hot.",))) is None
+    assert pages.find_document(Document("tea.md", "", ("Tea is hot.",))) is None
 
 
 def test_additions_and_removals_are_followed(
@@ -203,7 +200,9 @@ def test_additions_and_removals_are_followed(
 
     pages = open_pages(stored, scorer)  # opening repairs it
 
-    assert all(pages.find(item.document) is not None for item in candidates if item.document)
+    assert all(
+        pages.find_document(item.document) is not None for item in candidates if item.document
+    )
     assert pages.store.state.generation == stored.store.generation
     assert stored.check() == []
     assert stored.store.get_removed(after=0) == []
@@ -213,7 +212,7 @@ def test_what_is_sent_to_a_server_is_stored(tmp_path: Path, bundles: Path, docs:
     bundle = bundles / "stored-static"
     work = JobRunner(tmp_path / "served", str(bundle))
     with Index(tmp_path / "served") as index:
-        index.store_rows(make_maker(load(bundles, bundle.name)))
+        index.store_sidecar(get_encoder(load(bundles, bundle.name)))
 
     work.run(AddDocument("tea.md", str(docs / "tea.md")))
     work.run(AddDocument("bees.txt", str(docs / "bees.txt")))
@@ -241,7 +240,7 @@ def test_a_flipped_bit_is_noticed_and_changes_no_score(
     (problem,) = stored.check()
     assert "damaged" in problem
     stored.compact()
-    stored.store_rows(make_maker(scorer))
+    stored.store_sidecar(get_encoder(scorer))
     assert stored.check() == []
 
 
@@ -251,12 +250,12 @@ def test_each_bit_that_flips_does_no_harm(
     caplog.set_level("ERROR")
     documents = get_documents(stored)
     pages = open_pages(stored, scorer)
-    expected = [np.array(pages.find(document)) for document in documents]
+    expected = [np.array(pages.find_document(document)) for document in documents]
     size = (get_rows(stored)).stat().st_size
     for at in [*range(16, 120), *range(120, size, 97)]:
         spoil(stored, at)
-        torn = IndexPages(get_store(stored))
-        found = [torn.find(document) for document in documents]
+        torn = IndexRows(get_store(stored))
+        found = [torn.find_document(document) for document in documents]
         spoil(stored, at)
 
         for item, whole in zip(found, expected, strict=True):
@@ -273,9 +272,9 @@ def test_a_torn_store_is_named_and_the_index_still_answers(
     found = Engine(stored, scorer).answer(QUESTION, top=5)
 
     assert found.answers == expected.answers
-    assert "rows-1 is cut short; make it anew with 'rejoinder index add … --context" in caplog.text
+    assert "rows-1 is cut short; rebuild it with 'rejoinder index add … --sidecar" in caplog.text
     assert any("cut short" in problem for problem in stored.check())
-    stored.store_rows(make_maker(scorer))
+    stored.store_sidecar(get_encoder(scorer))
     assert stored.check() == []
 
 
@@ -289,7 +288,7 @@ def test_vectors_of_another_encoder_are_named_and_not_read(
     assert bind_scorer(cascade, stored) is cascade
     assert "reads whole documents for their context" in caplog.text
 
-    stored.store_rows(make_maker(other))
+    stored.store_sidecar(get_encoder(other))
     bound = bind_scorer(cascade, stored)
 
     assert isinstance(bound, Cascade)
@@ -300,7 +299,7 @@ def test_vectors_of_another_encoder_are_named_and_not_read(
 def test_selectors_with_the_same_vectors_share_them(stored: Index, bundles: Path) -> None:
     another = load(bundles, "multi-way-static")
 
-    assert open_pages(stored, another).find(get_documents(stored)[0]) is not None
+    assert open_pages(stored, another).find_document(get_documents(stored)[0]) is not None
 
 
 def test_an_index_without_it_answers_too(index: Index, scorer: SelectorScorer) -> None:
@@ -309,8 +308,8 @@ def test_an_index_without_it_answers_too(index: Index, scorer: SelectorScorer) -
 
 
 def test_a_selector_that_needs_no_vectors_is_refused(bundles: Path) -> None:
-    assert load(bundles, "multi-way-ngrams").page_encoder is None
-    with pytest.raises(BundleError, match="leave out --context"):
+    assert load(bundles, "multi-way-ngrams").sidecar is None
+    with pytest.raises(BundleError, match="leave out --sidecar"):
         open_page_encoder(open_bundle(bundles / "multi-way-ngrams"))
 
 
@@ -327,10 +326,10 @@ def test_a_long_document_is_stored_whole(index: Index, scorer: SelectorScorer, d
     (docs / "long.txt").write_text(text, encoding="utf-8")
     index.add([docs])
 
-    index.store_rows(make_maker(scorer))
+    index.store_sidecar(get_encoder(scorer))
 
     (candidate,) = [item.candidate for item in index.search("cup 2999", 1)]
     assert candidate.document is not None
-    found = open_pages(index, scorer).find(candidate.document)
+    found = open_pages(index, scorer).find_document(candidate.document)
     assert found is not None
     assert len(found) == 3001
