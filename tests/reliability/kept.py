@@ -2,14 +2,14 @@
 
 from pathlib import Path
 
-from rejoinder.storage.journal import append_kept, read_kept
+from rejoinder.storage.journal import append_journal, read_journal
 from tests.reliability.case import Case, Found
 from tests.reliability.report import Line
 
 
 def read_line(path: Path | None, case: Case, count: int) -> Line | None:
     """Return what was found when the fault was made as often; None where it was not yet."""
-    for row in read_kept(path) if path else ():
+    for row in read_journal(path) if path else ():
         if (row["case"], row["count"]) == (case.name, count):
             return Line(case, Found(*row["found"]))
     return None
@@ -20,4 +20,4 @@ def keep_line(path: Path | None, line: Line, count: int) -> None:
     if path is None or line.found is None or line.has_failed:
         return
     if read_line(path, line.case, count) is None:
-        append_kept(path, {"case": line.case.name, "count": count, "found": list(line.found)})
+        append_journal(path, {"case": line.case.name, "count": count, "found": list(line.found)})

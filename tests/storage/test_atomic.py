@@ -2,14 +2,14 @@ from pathlib import Path
 
 import pytest
 
-from rejoinder.storage.atomic import making_folder, writing_whole
+from rejoinder.storage.atomic import atomic_write, created_folder
 
 
-def test_a_file_takes_its_place_when_it_is_whole(tmp_path: Path) -> None:
+def test_a_file_is_replaced_when_complete(tmp_path: Path) -> None:
     path = tmp_path / "a.txt"
     path.write_text("old")
 
-    with writing_whole(path) as file:
+    with atomic_write(path) as file:
         file.write(b"new")
         assert path.read_text() == "old"
 
@@ -18,14 +18,12 @@ def test_a_file_takes_its_place_when_it_is_whole(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("error", [ValueError, KeyboardInterrupt])
-def test_a_file_that_was_not_finished_leaves_no_trace(
-    tmp_path: Path, error: type[BaseException]
-) -> None:
+def test_an_unfinished_file_leaves_no_trace(tmp_path: Path, error: type[BaseException]) -> None:
     path = tmp_path / "a.txt"
     path.write_text("old")
 
     def write_half() -> None:
-        with writing_whole(path) as file:
+        with atomic_write(path) as file:
             file.write(b"ne")
             raise error
 
@@ -36,25 +34,25 @@ def test_a_file_that_was_not_finished_leaves_no_trace(
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_folders_are_made_and_stay(tmp_path: Path) -> None:
-    with making_folder(tmp_path / "a" / "b"):
+def test_folders_are_created(tmp_path: Path) -> None:
+    with created_folder(tmp_path / "a" / "b"):
         pass
 
     assert (tmp_path / "a" / "b").is_dir()
 
 
-def test_after_a_failure_only_folders_that_were_there_stay(tmp_path: Path) -> None:
+def test_a_failure_removes_created_folders(tmp_path: Path) -> None:
     (tmp_path / "old").mkdir()
 
-    with pytest.raises(ValueError, match="no"), making_folder(tmp_path / "old" / "a" / "b"):
+    with pytest.raises(ValueError, match="no"), created_folder(tmp_path / "old" / "a" / "b"):
         raise ValueError("no")
 
     assert list(tmp_path.rglob("*")) == [tmp_path / "old"]
 
 
-def test_a_folder_that_got_other_files_stays(tmp_path: Path) -> None:
+def test_a_folder_with_other_files_stays(tmp_path: Path) -> None:
     def fail_later() -> None:
-        with making_folder(tmp_path / "a"):
+        with created_folder(tmp_path / "a"):
             (tmp_path / "a" / "theirs").touch()
             raise ValueError("no")
 

@@ -31,7 +31,7 @@ from rejoinder.cascade.calibration import Calibration, Facts
 from rejoinder.cascade.cascade import check_keeps
 from rejoinder.errors import DataError, InputError
 from rejoinder.models.registry import list_names
-from rejoinder.storage.atomic import writing_whole
+from rejoinder.storage.atomic import atomic_write
 
 MISSING = ("encode", "leave")
 WEIGHTS = ("intercept", "best", "margin", "count", "threshold")
@@ -107,7 +107,7 @@ def write_cascade_file(path: Path, cascade: CascadeFile) -> None:
     """
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        with writing_whole(path) as file:
+        with atomic_write(path) as file:
             file.write(to_toml(cascade).encode())
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from error

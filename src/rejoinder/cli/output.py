@@ -119,10 +119,10 @@ def write_json_lines(path: Path, rows: Iterable[Any]) -> None:
         InputError: the file cannot be written.
     """
     from rejoinder.errors import InputError
-    from rejoinder.storage.atomic import writing_whole
+    from rejoinder.storage.atomic import atomic_write
 
     try:
-        with writing_whole(path) as file:
+        with atomic_write(path) as file:
             file.writelines(json.dumps(row, ensure_ascii=False).encode() + b"\n" for row in rows)
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from error

@@ -11,7 +11,7 @@ from urllib.request import urlopen
 
 from rejoinder.datasets.dataset import Dataset, RemoteFile
 from rejoinder.errors import DownloadError
-from rejoinder.storage.atomic import making_folder, writing_whole
+from rejoinder.storage.atomic import atomic_write, created_folder
 
 CHUNK_BYTES = 1 << 16
 TIMEOUT_SECONDS = 30
@@ -38,8 +38,8 @@ def download(dataset: Dataset, folder: Path, *, on_progress: Progress) -> list[P
         with ExitStack() as stack:
             for remote in missing:
                 target = folder / remote.path
-                stack.enter_context(making_folder(target.parent))
-                file = stack.enter_context(writing_whole(target))
+                stack.enter_context(created_folder(target.parent))
+                file = stack.enter_context(atomic_write(target))
                 for size in _fetch(remote, file):
                     on_progress(done + size, total)
                 done += remote.size_bytes

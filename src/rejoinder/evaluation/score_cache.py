@@ -12,7 +12,7 @@ import numpy as np
 
 from rejoinder.errors import InputError
 from rejoinder.models.scorer import Candidates, Scorer, Scores, is_pointwise
-from rejoinder.storage.journal import append_kept, read_kept
+from rejoinder.storage.journal import append_journal, read_journal
 from rejoinder.types import Candidate, to_candidates
 
 
@@ -33,7 +33,7 @@ class CachedScorer:
         self.is_pointwise = is_pointwise(scorer)
         self.scorer = scorer
         self._path = path
-        rows = read_kept(path) if path else []
+        rows = read_journal(path) if path else []
         self._lists = {
             row["list"]: row["scores"] for row in rows if row.get("scorer") == scorer.name
         }
@@ -56,7 +56,7 @@ class CachedScorer:
             self._lists[key] = scores.tolist()
             if self._path:
                 row = {"scorer": self.name, "list": key, "scores": self._lists[key]}
-                append_kept(self._path, row)
+                append_journal(self._path, row)
         if self.is_pointwise:
             known = self._pairs.setdefault(question, {})
             known.update(zip((item.text for item in items), scores.tolist(), strict=True))

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any, Generic, Protocol, TypeVar
 
 from rejoinder.errors import InputError
-from rejoinder.storage.journal import append_kept, read_kept
+from rejoinder.storage.journal import append_journal, read_journal
 
 
 class AnyRun(Protocol):
@@ -29,7 +29,7 @@ class KeptRuns(Generic[R]):
         """
         self._path = path
         try:
-            self.done = [kind(**row) for row in read_kept(path)] if path else []
+            self.done = [kind(**row) for row in read_journal(path)] if path else []
         except TypeError as error:
             raise InputError(f"{path}: not a file of runs; give another, or remove it") from error
 
@@ -43,5 +43,5 @@ class KeptRuns(Generic[R]):
         for run in runs:
             found.append(run)
             if self._path and run not in self.done:
-                append_kept(self._path, run.to_dict())
+                append_journal(self._path, run.to_dict())
         return found

@@ -1,4 +1,4 @@
-"""Writes files and folders that are either whole or not there."""
+"""Atomic writes: a file or folder is complete, or it is not there."""
 
 import os
 from collections.abc import Iterator
@@ -8,11 +8,8 @@ from typing import IO
 
 
 @contextmanager
-def writing_whole(path: Path) -> Iterator[IO[bytes]]:
-    """Give a file to write, which takes its place at `path` when the block has succeeded.
-
-    Until then it stands beside, so that what was at `path` before stays as it is.
-    """
+def atomic_write(path: Path) -> Iterator[IO[bytes]]:
+    """Yield a file beside `path` that replaces it when the block succeeds."""
     part = path.with_name(f"{path.name}.{os.getpid()}.part")
     try:
         with part.open("wb") as file:
@@ -24,8 +21,8 @@ def writing_whole(path: Path) -> Iterator[IO[bytes]]:
 
 
 @contextmanager
-def making_folder(folder: Path) -> Iterator[None]:
-    """Make a folder and those above it; where the block fails, remove them again."""
+def created_folder(folder: Path) -> Iterator[None]:
+    """Create a folder and its parents, and remove them again if the block fails."""
     missing = [place for place in (folder, *folder.parents) if not place.exists()]
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -1,12 +1,10 @@
 """The user's cache folder."""
 
-import os
 from pathlib import Path
 
 
 def get_cache_folder() -> Path:
-    """Return rejoinder's folder in the user's cache: $XDG_CACHE_HOME or ~/.cache."""
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or "")
-    if not cache.is_absolute():
-        cache = Path.home() / ".cache"
-    return cache / "rejoinder"
+    """Return rejoinder's folder in the user's cache; $XDG_CACHE_HOME moves it on Linux."""
+    from platformdirs import user_cache_path
+
+    return user_cache_path("rejoinder", appauthor=False)

@@ -1,4 +1,4 @@
-"""A file of JSON lines that grows while long work goes on, so that a kill costs one line."""
+"""Journals: JSON lines that long work appends its results to, so that a kill costs one line."""
 
 import json
 from collections.abc import Mapping
@@ -8,37 +8,41 @@ from typing import Any
 from rejoinder.errors import InputError
 
 
-def read_kept(path: Path) -> list[dict[str, Any]]:
-    """Return what was kept, nothing where there is no file; a torn last line is cut off.
+def read_journal(path: Path) -> list[dict[str, Any]]:
+    """Return the entries, none where there is no file; drop an incomplete last line.
 
     Raises:
-        InputError: the file cannot be read, or holds something else.
+        InputError: the file cannot be read, or is not a journal.
     """
     if not path.exists():
         return []
     try:
-        whole, _, torn = path.read_bytes().rpartition(b"\n")
-        if torn:
+        complete, _, rest = path.read_bytes().rpartition(b"\n")
+        if rest:
             with path.open("rb+") as file:
-                file.truncate(len(whole) + 1 if whole else 0)
-        rows = [json.loads(line) for line in whole.splitlines()]
+                file.truncate(len(complete) + 1 if complete else 0)
+        entries = [json.loads(line) for line in complete.splitlines()]
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
     except ValueError as error:
-        raise InputError(f"{path}: not a file that work was kept in; give another") from error
-    if not all(isinstance(row, dict) for row in rows):
-        raise InputError(f"{path}: not a file that work was kept in; give another")
-    return rows
+        raise _not_a_journal(path) from error
+    if not all(isinstance(entry, dict) for entry in entries):
+        raise _not_a_journal(path)
+    return entries
 
 
-def append_kept(path: Path, row: Mapping[str, Any]) -> None:
-    """Add one piece of finished work.
+def append_journal(path: Path, entry: Mapping[str, Any]) -> None:
+    """Append one entry.
 
     Raises:
         InputError: the file cannot be written.
     """
     try:
         with path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row) + "\n")
+            file.write(json.dumps(entry) + "\n")
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}") from error
+
+
+def _not_a_journal(path: Path) -> InputError:
+    return InputError(f"{path}: not a file of saved results; give another file")

@@ -1,4 +1,8 @@
-"""One writer at a time: a lock that the system drops when its holder dies."""
+"""One writer at a time: a lock that the system releases when its holder dies.
+
+`flock` itself rather than the package filelock, which falls back to a lock file that outlives
+a killed process where a file system has no `flock`, and takes 14 ms to import.
+"""
 
 import fcntl
 import os
@@ -11,10 +15,10 @@ from rejoinder.errors import StoreError
 
 @contextmanager
 def lock_folder(folder: Path, *, name: str = "lock") -> Iterator[None]:
-    """Hold the lock of an index, or of another folder that one process writes at a time.
+    """Hold the lock of a folder that one process writes at a time, without waiting for it.
 
     Raises:
-        StoreError: someone else holds it, or the folder cannot be written.
+        StoreError: another process holds it, or the folder cannot be written.
     """
     try:
         handle = os.open(folder / name, os.O_RDWR | os.O_CREAT, 0o644)

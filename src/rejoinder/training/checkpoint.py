@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from rejoinder.errors import TrainingError
-from rejoinder.storage.atomic import writing_whole
+from rejoinder.storage.atomic import atomic_write
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +67,7 @@ def save_checkpoint(
     metadata = {"done": done, "of": of, "best": [best.value, best.epoch] if best else None}
     try:
         whole = {name: tensor.contiguous() for name, tensor in tensors.items()}
-        with writing_whole(path) as file:
+        with atomic_write(path) as file:
             file.write(save(whole, {"training": json.dumps(metadata)}))
     except OSError as error:
         raise TrainingError(f"cannot write {path}: {error.strerror}") from error

@@ -16,7 +16,7 @@ from typing import Any
 
 from rejoinder.datasets.files import JsonObject, read_json_lines
 from rejoinder.errors import InputError
-from rejoinder.storage.atomic import writing_whole
+from rejoinder.storage.atomic import atomic_write
 from rejoinder.types import Candidate, Document, Example
 
 
@@ -47,7 +47,7 @@ def write_examples(path: Path, examples: Iterable[Example]) -> None:
             documents of the same id.
     """
     try:
-        with writing_whole(path) as file:
+        with atomic_write(path) as file:
             if path.suffix != ".gz":
                 file.writelines(map(to_line, examples))
                 return

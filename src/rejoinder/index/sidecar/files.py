@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rejoinder.errors import StoreError
 from rejoinder.models.sidecar import Bytes, Places
-from rejoinder.storage.atomic import writing_whole
+from rejoinder.storage.atomic import atomic_write
 
 MAGIC = b"rejoindr" + b"\0" * 8
 """At the beginning of the rows, so that no block has place 0."""
@@ -78,7 +78,7 @@ def read_state(folder: Path) -> State:
 
 def write_state(folder: Path, state: State) -> None:
     """Replace the state of a folder; the disk has it when this returns."""
-    with writing_whole(folder / NAME) as file:
+    with atomic_write(folder / NAME) as file:
         file.write(json.dumps({**asdict(state), "sum": _sum(state)}).encode())
         sync(file)
 

@@ -205,7 +205,8 @@ class DocumentStore(Database):
         # CROSS JOIN: look up each place by the primary key, never scan the sentences.
         rows = self.query(
             f"SELECT document, {_SENTENCE} FROM json_each(?) AS place CROSS JOIN sentences"
-            " ON document = place.value ->> 0 AND position = place.value ->> 1",
+            " ON document = json_extract(place.value, '$[0]')"
+            " AND position = json_extract(place.value, '$[1]')",
             (json.dumps(list(places)),),
         )
         return {(row[0], row[1]): Sentence(*row[1:]) for row in rows}
