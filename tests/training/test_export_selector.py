@@ -9,7 +9,7 @@ onnxruntime = pytest.importorskip("onnxruntime")
 
 from rejoinder.bundle.folder import open_bundle  # noqa: E402
 from rejoinder.errors import BundleError, MissingExtraError  # noqa: E402
-from rejoinder.models.encoders.vocabulary import order_pieces  # noqa: E402
+from rejoinder.models.encoders.loading import order_pieces  # noqa: E402
 from rejoinder.models.selector import export as export_selector  # noqa: E402
 from rejoinder.models.selector.export import (  # noqa: E402
     correlate_ranks,

@@ -19,8 +19,8 @@ from rejoinder.errors import BundleError, RejoinderError, StoreError
 from rejoinder.index.index import Index
 from rejoinder.index.sidecar.rows import RowStore
 from rejoinder.index.sidecar.sidecars import IndexRows
-from rejoinder.models.encoders.encoder_graph import build_sentence_encoder
-from rejoinder.models.encoders.vocabulary import order_pieces
+from rejoinder.models.encoders.loading import order_pieces
+from rejoinder.models.encoders.onnx_bert import build_sentence_encoder
 from rejoinder.models.lexical.scorers import WordOverlap
 from rejoinder.models.selector.export import write_selector
 from rejoinder.models.selector.module import similarities

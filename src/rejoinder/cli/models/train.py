@@ -196,7 +196,7 @@ def _make_plan(model: str, width: int, given: dict[str, Any]) -> "Plan[RankerCon
 
 
 def _load_vectors(path: Path | None, sets: "list[Sequence[Example]]") -> "StaticVectors":
-    from rejoinder.models.static_vectors.cut import cut_vectors
+    from rejoinder.models.static_vectors.files import load_published_vectors
     from rejoinder.models.static_vectors.vectors import load_vectors
 
     if path is None:
@@ -204,7 +204,7 @@ def _load_vectors(path: Path | None, sets: "list[Sequence[Example]]") -> "Static
     if path.is_dir():
         return load_vectors(path)
     say(f"reading {path}")
-    return cut_vectors(path, (example for examples in sets for example in examples))
+    return load_published_vectors(path, (example for examples in sets for example in examples))
 
 
 def _measure(model: Any, vectors: Any, examples: Any, name: str) -> dict[str, Any]:

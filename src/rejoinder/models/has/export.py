@@ -16,7 +16,7 @@ import torch
 
 from rejoinder.bundle.folder import Manifest, open_bundle, write_bundle
 from rejoinder.errors import BundleError, MissingExtraError
-from rejoinder.models.encoders.vocabulary import order_pieces
+from rejoinder.models.encoders.loading import order_pieces
 from rejoinder.models.has.encoder import NETWORK, VOCABULARY, TextEncoder, TextTokens
 from rejoinder.models.has.module import Has, pad_texts
 from rejoinder.models.has.scorer import KIND, WEIGHTS

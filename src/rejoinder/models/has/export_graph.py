@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from rejoinder.models.encoders.encoder_graph import encode, name_inputs
-from rejoinder.models.encoders.graph import Graph
+from rejoinder.models.encoders.onnx_bert import add_encoder, get_inputs
+from rejoinder.models.encoders.onnx_graph import Graph
 from rejoinder.models.has.module import Has
 
 
@@ -21,10 +21,10 @@ def build_encoder(model: Has, rows: Sequence[int], *, precision: str) -> bytes:
     """
     state = {name: value.detach().cpu().numpy() for name, value in model.state_dict().items()}
     epsilon = model.encoder.config.layer_norm_eps
-    graph = Graph(state, is_small=precision == "int8", epsilon=epsilon)
+    graph = Graph(state, is_int8=precision == "int8", epsilon=epsilon)
     max_tokens = model.config.max_tokens
-    states = encode(graph, model.encoder, np.asarray(rows), max_tokens, place="encoder.")
+    states = add_encoder(graph, model.encoder, np.asarray(rows), max_tokens, scope="encoder.")
     if model.project is not None:
-        states = graph.multiply(states, "project")
+        states = graph.linear(states, "project")
     graph.add("Identity", states, result="states")
-    return graph.to_bytes(name_inputs(), "states", ["pairs", "tokens", "width"])
+    return graph.to_bytes(get_inputs(), "states", ["pairs", "tokens", "width"])

@@ -17,7 +17,7 @@ import torch
 
 from rejoinder.bundle.folder import Manifest, open_bundle, write_bundle
 from rejoinder.errors import BundleError, MissingExtraError
-from rejoinder.models.encoders.vocabulary import order_pieces
+from rejoinder.models.encoders.loading import order_pieces
 from rejoinder.models.scorer import Scores
 from rejoinder.models.selector.module.ensemble import AnySelector, Ensemble
 from rejoinder.models.selector.module.selector import Selector, SelectorConfig, freeze_embeddings
@@ -103,7 +103,7 @@ def reopen_selector(folder: Path) -> tuple[AnySelector, list[str]]:
         MissingExtraError: onnx is not installed.
     """
     try:
-        from rejoinder.models.encoders.graph import read_state
+        from rejoinder.models.encoders.onnx_graph import read_state
     except ImportError as error:
         raise MissingExtraError("reading a selector", extra="train") from error
     bundle = open_bundle(folder, kind=KIND)

@@ -8,15 +8,15 @@ from collections.abc import Sequence
 import numpy as np
 from onnx import TensorProto
 
-from rejoinder.models.encoders.encoder_graph import (
-    encode,
-    hide,
-    name_inputs,
-    read_mask,
-    take_mean,
-    to_length_1,
+from rejoinder.models.encoders.onnx_bert import (
+    add_encoder,
+    attention_mask,
+    float_mask,
+    get_inputs,
+    l2_normalise,
+    masked_mean,
 )
-from rejoinder.models.encoders.graph import Array, Graph, Input, quantise, read_state
+from rejoinder.models.encoders.onnx_graph import Array, Graph, Input, quantise, read_state
 from rejoinder.models.selector.module.ensemble import AnySelector, Ensemble
 from rejoinder.models.selector.module.selector import Selector
 from rejoinder.models.selector.pair_reader import SECOND
@@ -38,7 +38,7 @@ def build_graph(model: AnySelector, rows: Sequence[int], *, precision: str) -> b
     state = {name: value.detach().cpu().numpy() for name, value in model.state_dict().items()}
     first = model.local if isinstance(model, Ensemble) else model
     epsilon = first.encoder.config.layer_norm_eps
-    graph = Graph(state, is_small=precision == "int8", epsilon=epsilon)
+    graph = Graph(state, is_int8=precision == "int8", epsilon=epsilon)
     inputs: dict[str, Input] = {}
     if isinstance(model, Ensemble):
         local = _add_selector(graph, model.local, rows, "local.", "", inputs)
@@ -46,7 +46,7 @@ def build_graph(model: AnySelector, rows: Sequence[int], *, precision: str) -> b
         score = _join(graph, [local, page])
     else:
         score, _ = _add_selector(graph, model, rows, "", "", inputs)
-    graph.add("Reshape", score, graph.keep([-1]), result="scores")
+    graph.add("Reshape", score, graph.constant([-1]), result="scores")
     return graph.to_bytes(inputs, "scores", ["pairs"])
 
 
@@ -59,13 +59,13 @@ def _add_selector(
     inputs: dict[str, Input],
 ) -> tuple[str, str]:
     """Return the scores (P, 1) of a selector, and what they are made of, (P, 2E)."""
-    inputs |= name_inputs(prefix)
-    states = encode(
+    inputs |= get_inputs(prefix)
+    states = add_encoder(
         graph,
         model.encoder,
         np.asarray(rows),
         model.config.max_tokens,
-        place=f"{place}encoder.",
+        scope=f"{place}encoder.",
         prefix=prefix,
     )
     score, encoding = _judge(graph, states, place, prefix)
@@ -80,15 +80,15 @@ def _add_selector(
 def _judge(graph: Graph, states: str, place: str, prefix: str) -> tuple[str, str]:
     """Return how alike the two sides are and what the first state says, (P, 1); and both."""
     sides = [
-        to_length_1(graph, take_mean(graph, states, _read_part(graph, kind, prefix)))
+        l2_normalise(graph, masked_mean(graph, states, _read_part(graph, kind, prefix)))
         for kind in (QUESTION, CANDIDATE)
     ]
     product = graph.add("Mul", *sides)
     alike = graph.add("MatMul", product, _keep_column(graph, f"{place}alike"))
-    first = graph.add("Gather", states, graph.keep(0), axis=1)  # (P, E)
-    score = graph.add("Add", alike, graph.apply(first, f"{place}first"))
+    first = graph.add("Gather", states, graph.constant(0), axis=1)  # (P, E)
+    score = graph.add("Add", alike, graph.linear_fp32(first, f"{place}first"))
     width = graph.state[f"{place}alike"].shape[0]
-    larger = graph.add("Mul", product, graph.number(width))
+    larger = graph.add("Mul", product, graph.scalar(width))
     return score, graph.add("Concat", first, larger, axis=1)
 
 
@@ -98,49 +98,51 @@ def _add_ways(graph: Graph, states: str, *, has_vectors: bool) -> str:
     if has_vectors:
         parts[1:] = [_project(graph, name) for name in ("near", "page")]
     asked = _read_part(graph, QUESTION)
-    question = take_mean(graph, states, asked)
-    scales = graph.keep("ways.scales")
+    question = masked_mean(graph, states, asked)
+    scales = graph.constant("ways.scales")
     read = []
     for number, (others, mask) in enumerate(parts):
-        asking = graph.add("Mul", states, graph.add("Gather", scales, graph.keep(number)))
+        asking = graph.add("Mul", states, graph.add("Gather", scales, graph.constant(number)))
         width = graph.state["ways.scales"].shape[1]
-        read.append(take_mean(graph, _attend(graph, asking, others, mask, width), asked))
+        read.append(masked_mean(graph, _attend(graph, asking, others, mask, width), asked))
     products = [graph.add("Mul", question, part) for part in read]
     joined = graph.add("Concat", question, *read, *products, axis=1)
-    return graph.apply(graph.add("Gelu", graph.apply(joined, "ways.hidden")), "ways.output")
+    return graph.linear_fp32(
+        graph.add("Gelu", graph.linear_fp32(joined, "ways.hidden")), "ways.output"
+    )
 
 
 def _attend(graph: Graph, asking: str, states: str, mask: str, width: int) -> str:
     """Return what each asking state reads of a part, (P, L, E); zeros where it is empty."""
-    there = graph.add("Unsqueeze", mask, graph.keep([1]))  # (P, 1, N)
+    there = graph.add("Unsqueeze", mask, graph.constant([1]))  # (P, 1, N)
     turned = graph.add("Transpose", states, perm=[0, 2, 1])
-    alike = graph.add("Mul", graph.add("MatMul", asking, turned), graph.number(width**-0.5))
-    weights = graph.add("Softmax", graph.add("Add", alike, hide(graph, there)), axis=-1)
+    alike = graph.add("Mul", graph.add("MatMul", asking, turned), graph.scalar(width**-0.5))
+    weights = graph.add("Softmax", graph.add("Add", alike, attention_mask(graph, there)), axis=-1)
     return graph.add("MatMul", graph.add("Mul", weights, there), states)
 
 
 def _project(graph: Graph, name: str) -> tuple[str, str]:
     """Return vectors as states, and where there is one: zeros are none."""
     width = graph.state["ways.project.weight"].shape[1]
-    states = graph.apply(graph.add("Mul", name, graph.number(width**0.5)), "ways.project")
-    largest = graph.add("ReduceMax", graph.add("Abs", name), graph.keep([2]), keepdims=0)
-    return states, graph.to_float(graph.add("Greater", largest, graph.number(0)))
+    states = graph.linear_fp32(graph.add("Mul", name, graph.scalar(width**0.5)), "ways.project")
+    largest = graph.add("ReduceMax", graph.add("Abs", name), graph.constant([2]), keepdims=0)
+    return states, graph.to_float(graph.add("Greater", largest, graph.scalar(0)))
 
 
 def _join(graph: Graph, judged: Sequence[tuple[str, str]]) -> str:
     """Return the scores of an ensemble, (P, 1)."""
     total = graph.add("Add", *(score for score, _ in judged))
     joined = graph.add("Concat", *(encoding for _, encoding in judged), axis=1)
-    more = graph.apply(graph.add("Gelu", graph.apply(joined, "hidden")), "output")
-    return graph.add("Add", graph.add("Mul", total, graph.number(0.5)), more)
+    more = graph.linear_fp32(graph.add("Gelu", graph.linear_fp32(joined, "hidden")), "output")
+    return graph.add("Add", graph.add("Mul", total, graph.scalar(0.5)), more)
 
 
 def _read_part(graph: Graph, kind: int, prefix: str = "") -> str:
     """Return 1 where there is a token of this kind, else 0, (P, L)."""
-    is_kind = graph.to_float(graph.add("Equal", f"{prefix}kinds", graph.keep(np.int64(kind))))
-    return graph.add("Mul", read_mask(graph, prefix), is_kind)
+    is_kind = graph.to_float(graph.add("Equal", f"{prefix}kinds", graph.constant(np.int64(kind))))
+    return graph.add("Mul", float_mask(graph, prefix), is_kind)
 
 
 def _keep_column(graph: Graph, name: str) -> str:
     column: Array = graph.state[name][:, None]
-    return graph.keep(column, name)
+    return graph.constant(column, name)

@@ -1,9 +1,9 @@
-"""One frozen vector per word, from a table of word pieces or of whole words.
+"""Static word vectors, from a table of word pieces or of whole words.
 
-Stored as int8 with one scale per row: 29,500 pieces of width 256 take 7.6 MB.  A word is
-the mean of its pieces, scaled to length 1, so that a dot product is a cosine.  A word
-that the table does not know gets a direction of its own, drawn from its spelling:
-close to itself, far from everything else.
+The table is int8 with one scale per row: 29,500 pieces of width 256 take 7.6 MB.  A word's
+vector is the mean of its pieces' rows, scaled to length 1, so that a dot product is a cosine.
+A word outside the vocabulary gets a random direction, seeded by its spelling: close to itself,
+far from all other words.
 """
 
 import zlib
@@ -23,11 +23,11 @@ UNKNOWN = "[UNK]"
 
 Matrix = NDArray[np.float32]
 Word = str | bytes
-"""A word as it is spelled, or as the pieces that it was cut into, as they are stored."""
+"""A word as text, or as its stored word pieces."""
 
 
 class StaticVectors:
-    """A table of int8 rows, and how a word finds its rows."""
+    """A quantised table of word vectors."""
 
     def __init__(
         self,
@@ -41,79 +41,73 @@ class StaticVectors:
         self.rows = rows
         self.scales = scales.astype(np.float32)
         self.are_pieces = are_pieces
-        self._pieces = WordPiece(vocabulary, unknown=UNKNOWN) if are_pieces else None
-        self._places = {} if are_pieces else {word: place for place, word in enumerate(vocabulary)}
+        self.pieces = WordPiece(vocabulary, unknown=UNKNOWN) if are_pieces else None
+        """The tokenizer; None if the table is of whole words."""
+        self._row_ids = {} if are_pieces else {word: row for row, word in enumerate(vocabulary)}
 
     @property
     def width(self) -> int:
-        """The length of a vector."""
+        """Numbers of a vector."""
         return int(self.rows.shape[1])
 
     def embed(self, words: Sequence[Word]) -> Matrix:
         """Return one row of length 1 per word, shape (len(words), width)."""
-        found = self._look_up(words)
-        pieces = np.fromiter(chain.from_iterable(found), dtype=np.int64)
-        ends = np.cumsum([len(rows) for rows in found])
-        weighted = self.rows[pieces] * self.scales[pieces, None]
+        row_ids = [self._get_row_ids(word) for word in words]
+        flat = np.fromiter(chain.from_iterable(row_ids), dtype=np.int64)
+        ends = np.cumsum([len(ids) for ids in row_ids])
+        weighted = self.rows[flat] * self.scales[flat, None]
         sums = np.zeros((len(words), self.width), dtype=np.float32)
-        known = [place for place, rows in enumerate(found) if rows]
+        known = [at for at, ids in enumerate(row_ids) if ids]
         if known:
-            sums[known] = np.add.reduceat(weighted, [ends[at] - len(found[at]) for at in known])
+            sums[known] = np.add.reduceat(weighted, [ends[at] - len(row_ids[at]) for at in known])
         lengths = np.linalg.norm(sums, axis=1)
-        for place in np.flatnonzero(lengths == 0).tolist():
-            sums[place], lengths[place] = self._spell(words[place]), 1
+        for at in np.flatnonzero(lengths == 0).tolist():
+            sums[at], lengths[at] = self._draw_direction(words[at]), 1
         return np.asarray(sums / lengths[:, None], dtype=np.float32)
 
-    @property
-    def pieces(self) -> WordPiece | None:
-        """How words are cut; None where the table is of whole words."""
-        return self._pieces
-
     def encode(self, text: str) -> bytes | None:
-        """Return a text in the form in which it is stored; None where words are not cut."""
-        return None if self._pieces is None else self._pieces.encode(text)
+        """Return a text as stored word pieces; None if the table is of whole words."""
+        return None if self.pieces is None else self.pieces.encode(text)
 
     def can_read(self, tokens: bytes) -> bool:
-        """Whether stored pieces tell all about their words: the unknown piece does not."""
-        if self._pieces is None:
+        """Whether stored pieces have no unknown one, whose word only the text tells."""
+        if self.pieces is None:
             return False
-        return self._pieces.unknown not in np.frombuffer(tokens, dtype="<i4")
+        return self.pieces.unknown not in np.frombuffer(tokens, dtype="<i4")
 
-    def _look_up(self, words: Sequence[Word]) -> list[tuple[int, ...]]:
-        return [
-            read_pieces(word) if isinstance(word, bytes) else self._find(word) for word in words
-        ]
+    def _get_row_ids(self, word: Word) -> tuple[int, ...]:
+        """Return the rows of a word's pieces; none if it is unknown."""
+        if isinstance(word, bytes):
+            return read_pieces(word)
+        if self.pieces is None:
+            return (self._row_ids[word],) if word in self._row_ids else ()
+        (row_ids,) = self.pieces.tokenize_words([word])
+        return () if row_ids == (self.pieces.unknown,) else row_ids
 
-    def _find(self, word: str) -> tuple[int, ...]:
-        if self._pieces is None:
-            return (self._places[word],) if word in self._places else ()
-        (rows,) = self._pieces.tokenize_words([word])
-        return () if rows == (self._pieces.unknown,) else rows
-
-    def _spell(self, word: Word) -> Matrix:
+    def _draw_direction(self, word: Word) -> Matrix:
         seed = zlib.crc32(str(word).encode("utf-8", "surrogatepass"))
         direction = np.random.default_rng(seed).standard_normal(self.width)
         return np.asarray(direction / np.linalg.norm(direction), dtype=np.float32)
 
 
 def read_pieces(word: bytes) -> tuple[int, ...]:
-    """Return the pieces of a stored word: its first is an id, the others are -1 - id."""
+    """Return the pieces of a stored word: the first is stored as its id, the others as -1 - id."""
     first, *rest = np.frombuffer(word, dtype="<i4").tolist()
     return (first, *(-1 - piece for piece in rest))
 
 
 def quantise(matrix: Matrix) -> tuple[NDArray[np.int8], NDArray[np.float16]]:
-    """Return rows of whole numbers from -127 to 127, and the scale of each row."""
+    """Return int8 rows from -127 to 127, and the scale of each row."""
     scales = np.abs(matrix).max(axis=1) / 127
     divisors = np.where(scales > 0, scales, 1)[:, None]
     return np.round(matrix / divisors).astype(np.int8), scales.astype(np.float16)
 
 
 def load_vectors(folder: Path = SHIPPED_VECTORS) -> StaticVectors:
-    """Open a bundle of static vectors: the shipped one where none is named.
+    """Open a bundle of static vectors, by default the shipped one.
 
     Raises:
-        BundleError: it is missing, torn, too new, or no bundle of vectors.
+        BundleError: it is missing, corrupt, too new, or not a bundle of vectors.
     """
     return read_vectors(open_bundle(folder, kind=KIND))
 

@@ -4,7 +4,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from rejoinder.models.encoders.vocabulary import order_pieces
+from rejoinder.models.encoders.loading import order_pieces
 from rejoinder.models.selector.context import ContextConfig
 from rejoinder.models.selector.module.selector import SelectorConfig, load_selector
 from rejoinder.models.selector.pair_reader import PairReader
@@ -71,7 +71,7 @@ def _get_encoder() -> Cosine:
 @cache
 def _build_encoder() -> tuple[bytes, tuple[str, ...]]:
     """Return the default encoder as the runtime opens it, with its vocabulary."""
-    from rejoinder.models.encoders.encoder_graph import build_sentence_encoder
+    from rejoinder.models.encoders.onnx_bert import build_sentence_encoder
 
     model, vocabulary = load_selector(SelectorConfig(max_tokens=MAX_TOKENS))
     rows = order_pieces(vocabulary)
