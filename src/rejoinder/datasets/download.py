@@ -1,4 +1,4 @@
-"""Fetches the files of a data set: all of them, checked, or none."""
+"""Downloads the files of a data set: all of them, with the right checksums, or none."""
 
 import hashlib
 from collections.abc import Callable, Iterator
@@ -9,6 +9,7 @@ from typing import IO
 from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
+from rejoinder.datasets.catalogue import find_data_folders, get_dataset
 from rejoinder.datasets.dataset import Dataset, RemoteFile
 from rejoinder.errors import DownloadError
 from rejoinder.storage.atomic import atomic_write, created_folder
@@ -17,21 +18,33 @@ CHUNK_BYTES = 1 << 16
 TIMEOUT_SECONDS = 30
 
 Progress = Callable[[int, int], None]
-"""Called with how many bytes have come, and how many will."""
+"""Called with the bytes received so far, and their total."""
 
 
-def download(dataset: Dataset, folder: Path, *, on_progress: Progress) -> list[Path]:
-    """Fetch a data set's files into the data folder and return their paths.
+def download(
+    dataset: str | Dataset,
+    folder: Path | None = None,
+    *,
+    on_progress: Progress = lambda *_: None,
+) -> list[Path]:
+    """Download the files of a data set and return their paths.
 
-    Files that are there already and are right are left alone.  Where one file fails,
-    nothing is left behind, not even a folder.
+    Files that exist with the right checksum are skipped.  If one file fails, nothing is left
+    behind, not even a folder.
+
+    Args:
+        folder: the data folder; by default the first of `catalogue.find_data_folders`.
 
     Raises:
-        DownloadError: the data set must be got by hand, or a file could not be fetched.
+        UnknownNameError: no data set has this name.
+        DownloadError: the data set cannot be downloaded automatically, or a file failed.
     """
+    if isinstance(dataset, str):
+        dataset = get_dataset(dataset)
+    folder = folder or find_data_folders(None)[0]
     if not dataset.remote:
         raise DownloadError(_explain_by_hand(dataset, folder))
-    missing = [remote for remote in dataset.remote if not is_fetched(remote, folder)]
+    missing = [remote for remote in dataset.remote if not is_downloaded(remote, folder)]
     total = sum(remote.size_bytes for remote in missing)
     done = 0
     try:
@@ -40,7 +53,7 @@ def download(dataset: Dataset, folder: Path, *, on_progress: Progress) -> list[P
                 target = folder / remote.path
                 stack.enter_context(created_folder(target.parent))
                 file = stack.enter_context(atomic_write(target))
-                for size in _fetch(remote, file):
+                for size in _download(remote, file):
                     on_progress(done + size, total)
                 done += remote.size_bytes
     except OSError as error:
@@ -48,8 +61,8 @@ def download(dataset: Dataset, folder: Path, *, on_progress: Progress) -> list[P
     return [folder / remote.path for remote in dataset.remote]
 
 
-def is_fetched(remote: RemoteFile, folder: Path) -> bool:
-    """Return whether the data folder holds this file, with the right checksum."""
+def is_downloaded(remote: RemoteFile, folder: Path) -> bool:
+    """Return whether the data folder has this file, with the right checksum."""
     path = folder / remote.path
     if not path.is_file() or path.stat().st_size != remote.size_bytes:
         return False
@@ -57,8 +70,8 @@ def is_fetched(remote: RemoteFile, folder: Path) -> bool:
         return hashlib.file_digest(file, "sha256").hexdigest() == remote.sha256
 
 
-def _fetch(remote: RemoteFile, file: IO[bytes]) -> Iterator[int]:
-    """Copy a remote file into an open one; yield how many bytes have come, then check them."""
+def _download(remote: RemoteFile, file: IO[bytes]) -> Iterator[int]:
+    """Copy a remote file into an open one; yield the bytes received, then check their hash."""
     digest = hashlib.sha256()
     size = 0
     try:
@@ -69,10 +82,10 @@ def _fetch(remote: RemoteFile, file: IO[bytes]) -> Iterator[int]:
                 size += len(chunk)
                 yield size
     except (OSError, HTTPException) as error:
-        raise DownloadError(f"cannot fetch {remote.url}: {_describe(error)}") from error
+        raise DownloadError(f"cannot download {remote.url}: {_describe(error)}") from error
     if size < remote.size_bytes:
         problem = f"the connection ended after {size} of {remote.size_bytes} bytes; try again"
-        raise DownloadError(f"cannot fetch {remote.url}: {problem}")
+        raise DownloadError(f"cannot download {remote.url}: {problem}")
     if digest.hexdigest() != remote.sha256:
         problem = f"its sha256 is not {remote.sha256}; the file at its source has changed"
         raise DownloadError(f"cannot use {remote.url}: {problem}")
@@ -82,17 +95,17 @@ def _describe(error: Exception) -> str:
     match error:
         case HTTPError():
             error.close()
-            return f"the server says {error.code} {error.reason}"
+            return f"the server responded {error.code} {error.reason}"
         case URLError(reason=OSError() as cause):
             return f"{cause.strerror or cause}; is this machine online?"
         case OSError():
             return error.strerror or str(error)
         case _:
-            return f"the server's answer is torn or no HTTP ({type(error).__name__})"
+            return f"the response is not valid HTTP ({type(error).__name__})"
 
 
 def _explain_by_hand(dataset: Dataset, folder: Path) -> str:
     how = dataset.by_hand or f"get it from {dataset.homepage}"
     files = [file for sources in dataset.splits.values() for file in sources[0].files]
     where = f", and put {', '.join(dict.fromkeys(files))} into {folder}" if files else ""
-    return f"{dataset.name} cannot be fetched for you: {how}{where}"
+    return f"{dataset.name} cannot be downloaded automatically: {how}{where}"

@@ -50,8 +50,8 @@ def test_every_data_set_is_listed_with_its_licence(folder: Path) -> None:
 def test_the_list_as_json(folder: Path) -> None:
     listed = {item["name"]: item for item in json.loads(run("list", "--json").stdout)}
 
-    assert listed["wikiqa"]["found"] is None
-    assert {"name": "test", "questions": 633, "candidates": 6165, "found": None} in listed[
+    assert listed["wikiqa"]["location"] is None
+    assert {"name": "test", "questions": 633, "candidates": 6165, "location": None} in listed[
         "wikiqa"
     ]["splits"]
 

@@ -1,6 +1,5 @@
-"""`rejoinder data`: list, check and get data sets."""
+"""`rejoinder data`: list, check and download data sets."""
 
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,29 +14,29 @@ if TYPE_CHECKING:
 
 @click.group(epilog=options.example("rejoinder data list"))
 def data() -> None:
-    """List, check and get data sets."""
+    """List, check and download data sets."""
 
 
 @data.command("list", epilog=options.example("rejoinder data list"))
 @options.data_folder
 @options.as_json
 def list_datasets(folder: Path | None, as_json: bool) -> None:
-    """List the data sets: what, licence, counts, and where they were found."""
+    """List the data sets with their licence, their size and their location."""
     from rejoinder.datasets.catalogue import DATASETS
 
-    rows = [_describe(dataset, folder) for dataset in DATASETS.values()]
+    rows = [_to_dict(dataset, folder) for dataset in DATASETS.values()]
     if as_json:
         print_json(rows)
         return
     print_table(
-        ["data set", "found", "splits (questions)", "licence", "what"],
+        ["data set", "location", "splits (questions)", "licence", "title"],
         [
             [
                 row["name"],
-                row["found"] or "no",
-                ", ".join(_show_split(split) for split in row["splits"]),
+                row["location"] or "missing",
+                ", ".join(f"{s['name']} {s['questions'] or ''}".strip() for s in row["splits"]),
                 row["licence"],
-                row["what"],
+                row["title"],
             ]
             for row in rows
         ],
@@ -50,11 +49,11 @@ def list_datasets(folder: Path | None, as_json: bool) -> None:
 @options.data_folder
 @options.as_json
 def check_dataset(name: str, words: str, folder: Path | None, as_json: bool) -> None:
-    """Count what the files of NAME hold, beside what was published.
+    """Count the contents of NAME's files, beside the published figures.
 
-    Counts of the distributed files must agree, or the exit status is 1.  Figures of
-    papers stand beside ours for comparison: lengths depend on how words are cut, and
-    SQuAD's sentences on the splitter.
+    If the counts differ from those of the distributed files, the exit status is 1.  Figures
+    of papers are printed for comparison only: lengths depend on how words are split, and
+    SQuAD's sentences on the sentence splitter.
     """
     from rejoinder.datasets.check import check
     from rejoinder.errors import DataError
@@ -72,9 +71,10 @@ def check_dataset(name: str, words: str, folder: Path | None, as_json: bool) -> 
         )
     for item in checks:
         if item.is_wrong:
-            problem = f"split {item.split!r} has {_show(item.computed)} {item.figure}"
             raise DataError(
-                f"{problem}, the published file {_show(item.published)}", path=item.path
+                f"split {item.split!r} has {_show(item.computed)} {item.figure},"
+                f" the published file {_show(item.published)}",
+                path=item.path,
             )
 
 
@@ -82,17 +82,15 @@ def check_dataset(name: str, words: str, folder: Path | None, as_json: bool) -> 
 @click.argument("name")
 @options.data_folder
 def get_dataset(name: str, folder: Path | None) -> None:
-    """Fetch the files of NAME, where its authors let everyone fetch them.
+    """Download the files of NAME, if its authors allow everyone to.
 
-    They go into --data, else $REJOINDER_DATA, else the user's cache.
+    The target is --data, else $REJOINDER_DATA, else the user's cache.
     """
     from rich.console import Console
     from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
 
-    from rejoinder.datasets.catalogue import find_data_folders, get_dataset
     from rejoinder.datasets.download import download
 
-    target = find_data_folders(folder)[0]
     console = Console(stderr=True)
     columns = ("{task.description}", BarColumn(), DownloadColumn(), TimeRemainingColumn())
     with Progress(
@@ -103,43 +101,31 @@ def get_dataset(name: str, folder: Path | None) -> None:
         def show(done: int, total: int) -> None:
             progress.update(task, completed=done, total=total)
 
-        paths = download(get_dataset(name), target, on_progress=show)
+        paths = download(name, folder, on_progress=show)
     for path in paths:
         say(f"have {path}")
 
 
-def _describe(dataset: "Dataset", folder: Path | None) -> dict[str, Any]:
-    from rejoinder.datasets.catalogue import find_data_folders, locate
-    from rejoinder.errors import MissingDataError
+def _to_dict(dataset: "Dataset", folder: Path | None) -> dict[str, Any]:
+    from rejoinder.datasets.catalogue import find_splits
 
-    splits, places = [], []
-    for split in dataset.splits:
-        counts = dataset.counts.get(split)
-        found = None
-        with suppress(MissingDataError):
-            paths = locate(dataset, split, find_data_folders(folder)).paths
-            found = str(paths[0].parent) if paths else "an installed package"
-            places.append(found)
-        splits.append(
+    locations = find_splits(dataset, folder)
+    return {
+        "name": dataset.name,
+        "title": dataset.title,
+        "licence": dataset.licence,
+        "location": next(filter(None, locations.values()), None),
+        "splits": [
             {
                 "name": split,
                 "questions": counts and counts.questions,
                 "candidates": counts and counts.candidates,
-                "found": found,
+                "location": location,
             }
-        )
-    return {
-        "name": dataset.name,
-        "what": dataset.title,
-        "licence": dataset.licence,
-        "found": places[0] if places else None,
-        "splits": splits,
+            for split, location in locations.items()
+            for counts in [dataset.counts.get(split)]
+        ],
     }
-
-
-def _show_split(split: dict[str, Any]) -> str:
-    number = f" {split['questions']}" if split["questions"] else ""
-    return f"{split['name']}{number}"
 
 
 def _show(value: float | None) -> str:

@@ -1,8 +1,8 @@
 """Reads candidates without a question: one per line, or JSON lines.
 
 A JSON line is a candidate of our own format (`jsonl.py`) without its label: `text`, and
-where known `id`, `document` (its id), `title` and `position`.  Lines of one document are its
-sentences: what stands around a candidate is known as far as other lines tell it.
+optionally `id`, `document` (its id), `title` and `position`.  The lines of one document become
+its sentences, which are the context of its candidates.
 """
 
 from collections.abc import Iterable, Sequence
@@ -15,20 +15,20 @@ from rejoinder.types import Candidate, Document, to_candidates
 
 STDIN = Path("<stdin>")
 MAX_POSITION = 100_000
-"""What stands at a later place in its document is no context of others."""
+"""Candidates at later positions are not part of the context."""
 
 
 def read_candidates(source: Path | Iterable[bytes], *, in_order: bool = False) -> list[Candidate]:
     """Return the candidates of a file, or of an open stream.
 
-    Lines are JSON where the file's name says so (.jsonl), or where the first line begins
-    with a brace; else each line that is not blank is a candidate.
+    Lines are JSON if the file is called .jsonl, or if the first line begins with a brace;
+    otherwise each line that is not blank is a candidate.
 
     Args:
-        in_order: the lines are one text in its order.  A position in a JSON line goes first.
+        in_order: the lines are one text in its order.  A position in a JSON line overrides it.
 
     Raises:
-        DataError: the file is missing, empty, not UTF-8, or a line is not what it must be.
+        DataError: the file is missing, empty, not UTF-8, or a line is malformed.
     """
     path = source if isinstance(source, Path) else STDIN
     lines = read_lines(source) if isinstance(source, Path) else decode_lines(source, STDIN)
@@ -62,9 +62,9 @@ def _read_objects(rows: Iterable[JsonObject], in_order: bool) -> list[Candidate]
 
 
 def _share_documents(candidates: Sequence[Candidate], titles: dict[str, str]) -> list[Candidate]:
-    """Return the candidates with documents made of all their lines.
+    """Return the candidates with documents built from all their lines.
 
-    A place that no line tells is an empty sentence; of two lines of one place the first counts.
+    A missing position is an empty sentence; of two lines with one position the first counts.
     """
     texts: dict[str, dict[int, str]] = {id_: {} for id_ in titles}
     for item in candidates:

@@ -1,11 +1,10 @@
-"""Reads and writes our own format: JSON lines, one question with its candidates each.
+"""Reads and writes our own format: JSON lines, each one question with its candidates.
 
     {"id": "q1", "question": "Who?",
      "candidates": [{"id": "s1", "text": "She.", "label": 1, "document": "d", "position": 0}],
      "documents": [{"id": "d", "title": "A page", "sentences": ["She.", "Not he."]}]}
 
-Required are `question`, `candidates`, and in each of them `text` and `label`.  What is
-written is read back equal.
+Required are `question`, `candidates`, and in each of them `text` and `label`.
 """
 
 import gzip
@@ -24,7 +23,7 @@ def read_examples(path: Path) -> Iterator[Example]:
     """Yield one example per line, in file order.
 
     Without ids, questions are numbered in the file and candidates in their list, from 0.
-    A candidate may name a document that the line does not describe.
+    A candidate may refer to a document that is not listed in its line.
     """
     for number, row in enumerate(read_json_lines(path)):
         documents = _read_documents(row)
@@ -40,11 +39,10 @@ def read_examples(path: Path) -> Iterator[Example]:
 
 
 def write_examples(path: Path, examples: Iterable[Example]) -> None:
-    """Write the examples, packed where the name ends in .gz; all of them or nothing.
+    """Write the examples, compressed if the name ends in .gz; all of them or nothing.
 
     Raises:
-        InputError: the file cannot be written, or one question has two different
-            documents of the same id.
+        InputError: the file cannot be written, or two documents of a question have one id.
     """
     try:
         with atomic_write(path) as file:
@@ -95,7 +93,7 @@ def to_line(example: Example) -> bytes:
     """Return an example as a line of the file.
 
     Raises:
-        InputError: two different documents of it have the same id.
+        InputError: two different documents have the same id.
     """
     documents: dict[str, Document] = {}
     for candidate in example.candidates:
@@ -111,7 +109,7 @@ def to_line(example: Example) -> bytes:
             for candidate, label in zip(example.candidates, example.labels, strict=True)
         ],
     }
-    # A document of which only the id is known is named by its candidates already.
+    # A document without title and sentences is already named by its candidates.
     described = [item for item in documents.values() if item.title or item.sentences]
     if described:
         row["documents"] = [
@@ -134,5 +132,5 @@ def _encode(row: dict[str, Any]) -> bytes:
     try:
         return json.dumps(row, ensure_ascii=False).encode() + b"\n"
     except UnicodeEncodeError:
-        # Half of a surrogate pair cannot be UTF-8; escaped, it can be read back.
+        # A lone surrogate cannot be encoded as UTF-8; escaped, it can be read back.
         return json.dumps(row).encode() + b"\n"

@@ -1,4 +1,4 @@
-"""Turns judged sentences into an example: one page in its order, or a list without one."""
+"""Turns judged sentences into an example: one ordered document, or an unordered list."""
 
 from collections.abc import Sequence
 from typing import NamedTuple, TypeVar
@@ -32,7 +32,7 @@ def to_ordered_example(
 
 
 def to_unordered_example(id: str, question: str, judged: Sequence[Judged]) -> Example:
-    """Return an example whose sentences share no document, and whose order means nothing."""
+    """Return an example whose sentences have no document, and whose order means nothing."""
     return Example(
         id=id,
         question=question,
@@ -44,13 +44,13 @@ def to_unordered_example(id: str, question: str, judged: Sequence[Judged]) -> Ex
 
 
 def shuffle(items: Sequence[T], *, seed: int, index: int) -> list[T]:
-    """Return the items of the question at this index in an order that is always the same.
+    """Return the items of the question at this index in a deterministic random order.
 
-    For files that put the correct candidates first: their order gives the labels away, to
-    a scorer that reads order and to every tie.  Number candidates after shuffling, so
-    that their ids tell nothing either.
+    For files that list the correct candidates first: their order leaks the labels, to scorers
+    that read order and to every tie.  Number candidates after shuffling, so that their ids
+    leak nothing either.
     """
-    # Imported here: listing the data sets must not wait for numpy.
+    # Imported here because listing the data sets must not load numpy.
     import numpy as np
 
     order = np.random.default_rng([seed, index]).permutation(len(items))

@@ -1,9 +1,8 @@
-"""Reads Natural Questions (Kwiatkowski et al. 2019) as NQ-LA: choosing the long answer.
+"""Reads Natural Questions (Kwiatkowski et al. 2019) as NQ-LA: selecting the long answer.
 
-The simplified JSON lines.  Candidates are the paragraphs at the top level of the page;
-lists and tables are left out.  A paragraph is an answer where any annotator chose
-exactly it as the long answer; a question whose long answer is a list or a table is kept,
-without an answer.
+Reads the simplified JSON lines.  Candidates are the top-level paragraphs of the page, without
+lists and tables.  A paragraph is an answer if any annotator chose exactly it as the long
+answer; a question whose long answer is a list or a table is kept, without an answer.
 """
 
 import re
@@ -22,7 +21,7 @@ class _Span(NamedTuple):
 
 
 _TAG = re.compile(r"</?[A-Z]\S*>")
-"""The page's html as it stands between its words: <P>, </Li>, <Td_colspan="2">."""
+"""HTML tags among the tokens of a page: <P>, </Li>, <Td_colspan="2">."""
 
 
 def read_natural_questions(path: Path) -> Iterator[Example]:

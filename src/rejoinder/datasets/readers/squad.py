@@ -1,8 +1,8 @@
-"""Reads SQuAD v1.1 and v2.0 (Rajpurkar et al. 2016, 2018) as sentences to choose from.
+"""Reads SQuAD v1.1 and v2.0 (Rajpurkar et al. 2016, 2018) as sentence selection.
 
-The candidates of a question are the sentences of its paragraph, cut by our own splitter;
-a sentence is an answer where an annotated span touches it.  The document is the whole
-article: all sentences of all its paragraphs.
+The candidates of a question are the sentences of its paragraph, split by our own splitter; a
+sentence is an answer if an annotated span overlaps it.  The document is the whole article: all
+sentences of all its paragraphs.
 """
 
 from collections.abc import Collection, Iterator
@@ -16,7 +16,7 @@ from rejoinder.types import Candidate, Document, Example
 Answers = Literal["first", "all"]
 
 V1_ONLY = frozenset(
-    {
+    [
         "American_Broadcasting_Company",
         "Apollo_program",
         "Chloroplast",
@@ -30,9 +30,9 @@ V1_ONLY = frozenset(
         "Teacher",
         "United_Methodist_Church",
         "Victoria_and_Albert_Museum",
-    }
+    ]
 )
-"""Articles of v1.1 dev that are not in v2.0 dev: one may train on them and test on v2.0."""
+"""Articles of v1.1 dev that are not in v2.0 dev: safe to train on when v2.0 is the test set."""
 
 
 class _Paragraph(NamedTuple):
@@ -47,8 +47,8 @@ def read_squad(
     """Yield one example per question, in file order; unanswerable ones have no answer.
 
     Args:
-        answers: which annotated spans count: the first one, or all.  Annotators
-            sometimes chose spans in different sentences.
+        answers: which annotated spans count: the first, or all.  Annotators sometimes
+            chose spans in different sentences.
         titles: read these articles only.
     """
     for article in read_json_object(path).get_objects("data"):
@@ -76,7 +76,7 @@ def _read_article(article: JsonObject, answers: Answers) -> Iterator[Example]:
         start = end
         for row in paragraph.row.get_objects("qas"):
             spans = _read_spans(row, paragraph.context, answers)
-            labels = tuple(_touches(sentence, spans) for sentence in paragraph.sentences)
+            labels = tuple(_overlaps(sentence, spans) for sentence in paragraph.sentences)
             yield Example(row.get("id", str), row.get("question", str), candidates, labels)
 
 
@@ -98,5 +98,5 @@ def _read_spans(row: JsonObject, context: str, answers: Answers) -> list[tuple[i
     return spans[:1] if answers == "first" else spans
 
 
-def _touches(sentence: SentenceSpan, spans: list[tuple[int, int]]) -> bool:
+def _overlaps(sentence: SentenceSpan, spans: list[tuple[int, int]]) -> bool:
     return any(start < sentence.end and sentence.start < end for start, end in spans)

@@ -1,16 +1,15 @@
 """Reads TREC-QA (Wang et al. 2007) as JSON lines and as the older pseudo-XML.
 
-Both list the correct sentences first.  That order would give the labels away, so both
-readers shuffle the candidates of each question by a fixed seed, and give them neither a
-document nor a position: the sentences come from many articles.
+Both list the correct sentences first.  That order would leak the labels, so both readers
+shuffle the candidates of each question by a fixed seed.  The sentences come from many
+articles, so they have no document and no position.
 
-The pseudo-XML escapes nothing, so that a sentence may hold `<num>` or `&`.  It is read
-by its lines:
+The pseudo-XML escapes nothing: a sentence may contain `<num>` or `&`.  It is read line by line:
 
     <QApairs id='32.1'>
     <question>          then the words, tab-separated, and lines of tags and numbers
     </question>
-    <positive>          the same for each sentence; <negative> where it is no answer
+    <positive>          the same for each sentence; <negative> if it is not an answer
     </positive>
     </QApairs>
 """
@@ -18,18 +17,14 @@ by its lines:
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from rejoinder.datasets.files import JsonObject, read_json_lines, read_lines
 from rejoinder.datasets.readers.judged import Judged, shuffle, to_unordered_example
 from rejoinder.errors import DataError
 from rejoinder.types import Example
 
-
-class _Question(NamedTuple):
-    id: str
-    text: str
-    judged: list[Judged]
+_Question = tuple[str, str, list[Judged]]
+"""Its id, its text, and its sentences."""
 
 
 def read_trecqa(path: Path, *, seed: int = 0) -> Iterator[Example]:
@@ -44,9 +39,8 @@ def read_trecqa_xml(path: Path, *, seed: int = 0) -> Iterator[Example]:
 
 
 def _to_examples(questions: Iterator[_Question], seed: int) -> Iterator[Example]:
-    for index, question in enumerate(questions):
-        judged = shuffle(question.judged, seed=seed, index=index)
-        yield to_unordered_example(question.id, question.text, judged)
+    for index, (id, text, judged) in enumerate(questions):
+        yield to_unordered_example(id, text, shuffle(judged, seed=seed, index=index))
 
 
 def _to_question(row: JsonObject, id: str) -> _Question:
@@ -54,7 +48,7 @@ def _to_question(row: JsonObject, id: str) -> _Question:
         Judged(item.get("sentence", str), item.get_label("label"))
         for item in row.get_objects("candidates")
     ]
-    return _Question(id, row.get("question", str), judged)
+    return id, row.get("question", str), judged
 
 
 _Lines = Iterator[tuple[int, str]]
@@ -83,7 +77,7 @@ def _read_block(id: str, lines: _Lines, path: Path, opened: int) -> _Question:
             case "<negative>":
                 judged.append(Judged(_read_words("</negative>", lines, path, number), False))
             case "</QApairs>" if question is not None:
-                return _Question(id, question, judged)
+                return id, question, judged
             case _:
                 expected = "</QApairs> or a sentence" if question is not None else "<question>"
                 problem = f"expected {expected}, found {line[:40]!r}"
@@ -92,7 +86,7 @@ def _read_block(id: str, lines: _Lines, path: Path, opened: int) -> _Question:
 
 
 def _read_words(closing: str, lines: _Lines, path: Path, opened: int) -> str:
-    """Return the words of the first line, and skip what stands until the closing tag."""
+    """Return the words of the first line, and skip the rest up to the closing tag."""
     words = None
     for _, line in lines:
         if line == closing:

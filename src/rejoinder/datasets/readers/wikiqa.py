@@ -9,7 +9,7 @@ from rejoinder.datasets.files import parse_label, read_fields, read_lines
 from rejoinder.errors import DataError
 from rejoinder.types import Candidate, Document, Example
 
-COLUMNS = (
+COLUMNS = [
     "QuestionID",
     "Question",
     "DocumentID",
@@ -17,7 +17,7 @@ COLUMNS = (
     "SentenceID",
     "Sentence",
     "Label",
-)
+]
 
 
 class _Row(NamedTuple):
@@ -33,8 +33,8 @@ class _Row(NamedTuple):
 def read_wikiqa(path: Path) -> Iterator[Example]:
     """Yield one example per question of the TSV, in file order.
 
-    Questions without a correct sentence are kept: whether to drop them is a decision of
-    the evaluation protocol, not of the reader.  Quotes are ordinary characters.
+    Questions without a correct sentence are kept: the evaluation protocol decides whether
+    they count.  Quotes are ordinary characters.
     """
     return _to_examples(_read_tsv(path))
 
@@ -42,9 +42,9 @@ def read_wikiqa(path: Path) -> Iterator[Example]:
 def read_wikiqa_text(path: Path, ref: Path) -> Iterator[Example]:
     """Yield one example per question of the tokenised text (question, sentence, label).
 
-    The text names no questions: the .ref file of the same split, one line per line of the
-    text (question, 0, sentence, label), says where one ends and the next begins.  Sentences
-    count from 0 in each question there, so their ids are made of both.
+    The text has no question ids: they come from the .ref file of the same split, which has
+    one line per line of the text (question, 0, sentence, label).  Sentences count from 0 in
+    each question there, so a sentence id combines both numbers.
     """
     return _to_examples(_read_text(path, ref))
 

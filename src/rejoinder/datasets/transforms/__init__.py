@@ -1,1 +1,1 @@
-"""Data sets made out of other data sets."""
+"""Data sets derived from other data sets."""

@@ -1,6 +1,6 @@
-"""Puts the paragraphs of one page together again, where a data set has them apart.
+"""Joins the paragraphs of one page, if a data set stores them as separate documents.
 
-What stands around a candidate then reaches beyond its paragraph.
+The context of a candidate then extends beyond its paragraph.
 """
 
 from collections.abc import Sequence
@@ -10,10 +10,10 @@ from rejoinder.types import Candidate, Document, Example
 
 
 def join_pages(examples: Sequence[Example]) -> list[Example]:
-    """Return the examples over whole pages: documents of one title become one document.
+    """Return the examples with one document per title.
 
-    Paragraphs follow each other as they are met, each once.  A document without a title, and
-    candidates without a document or position, stay as they are.
+    Paragraphs are joined in the order of the examples, each once.  Documents without a title,
+    and candidates without a document or position, stay unchanged.
     """
     starts: dict[tuple[str, tuple[str, ...]], int] = {}
     pages: dict[str, list[str]] = {}
