@@ -1,17 +1,24 @@
+from pathlib import Path
+
 import numpy as np
 import pytest
+from tests.evaluation.test_replay import make_examples
 
 from rejoinder.cascade.calibration import Calibration
 from rejoinder.cascade.cascade import Cascade, Stage
+from rejoinder.cascade.loading import load
 from rejoinder.errors import InputError
-from rejoinder.evaluation.calibrate import (
+from rejoinder.evaluation import CalibrateOptions, calibrate
+from rejoinder.evaluation.calibrate import observe
+from rejoinder.evaluation.confidence import (
     METHODS,
     Observations,
     check_confidence,
     fit_confidence,
-    observe,
+    fit_isotonic,
+    fit_logistic,
+    sigmoid,
 )
-from rejoinder.evaluation.confidence import fit_isotonic, fit_logistic, sigmoid
 from rejoinder.models.lexical.scorers import Jaccard, WordOverlap
 from rejoinder.types import Candidate, Example
 
@@ -116,3 +123,32 @@ def test_observing_reads_the_last_stage_only() -> None:
     assert alone.features.tolist() == observations.features.tolist()
     with pytest.raises(InputError, match="no question has candidates"):
         observe(cascade, [Example("2", "q", (), ())])
+
+
+def test_a_scorer_object_is_calibrated_without_a_file(tmp_path: Path) -> None:
+    examples = make_examples(count=60, size=3)
+    seen: list[int] = []
+
+    result = calibrate(
+        Jaccard(), [examples], on_progress=lambda done, total, _: seen.append(total - done)
+    )
+
+    assert result.path is None
+    assert result.reports == {"examples (held-out folds)": result.fitted}
+    assert result.fitted.questions == 60
+    assert seen == list(reversed(range(60)))
+    with pytest.raises(InputError, match=r"c\.toml: give the scorer by its name or path"):
+        calibrate(Jaccard(), [examples], CalibrateOptions(to=tmp_path / "c.toml"))
+
+
+def test_a_named_scorer_is_calibrated_into_a_file(tmp_path: Path) -> None:
+    path = tmp_path / "c.toml"
+
+    result = calibrate("jaccard", [make_examples(count=60, size=3)], CalibrateOptions(to=path))
+
+    assert result.path == path
+    written = load(path)
+    assert isinstance(written, Cascade)
+    assert written.calibration is not None
+    assert written.calibration.threshold == 0.5
+    assert written.calibration.facts["questions"] == 60

@@ -4,11 +4,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
-from rejoinder.cascade.calibration import Calibration, Facts, get_features
+from rejoinder.cascade.calibration import Facts, get_features
 from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.cascade.file import (
     CascadeFile,
@@ -24,23 +23,13 @@ from rejoinder.datasets.transforms.long_lists import extend_every_second
 from rejoinder.datasets.transforms.unanswerable import remove_answers
 from rejoinder.errors import InputError
 from rejoinder.evaluation.confidence import (
-    Confidences,
-    Correct,
-    Curve,
-    Features,
-    find_threshold,
-    find_threshold_for_rate,
-    fit_isotonic,
-    fit_logistic,
-    measure_area_share,
-    measure_calibration_error,
-    measure_log_loss,
-    trace_curve,
+    CalibrationReport,
+    Observations,
+    check_confidence,
+    fit_confidence,
 )
 from rejoinder.models.scorer import Scorer
 from rejoinder.types import Example
-
-FOLDS = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,52 +54,6 @@ class CalibrateOptions:
     """Write a plot of precision against answer rate."""
     folder: Path | None = None
     """The folder of data sets that is searched first."""
-
-
-@dataclass(frozen=True, slots=True)
-class Observations:
-    """For each question the features of its scores, and whether its first answer is correct."""
-
-    features: Features
-    correct: Correct
-    answerable: int
-    """Number of questions with an answer among their candidates."""
-
-
-@dataclass(frozen=True, slots=True)
-class CalibrationReport:
-    """The quality of a calibration on questions that it was not fitted to."""
-
-    calibration: Calibration
-    method: str
-    questions: int
-    answerable: int
-    curve: Curve
-    area_share: float
-    """The area under the curve as a share of the oracle's."""
-    calibration_error: float
-    precision: float
-    """Share of correct answers at or above the threshold; 1 if nothing is answered."""
-    answer_rate: float
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figures as plain JSON types, the curve at 20 answer rates."""
-        names = ("method", "questions", "answerable", "area_share", "calibration_error")
-        places = np.linspace(0, len(self.curve.rates) - 1, 21).round().astype(int)[1:]
-        return {
-            **{name: getattr(self, name) for name in names},
-            "threshold": self.calibration.threshold,
-            "precision": self.precision,
-            "answer_rate": self.answer_rate,
-            "curve": [
-                {
-                    "answer_rate": float(self.curve.rates[place]),
-                    "precision": float(self.curve.precisions[place]),
-                    "threshold": float(self.curve.thresholds[place]),
-                }
-                for place in places
-            ],
-        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +91,7 @@ def calibrate(
     """
     options = options or CalibrateOptions()
     if options.precision is not None and options.answer_rate is not None:
-        raise InputError("give --precision or --answer-rate, not both")
+        raise InputError("give a precision or an answer rate, not both")
     path = _choose_path(scorer, options.to)
     loaded = load(scorer) if isinstance(scorer, str | Path) else scorer
 
@@ -159,18 +102,16 @@ def calibrate(
 
     names = [str(item) if isinstance(item, str | Path) else "examples" for item in datasets]
     observations = run("fitting", _read_all(datasets, options))
-    fitted = fit_confidence(
-        observations, precision=options.precision, answer_rate=options.answer_rate
-    )
+    limits = {"precision": options.precision, "answer_rate": options.answer_rate}
+    fitted = fit_confidence(observations, **limits)
     fitted_to = names[0] if len(names) == 1 else f"{len(names)} data sets"
     reports = {f"{fitted_to} (held-out folds)": fitted}
     for test in options.tests:
         observations = run(str(test), _read(test, options))
         reports[str(test)] = check_confidence(fitted.calibration, observations)
     if path and isinstance(scorer, str | Path):
-        _write(
-            path, scorer, fitted, {"dataset": " ".join(names), "unanswerable": options.unanswerable}
-        )
+        facts: Facts = {"dataset": " ".join(names), "unanswerable": options.unanswerable}
+        _write(path, scorer, fitted, facts)
     if options.plot:
         from rejoinder.evaluation.plots import plot_curves
 
@@ -205,53 +146,13 @@ def observe(
     return Observations(np.array(rows), np.array(correct, dtype=bool), answerable)
 
 
-def fit_confidence(
-    observations: Observations,
-    *,
-    precision: float | None = None,
-    answer_rate: float | None = None,
-) -> CalibrationReport:
-    """Cross-validate every method, and fit the one with the lowest log loss to all questions.
-
-    The figures are of the held-out folds: each question is rated by weights that were fitted
-    to the other folds.
-
-    Args:
-        precision: use the lowest threshold that reaches it; 0.5 if neither is given.
-        answer_rate: use the threshold at which this share of questions is answered.
-
-    Raises:
-        InputError: there are too few correct or wrong answers, or no threshold reaches the
-            precision.
-    """
-    correct = observations.correct
-    if min(correct.sum(), (~correct).sum()) < FOLDS:
-        raise InputError(
-            f"{correct.sum()} first answers are right and {(~correct).sum()} wrong;"
-            f" calibration needs {FOLDS} of each"
-        )
-    held_out = {name: _rate_held_out(observations, fit) for name, fit in METHODS.items()}
-    method = min(held_out, key=lambda name: measure_log_loss(held_out[name], correct))
-    curve = trace_curve(held_out[method], correct)
-    threshold = _choose_threshold(curve, precision, answer_rate)
-    fitted = METHODS[method](observations.features, correct)
-    calibration = replace(fitted, threshold=threshold)
-    return _report(calibration, method, observations, held_out[method])
-
-
-def check_confidence(calibration: Calibration, observations: Observations) -> CalibrationReport:
-    """Return the figures of a calibration on questions that it was not fitted to."""
-    confidences = _rate(calibration, observations.features)
-    return _report(calibration, "as stored", observations, confidences)
-
-
 def _choose_path(scorer: str | Path | Scorer, to: Path | None) -> Path | None:
     if not isinstance(scorer, str | Path):
         if to:
             raise InputError(f"cannot write {to}: give the scorer by its name or path")
         return None
     if to is None and Path(scorer).suffix != ".toml":
-        raise InputError(f"{scorer} is not a cascade file; name the file to write with --to")
+        raise InputError(f"{scorer} is not a cascade file; name the file to write")
     return to or Path(scorer)
 
 
@@ -271,12 +172,7 @@ def _read_all(
     return list(remove_answers(examples, share=options.unanswerable))
 
 
-def _write(
-    path: Path,
-    scorer: str | Path,
-    fitted: CalibrationReport,
-    facts: Facts,
-) -> None:
+def _write(path: Path, scorer: str | Path, fitted: CalibrationReport, facts: Facts) -> None:
     source = Path(scorer)
     if source.suffix == ".toml":
         cascade = move_cascade_file(read_cascade_file(source), source.parent, path.parent)
@@ -294,72 +190,3 @@ def _write(
     }
     calibration = replace(fitted.calibration, facts=facts)
     write_cascade_file(path, replace(cascade, calibration=calibration))
-
-
-def _report(
-    calibration: Calibration, method: str, observations: Observations, confidences: Confidences
-) -> CalibrationReport:
-    correct = observations.correct
-    answered = confidences >= calibration.threshold
-    return CalibrationReport(
-        calibration,
-        method,
-        len(correct),
-        observations.answerable,
-        trace_curve(confidences, correct),
-        measure_area_share(confidences, correct),
-        measure_calibration_error(confidences, correct),
-        float(correct[answered].mean()) if answered.any() else 1.0,
-        float(answered.mean()),
-    )
-
-
-def _fit_best_score(features: Features, correct: Correct) -> Calibration:
-    return Calibration(*fit_logistic(features[:, :1], correct).tolist())
-
-
-def _fit_all_features(features: Features, correct: Correct) -> Calibration:
-    return Calibration(*fit_logistic(features, correct).tolist())
-
-
-def _fit_isotonic(features: Features, correct: Correct) -> Calibration:
-    logistic = _fit_all_features(features, correct)
-    values = logistic.intercept + features @ logistic.weights
-    return replace(logistic, knots=tuple(fit_isotonic(values, correct)))
-
-
-METHODS: dict[str, Callable[[Features, Correct], Calibration]] = {
-    "logistic of the best score": _fit_best_score,
-    "logistic of best score, margin and count": _fit_all_features,
-    "isotonic over the logistic": _fit_isotonic,
-}
-
-
-def _rate_held_out(
-    observations: Observations, fit: Callable[[Features, Correct], Calibration]
-) -> Confidences:
-    folds = np.random.default_rng(0).permutation(len(observations.correct)) % FOLDS
-    confidences = np.empty(len(folds))
-    for fold in range(FOLDS):
-        held_out = folds == fold
-        fitted = fit(observations.features[~held_out], observations.correct[~held_out])
-        confidences[held_out] = _rate(fitted, observations.features[held_out])
-    return confidences
-
-
-def _rate(calibration: Calibration, features: Features) -> Confidences:
-    return np.array([calibration.rate_features(row) for row in features])
-
-
-def _choose_threshold(curve: Curve, precision: float | None, answer_rate: float | None) -> float:
-    if answer_rate is not None:
-        return find_threshold_for_rate(curve, answer_rate)
-    if precision is None:
-        return 0.5
-    threshold = find_threshold(curve, precision=precision)
-    if threshold is None:
-        raise InputError(
-            f"no threshold reaches a precision of {precision:g};"
-            f" the best is {curve.precisions.max():.3f}"
-        )
-    return threshold

@@ -5,10 +5,15 @@ rate* is the share of questions it answers, the *precision* the share of those a
 are correct.
 """
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from rejoinder.cascade.calibration import Calibration
+from rejoinder.errors import InputError
 
 Confidences = NDArray[np.float64]
 Features = NDArray[np.float64]
@@ -17,6 +22,7 @@ Correct = NDArray[np.bool_]
 """For each question, whether the first candidate is an answer."""
 
 BINS = 10
+FOLDS = 5
 RIDGE = 1e-3
 """Keeps weights finite if correct and wrong answers are perfectly separable."""
 
@@ -129,3 +135,158 @@ def fit_isotonic(values: Confidences, correct: Correct) -> list[tuple[float, flo
 def sigmoid(values: Confidences) -> Confidences:
     """Return the logistic function, without overflow."""
     return np.asarray(0.5 * (1 + np.tanh(values / 2)), dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class Observations:
+    """For each question the features of its scores, and whether its first answer is correct."""
+
+    features: Features
+    correct: Correct
+    answerable: int
+    """Number of questions with an answer among their candidates."""
+
+
+@dataclass(frozen=True, slots=True)
+class CalibrationReport:
+    """The quality of a calibration on questions that it was not fitted to."""
+
+    calibration: Calibration
+    method: str
+    questions: int
+    answerable: int
+    curve: Curve
+    area_share: float
+    """The area under the curve as a share of the oracle's."""
+    calibration_error: float
+    precision: float
+    """Share of correct answers at or above the threshold; 1 if nothing is answered."""
+    answer_rate: float
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the figures as plain JSON types, the curve at 20 answer rates."""
+        names = ("method", "questions", "answerable", "area_share", "calibration_error")
+        places = np.linspace(0, len(self.curve.rates) - 1, 21).round().astype(int)[1:]
+        return {
+            **{name: getattr(self, name) for name in names},
+            "threshold": self.calibration.threshold,
+            "precision": self.precision,
+            "answer_rate": self.answer_rate,
+            "curve": [
+                {
+                    "answer_rate": float(self.curve.rates[place]),
+                    "precision": float(self.curve.precisions[place]),
+                    "threshold": float(self.curve.thresholds[place]),
+                }
+                for place in places
+            ],
+        }
+
+
+def fit_confidence(
+    observations: Observations,
+    *,
+    precision: float | None = None,
+    answer_rate: float | None = None,
+) -> CalibrationReport:
+    """Cross-validate every method, and fit the one with the lowest log loss to all questions.
+
+    The figures are of the held-out folds: each question is rated by weights that were fitted
+    to the other folds.
+
+    Args:
+        precision: use the lowest threshold that reaches it; 0.5 if neither is given.
+        answer_rate: use the threshold at which this share of questions is answered.
+
+    Raises:
+        InputError: there are too few correct or wrong answers, or no threshold reaches the
+            precision.
+    """
+    correct = observations.correct
+    if min(correct.sum(), (~correct).sum()) < FOLDS:
+        raise InputError(
+            f"{correct.sum()} first answers are right and {(~correct).sum()} wrong;"
+            f" calibration needs {FOLDS} of each"
+        )
+    held_out = {name: _rate_held_out(observations, fit) for name, fit in METHODS.items()}
+    method = min(held_out, key=lambda name: measure_log_loss(held_out[name], correct))
+    curve = trace_curve(held_out[method], correct)
+    threshold = _choose_threshold(curve, precision, answer_rate)
+    fitted = METHODS[method](observations.features, correct)
+    calibration = replace(fitted, threshold=threshold)
+    return _report(calibration, method, observations, held_out[method])
+
+
+def check_confidence(calibration: Calibration, observations: Observations) -> CalibrationReport:
+    """Return the figures of a calibration on questions that it was not fitted to."""
+    confidences = _rate(calibration, observations.features)
+    return _report(calibration, "as stored", observations, confidences)
+
+
+def _report(
+    calibration: Calibration, method: str, observations: Observations, confidences: Confidences
+) -> CalibrationReport:
+    correct = observations.correct
+    answered = confidences >= calibration.threshold
+    return CalibrationReport(
+        calibration,
+        method,
+        len(correct),
+        observations.answerable,
+        trace_curve(confidences, correct),
+        measure_area_share(confidences, correct),
+        measure_calibration_error(confidences, correct),
+        float(correct[answered].mean()) if answered.any() else 1.0,
+        float(answered.mean()),
+    )
+
+
+def _fit_best_score(features: Features, correct: Correct) -> Calibration:
+    return Calibration(*fit_logistic(features[:, :1], correct).tolist())
+
+
+def _fit_all_features(features: Features, correct: Correct) -> Calibration:
+    return Calibration(*fit_logistic(features, correct).tolist())
+
+
+def _fit_isotonic(features: Features, correct: Correct) -> Calibration:
+    logistic = _fit_all_features(features, correct)
+    values = logistic.intercept + features @ logistic.weights
+    return replace(logistic, knots=tuple(fit_isotonic(values, correct)))
+
+
+METHODS: dict[str, Callable[[Features, Correct], Calibration]] = {
+    "logistic of the best score": _fit_best_score,
+    "logistic of best score, margin and count": _fit_all_features,
+    "isotonic over the logistic": _fit_isotonic,
+}
+
+
+def _rate_held_out(
+    observations: Observations, fit: Callable[[Features, Correct], Calibration]
+) -> Confidences:
+    folds = np.random.default_rng(0).permutation(len(observations.correct)) % FOLDS
+    confidences = np.empty(len(folds))
+    for fold in range(FOLDS):
+        held_out = folds == fold
+        fitted = fit(observations.features[~held_out], observations.correct[~held_out])
+        confidences[held_out] = _rate(fitted, observations.features[held_out])
+    return confidences
+
+
+def _rate(calibration: Calibration, features: Features) -> Confidences:
+    return np.array([calibration.rate_features(row) for row in features])
+
+
+def _choose_threshold(curve: Curve, precision: float | None, answer_rate: float | None) -> float:
+    if answer_rate is not None:
+        return find_threshold_for_rate(curve, answer_rate)
+    if precision is None:
+        return 0.5
+    threshold = find_threshold(curve, precision=precision)
+    if threshold is None:
+        raise InputError(
+            f"no threshold reaches a precision of {precision:g};"
+            f" the best is {curve.precisions.max():.3f}"
+        )
+    return threshold

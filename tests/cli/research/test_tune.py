@@ -131,7 +131,7 @@ def test_scores_are_cached(dataset: Path, tmp_path: Path) -> None:
         ),
         (
             ["calibrate", "bm25", "DEV", "--to", "X", "--precision", "1", "--answer-rate", "1"],
-            "give --precision or --answer-rate, not both",
+            "give a precision or an answer rate, not both",
         ),
         (["tune", "EMPTY", "--scorer", "bm25", "--to", "X"], "no question has an answer"),
         (["tune", "wikiqua", "--scorer", "bm25", "--to", "X"], "did you mean 'wikiqa'"),
