@@ -220,7 +220,7 @@ def test_an_ensemble_needs_two_selectors_that_read_apart() -> None:
 
     with pytest.raises(InputError, match="an ensemble begins with two selectors"):
         read_context([local, local], "ensemble", "static")
-    with pytest.raises(InputError, match="only an ensemble begins with two"):
+    with pytest.raises(InputError, match="only an ensemble starts from two"):
         read_context([local, local], "local", "static")
 
 

@@ -111,7 +111,7 @@ def test_the_checkpoint_of_another_training_is_refused(
         fit_ranker(PLAN, [Part(examples)], vectors, checkpoint=checkpoint, on_step=interrupt)
     other = replace(PLAN, recipe=replace(PLAN.recipe, seed=3))
 
-    with pytest.raises(TrainingError, match="is the checkpoint of a training with other data"):
+    with pytest.raises(TrainingError, match="belongs to a training with other data"):
         fit_ranker(other, [Part(examples)], vectors, checkpoint=checkpoint)
     assert checkpoint.exists()
 
@@ -134,7 +134,7 @@ def test_a_torn_checkpoint_is_named(
     checkpoint = tmp_path / "model.checkpoint"
     checkpoint.write_bytes(b"torn")
 
-    with pytest.raises(TrainingError, match="not a checkpoint; remove it to start anew"):
+    with pytest.raises(TrainingError, match="not a checkpoint; remove it to start over"):
         fit_ranker(PLAN, [Part(examples)], vectors, checkpoint=checkpoint)
 
 

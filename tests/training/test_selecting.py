@@ -18,10 +18,10 @@ from rejoinder.training import fit as fitting  # noqa: E402
 from rejoinder.training.fit import Plan  # noqa: E402
 from rejoinder.training.loop import Recipe, Step  # noqa: E402
 from rejoinder.training.mixing import Part  # noqa: E402
+from rejoinder.training.options import SelectorOptions  # noqa: E402
 from rejoinder.training.selector import (  # noqa: E402
     SelectorTorchScorer,
     fit_selector,
-    make_plan,
     open_start,
 )
 from tests.training.selectors import VOCABULARY, make_selector, write_encoder  # noqa: E402
@@ -156,4 +156,4 @@ def test_a_hub_that_cannot_be_reached_is_said(monkeypatch: pytest.MonkeyPatch) -
 
 def test_an_unknown_loss_is_named() -> None:
     with pytest.raises(UnknownNameError, match="anchored"):
-        make_plan(SelectorConfig(), {"loss": "ancored"})
+        SelectorOptions(to="m", loss="ancored")

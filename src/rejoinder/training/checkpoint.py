@@ -1,7 +1,7 @@
-"""Saves a training that is under way, so that a kill costs minutes and not the training.
+"""Checkpoints: a killed training costs minutes, not the training.
 
-A checkpoint is one safetensors file, written beside its place and renamed: after a crash it
-is the last complete one, or there is none.  It names the training that it belongs to.
+A checkpoint is one safetensors file that replaces its predecessor atomically.  It holds the
+fingerprint of its training.
 """
 
 import hashlib
@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import Any
 
 import torch
@@ -18,7 +19,8 @@ from safetensors.torch import save
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from rejoinder.errors import TrainingError
+from rejoinder.bundle.folder import check_place
+from rejoinder.errors import InputError, TrainingError
 from rejoinder.storage.atomic import atomic_write
 
 
@@ -31,21 +33,37 @@ class Best:
     weights: Mapping[str, Tensor]
 
 
+def check_target(target: Path) -> None:
+    """Check that a bundle can be written here, before an hour of training; create its parent.
+
+    Raises:
+        BundleError: something else is there.
+        InputError: the folder cannot be written.
+    """
+    check_place(target)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        with TemporaryFile(dir=target.parent):
+            pass
+    except OSError as error:
+        raise InputError(f"cannot write {target}: {error.strerror}") from error
+
+
 @contextmanager
 def keep_checkpoint(target: Path, say: Callable[[str], None] = lambda _: None) -> Iterator[Path]:
-    """Give the checkpoint beside a bundle, and remove it only when all that follows is done.
+    """Give the checkpoint's path beside a bundle; delete the file if the block succeeds.
 
-    A bundle that could not be written must not cost the training that is behind it.
+    A bundle that cannot be written must not cost its training.
     """
     checkpoint = target.with_name(f"{target.name}.checkpoint")
     if checkpoint.exists():
-        say(f"going on from {checkpoint}")
+        say(f"resuming from {checkpoint}")
     yield checkpoint
     checkpoint.unlink(missing_ok=True)
 
 
 def make_fingerprint(*parts: object) -> str:
-    """Return what tells one training from another: a digest of all that it depends on."""
+    """Return a digest of everything that a training depends on."""
     text = json.dumps(parts, sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()
 
@@ -66,9 +84,9 @@ def save_checkpoint(
         tensors |= {f"best/{name}": tensor for name, tensor in best.weights.items()}
     metadata = {"done": done, "of": of, "best": [best.value, best.epoch] if best else None}
     try:
-        whole = {name: tensor.contiguous() for name, tensor in tensors.items()}
+        contiguous = {name: tensor.contiguous() for name, tensor in tensors.items()}
         with atomic_write(path) as file:
-            file.write(save(whole, {"training": json.dumps(metadata)}))
+            file.write(save(contiguous, {"training": json.dumps(metadata)}))
     except OSError as error:
         raise TrainingError(f"cannot write {path}: {error.strerror}") from error
 
@@ -76,21 +94,21 @@ def save_checkpoint(
 def load_checkpoint(
     path: Path, model: nn.Module, optimizer: Optimizer, *, of: str
 ) -> tuple[int, Best | None]:
-    """Put a checkpoint's state into the model and the optimizer; return its steps and best.
+    """Load a checkpoint into the model and the optimizer; return its steps and its best.
 
     Raises:
-        TrainingError: the file is torn, or belongs to another training.
+        TrainingError: the file is corrupt, or belongs to another training.
     """
     try:
         with safe_open(path, framework="pt") as file:
-            found: dict[str, Any] = json.loads(file.metadata()["training"])
+            metadata: dict[str, Any] = json.loads(file.metadata()["training"])
             tensors = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118
     except (SafetensorError, OSError, KeyError, TypeError, ValueError) as error:
-        raise TrainingError(f"{path}: not a checkpoint; remove it to start anew") from error
-    if found["of"] != of:
+        raise TrainingError(f"{path}: not a checkpoint; remove it to start over") from error
+    if metadata["of"] != of:
         raise TrainingError(
-            f"{path}: is the checkpoint of a training with other data or options;"
-            " give those, or remove it to start anew"
+            f"{path}: belongs to a training with other data or options;"
+            " use the same ones, or remove it to start over"
         )
     model.load_state_dict(_below("model/", tensors))
     for place, parameter in enumerate(model.parameters()):
@@ -100,13 +118,13 @@ def load_checkpoint(
         }
     weights = _below("best/", tensors)
     if not weights:
-        return int(found["done"]), None
-    value, epoch = found["best"]
-    return int(found["done"]), Best(value, epoch, weights)
+        return int(metadata["done"]), None
+    value, epoch = metadata["best"]
+    return int(metadata["done"]), Best(value, epoch, weights)
 
 
 def _lay_out_like(parameter: Tensor, tensor: Tensor) -> Tensor:
-    """Return a moment of Adam in the order in memory of its parameter, as its kernel expects."""
+    """Return a moment of Adam in its parameter's memory layout, which the fused kernel expects."""
     if tensor.shape != parameter.shape:
         return tensor
     return torch.empty_like(parameter).copy_(tensor)

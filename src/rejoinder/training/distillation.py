@@ -1,32 +1,92 @@
-"""Teaches a small model what a large one knows: soft targets, also across documents.
+"""Distillation: a small ranker from a teacher's scores, word vectors from an encoder.
 
-A target is a mean of the label and of the teacher's probability, the sigmoid of its score.
-Normalised over a list it says which candidates are better (the listwise term of the loss);
-as it is, it says how good each one is (the pointwise term), so that the pupil's scores mean
-the same in every list.
+The target of a candidate is a mean of its label and of the teacher's probability, the sigmoid
+of its score.  Normalised over a list, targets rank the candidates (the listwise term of the
+loss); as they are, they calibrate each score (the pointwise term), so that scores are
+comparable across lists.
 """
 
 import random
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 
 from rejoinder.evaluation.score_cache import CachedScorer
+from rejoinder.models.registry import open_scorer
 from rejoinder.models.scorer import Scorer
+from rejoinder.models.static_vectors.export import write_vectors
+from rejoinder.models.static_vectors.vectors import StaticVectors
+from rejoinder.training.checkpoint import check_target
+from rejoinder.training.loop import Step
+from rejoinder.training.mixing import Part, TrainingData, prepare
+from rejoinder.training.options import DistilOptions, StaticVectorsOptions, Trained
+from rejoinder.training.ranker import train_prepared
 from rejoinder.types import Candidate, Example
 
 TEACHER_SHARE = 0.7
 JOINED_SHARE = 0.5
 
 
+def distil(
+    teacher: str | Scorer,
+    options: DistilOptions,
+    data: TrainingData = (),
+    *,
+    on_scored: Callable[[int, int], None] = lambda _, __: None,
+    on_step: Callable[[Step], None] = lambda _: None,
+    say: Callable[[str], None] = lambda _: None,
+    command: str = "",
+) -> Trained:
+    """Train a Cosinet on the scores that a teacher gives to every candidate.
+
+    Half of the lists are extended by the candidates of another document.  The teacher's
+    scores are cached beside the bundle, for a second run.
+
+    Args:
+        teacher: a scorer, its name, or its bundle.
+        data: as for `train_ranker`; a weight below 1 selects a share of a data set once.
+        on_scored: receives the number of lists the teacher has scored, and of all lists.
+
+    Raises:
+        RejoinderError: an option, the data, the cached scores or the checkpoint does not fit,
+            the loss is not finite, or the bundle does not score as torch does.
+    """
+    scorer = open_scorer(teacher) if isinstance(teacher, str) else teacher
+    training_set = prepare(options, data)
+    shares = [part.take_share(options.seed) for part in training_set.parts]
+    examples = join_lists(
+        [example for part in shares for example in part.examples], seed=options.seed
+    )
+    target = training_set.target
+    cache = target.with_name(f"{target.name}.teacher.jsonl")
+    say(f"scoring with {scorer.name}; its scores are cached in {cache}")
+    scores = ask_teacher(scorer, examples, kept=cache, on_done=on_scored)
+    targets = [
+        soften(example.labels, given) for example, given in zip(examples, scores, strict=True)
+    ]
+    softened = replace(training_set, parts=[Part(examples, 1.0, targets)])
+    return train_prepared(options, softened, on_step, say, command)
+
+
+def train_static_vectors(options: StaticVectorsOptions, *, command: str = "") -> StaticVectors:
+    """Distil word vectors from an encoder, without text, and write them as a bundle.
+
+    Raises:
+        RejoinderError: the encoder cannot be loaded, or the bundle cannot be written.
+    """
+    check_target(Path(options.to))
+    return write_vectors(Path(options.to), options.encoder, width=options.width, command=command)
+
+
 def join_lists(
     examples: Sequence[Example], *, share: float = JOINED_SHARE, seed: int = 0
 ) -> list[Example]:
-    """Return the examples, a share of them with the candidates of another one behind theirs.
+    """Return the examples, a share of them with the candidates of another one appended.
 
-    What a search finds stands in several documents; a model that only ever saw one document
-    at a time has no reason to score them alike.
+    A search returns sentences of several documents; a model that only saw one document at a
+    time would not score them alike.
     """
     rng = random.Random(seed)
     return [
@@ -61,8 +121,8 @@ def soften(
     >>> soften([True, False], [0.0, 0.0])
     [0.65, 0.35]
     """
-    believed = 1 / (1 + np.exp(-np.asarray(scores, dtype=np.float64)))
-    mixed = share * believed + (1 - share) * np.asarray(labels, dtype=np.float64)
+    probabilities = 1 / (1 + np.exp(-np.asarray(scores, dtype=np.float64)))
+    mixed = share * probabilities + (1 - share) * np.asarray(labels, dtype=np.float64)
     return [round(float(target), 6) for target in mixed]
 
 
@@ -75,15 +135,15 @@ def ask_teacher(
 ) -> list[list[float]]:
     """Return the teacher's scores of each list.
 
-    They are kept in a file as they come, and read from it where a list was scored before: the
-    teacher is slow, and a kill must not cost its work.
+    Scores are appended to the file `kept` as they come, and read from it in a second run:
+    the teacher is slow, and a kill must not cost its work.
 
     Raises:
-        InputError: the file cannot be written, or holds what another teacher said.
+        InputError: the file cannot be written, or holds the scores of another teacher.
     """
-    asked = CachedScorer(teacher, path=kept)
+    cached = CachedScorer(teacher, path=kept)
     scores = []
     for example in examples:
-        scores.append(asked.score(example.question, example.candidates).tolist())
+        scores.append(cached.score(example.question, example.candidates).tolist())
         on_done(len(scores), len(examples))
     return scores

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -15,11 +15,13 @@ from rejoinder.models.scorer import Scorer
 from rejoinder.training.checkpoint import Best, load_checkpoint, make_fingerprint, save_checkpoint
 from rejoinder.training.loop import BatchSource, MeasureLoss, Recipe, Step, make_optimizer, train
 from rejoinder.training.mixing import Part, order_epoch
+from rejoinder.training.options import TrainingOptions
 from rejoinder.types import Example
 
 SECONDS_BETWEEN_CHECKPOINTS = 30.0
 
 Config = TypeVar("Config", covariant=True)
+AnyConfig = TypeVar("AnyConfig")
 Network = TypeVar("Network", bound=nn.Module)
 
 
@@ -42,6 +44,17 @@ class Fitted(Generic[Network]):
     model: Network
     seconds: float
     steps: int
+
+
+def make_plan(options: TrainingOptions, config: AnyConfig, **fixed: Any) -> Plan[AnyConfig]:
+    """Return the plan of a training.
+
+    Args:
+        fixed: hyper-parameters of the recipe that are not options.
+    """
+    names = {item.name for item in fields(Recipe)} & {item.name for item in fields(options)}
+    recipe = Recipe(**{name: getattr(options, name) for name in names}, **fixed)
+    return Plan(config, recipe, options.keep_best, options.patience)
 
 
 def describe_training(

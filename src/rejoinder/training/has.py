@@ -1,41 +1,120 @@
 """Trains HAS and its baselines, and scores with them in torch."""
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor, nn
 
+from rejoinder.bundle.folder import open_bundle
+from rejoinder.evaluation import evaluate
+from rejoinder.evaluation.stored_texts import list_texts, store_texts
 from rejoinder.models.has.encoder import TextTokens
+from rejoinder.models.has.export import write_has
 from rejoinder.models.has.module import (
     Has,
     HasConfig,
     Texts,
     Words,
+    load_has,
     measure_distance,
     pad_texts,
     pool,
 )
+from rejoinder.models.has.scorer import HasScorer
 from rejoinder.models.ranker.module.convolution import IN_BFLOAT16
+from rejoinder.models.ranker.module.ranker import count_parameters
 from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.text.wordpiece import WordPiece
-from rejoinder.training.batches import TripletBatch, Triplets, split_answers
-from rejoinder.training.fit import Fitted, Plan, TrainingRun, describe_weights, keep_answered
+from rejoinder.training.batches import TripletBatch, Triplets, group_by_length, split_answers
+from rejoinder.training.checkpoint import keep_checkpoint
+from rejoinder.training.fit import (
+    Fitted,
+    Plan,
+    TrainingRun,
+    describe_training,
+    describe_weights,
+    keep_answered,
+    make_plan,
+)
 from rejoinder.training.loop import Recipe, Step
-from rejoinder.training.mixing import Part
+from rejoinder.training.mixing import Part, TrainingData, prepare
+from rejoinder.training.options import HasOptions, Trained
 from rejoinder.types import Example, to_candidates
 
 MARGIN = 0.1
 CHUNK = 32
-"""Texts that the network reads at once when it scores."""
+"""Texts that the network encodes at once when it scores."""
+PARITY_TEXTS = 60
+"""Candidates that the bundle must encode as torch does."""
 DEFAULTS: dict[str, Any] = {"loss": "triplet", "weight_decay": 0.01, "clip": 1.0}
-"""What of a recipe nobody has to choose."""
+"""Fixed hyper-parameters."""
 RECIPE = Recipe(questions_per_step=32, epochs=18, learning_rate=2e-5, **DEFAULTS)
 """The paper's for WikiQA, with a learning rate for a smaller encoder (docs/models/has.md)."""
+
+
+def train_has(
+    options: HasOptions,
+    data: TrainingData = (),
+    *,
+    on_step: Callable[[Step], None] = lambda _: None,
+    say: Callable[[str], None] = lambda _: None,
+    command: str = "",
+) -> Trained:
+    """Train HAS or a baseline, write it as a bundle, and measure the bundle on dev.
+
+    The arguments are those of `train_ranker`.
+
+    Raises:
+        RejoinderError: an option, the data or the checkpoint does not fit, the loss is not
+            finite, or the bundle does not encode as torch does.
+    """
+    training_set = prepare(options, data)
+    names = ("encoder", "composition", "attention_width", "width", "beta", "delta", "layers")
+    config = HasConfig(**{name: getattr(options, name) for name in names})
+    model, vocabulary = load_has(config, seed=options.seed)
+    plan = make_plan(options, model.config, **DEFAULTS)
+    with keep_checkpoint(training_set.target, say) as checkpoint:
+        fitted = fit_has(
+            plan,
+            training_set.parts,
+            model,
+            vocabulary,
+            dev=training_set.dev,
+            checkpoint=checkpoint,
+            on_step=on_step,
+        )
+        write_has(
+            training_set.target,
+            fitted.model,
+            vocabulary,
+            precision=options.precision,
+            training=describe_training(plan, fitted, data=training_set.names, command=command),
+            scores={},
+            sample=list_texts(training_set.parts[0].examples[:PARITY_TEXTS])[:PARITY_TEXTS],
+        )
+    bundle = open_bundle(training_set.target)
+    return Trained(
+        training_set.target,
+        count_parameters(fitted.model),
+        fitted.steps,
+        round(fitted.seconds, 2),
+        training_set.dev_name,
+        _measure(HasScorer(bundle), training_set.dev) if training_set.dev else {},
+        bundle.manifest.scores["flipped bits"],
+    )
+
+
+def _measure(scorer: HasScorer, dev: Sequence[Example]) -> Mapping[str, float]:
+    """Return the measures over stored answers, as an index would hold them."""
+    with TemporaryDirectory() as place:
+        stored = store_texts(Path(place, "store"), scorer.encoder, list_texts(dev))
+        return evaluate(scorer.bind(stored), dev).means
 
 
 def fit_has(
@@ -48,11 +127,11 @@ def fit_has(
     checkpoint: Path | None = None,
     on_step: Callable[[Step], None] = lambda _: None,
 ) -> Fitted[Has]:
-    """Train a network from the weights it has, or from the checkpoint where there is one.
+    """Train a network from its present weights, or from the checkpoint if there is one.
 
     Raises:
-        TrainingError: no question has an answer, the loss is not finite, the checkpoint is
-            of another training, or the best is to be kept without dev examples.
+        TrainingError: no question has an answer, the loss is not finite, the checkpoint
+            belongs to another training, or the best epoch is kept without dev examples.
     """
     answered = [split_answers(part) for part in keep_answered(parts)]
     start = time.perf_counter()
@@ -72,17 +151,17 @@ def fit_has(
 
 
 def measure_loss(model: nn.Module, batch: TripletBatch, _: str) -> Tensor:
-    """Return the triplet hinge and, for HAS, how far words are from bits; a mean over triplets."""
+    """Return the triplet hinge and, for HAS, the distance of words from bits; a mean."""
     assert isinstance(model, Has)
-    asked = pool(_encode_fast(model, batch.questions))  # (T, D)
-    count = len(asked)
-    found, distances = [], []
+    questions = pool(_encode_fast(model, batch.questions))  # (T, D)
+    count = len(questions)
+    scores, distances = [], []
     for places, texts in batch.chunks:
         hashed = model.hash(_encode_fast(model, texts))
-        found.append(model.score(asked[places % count], hashed))
+        scores.append(model.score(questions[places % count], hashed))
         distances.append(measure_distance(hashed).sum())
     places = torch.cat([places for places, _ in batch.chunks])
-    right, wrong = torch.cat(found)[torch.argsort(places)].split(count)
+    right, wrong = torch.cat(scores)[torch.argsort(places)].split(count)
     hinge = (MARGIN - right + wrong).clamp(min=0).mean()
     if model.config.composition != "has":
         return hinge
@@ -90,7 +169,7 @@ def measure_loss(model: nn.Module, batch: TripletBatch, _: str) -> Tensor:
 
 
 class HasTorchScorer:
-    """Scores with the network itself, answers as bits; the runtime does it without torch."""
+    """Scores with the torch network, answers as bits; `HasScorer` does it without torch."""
 
     def __init__(self, model: Has, vocabulary: Sequence[str]) -> None:
         self._model = model.eval()
@@ -100,15 +179,13 @@ class HasTorchScorer:
     def score(self, question: str, candidates: Candidates) -> Scores:
         """Return one score per candidate, in the order given."""
         texts = [self._tokens.cut(item.text) for item in to_candidates(candidates)]
-        order = sorted(range(len(texts)), key=lambda place: len(texts[place]))
         scores = np.empty(len(texts), dtype=np.float64)
         with torch.inference_mode():
-            asked = pool(_encode(self._model, pad_texts([self._tokens.cut(question)])))
-            for first in range(0, len(order), CHUNK):
-                places = order[first : first + CHUNK]
-                given = _encode(self._model, pad_texts([texts[place] for place in places]))
-                same = asked.expand(len(places), -1)
-                scores[places] = self._model.score(same, self._model.to_bits(given)).numpy()
+            pooled = pool(_encode(self._model, pad_texts([self._tokens.cut(question)])))
+            for places in group_by_length([*map(len, texts)], CHUNK):
+                words = _encode(self._model, pad_texts([texts[place] for place in places]))
+                repeated = pooled.expand(len(places), -1)
+                scores[places] = self._model.score(repeated, self._model.to_bits(words)).numpy()
         return scores
 
 
@@ -117,6 +194,6 @@ def _encode(model: Has, texts: Texts) -> Words:
 
 
 def _encode_fast(model: Has, texts: Texts) -> Words:
-    """Encode, with products in bfloat16 as for the selector; all that follows is float32."""
+    """Encode with products in bfloat16, as the selector does; all that follows is float32."""
     with torch.autocast("cpu", dtype=torch.bfloat16, enabled=IN_BFLOAT16):
         return _encode(model, texts)

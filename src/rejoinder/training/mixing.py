@@ -1,4 +1,4 @@
-"""Several data sets as one training set, each with its weight."""
+"""Reads training data: several data sets as one training set, each with its weight."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +10,9 @@ from torch import Tensor
 from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.engine.feedback import read_feedback
 from rejoinder.errors import InputError
+from rejoinder.training.checkpoint import check_target
+from rejoinder.training.loop import use_threads
+from rejoinder.training.options import TrainingOptions
 from rejoinder.types import Example
 
 
@@ -20,68 +23,103 @@ class Part:
     examples: Sequence[Example]
     weight: float = 1.0
     targets: Sequence[Sequence[float]] | None = None
-    """What a network should say of each candidate, where that is not its label."""
+    """Target of each candidate's score; its label by default."""
 
     def keep_answered(self) -> "Part":
-        """Return the questions with an answer: without one, a list has no order to learn."""
-        kept = [place for place, example in enumerate(self.examples) if any(example.labels)]
-        targets = None if self.targets is None else [self.targets[place] for place in kept]
-        return Part([self.examples[place] for place in kept], self.weight, targets)
+        """Return the questions with an answer; other lists have no order to learn."""
+        return self._take([at for at, example in enumerate(self.examples) if any(example.labels)])
 
     def get_targets(self) -> Sequence[Sequence[float]]:
-        """Return the targets, which are the labels where nothing else was said."""
+        """Return the targets, which are the labels by default."""
         return self.targets or [example.labels for example in self.examples]
+
+    def take_share(self, seed: int) -> "Part":
+        """Return a part of weight 1, with a share of the examples if the weight is below 1.
+
+        For work that is done once for each example, and not in every epoch.
+        """
+        if self.weight >= 1:
+            return Part(self.examples, 1.0, self.targets)
+        order = order_epoch([len(self.examples)], [self.weight], seed, 0).tolist()
+        return self._take(order, weight=1.0)
+
+    def _take(self, places: Sequence[int], *, weight: float | None = None) -> "Part":
+        targets = None if self.targets is None else [self.targets[place] for place in places]
+        examples = [self.examples[place] for place in places]
+        return Part(examples, self.weight if weight is None else weight, targets)
+
+
+TrainingData = str | Sequence[str | Example | Part]
+"""Names of data sets as NAME[:SPLIT][@WEIGHT], JSON-lines files, examples, or parts."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingSet:
+    """The data of a training, read, and the place of its bundle."""
+
+    target: Path
+    parts: Sequence[Part]
+    names: Sequence[str]
+    """The data in a bundle's manifest."""
+    dev: Sequence[Example]
+    dev_name: str | None
+
+
+def prepare(options: TrainingOptions, data: TrainingData) -> TrainingSet:
+    """Check the target, limit torch's threads, and read the data.
+
+    Raises:
+        BundleError: the target exists and is no bundle.
+        InputError: the target cannot be written, there are no examples, a weight is not a
+            positive number, or no answer of the feedback is marked right.
+        UnknownNameError: no data set, or split, has this name.
+    """
+    use_threads(options.threads)
+    target = Path(options.to)
+    check_target(target)
+    folder = Path(options.data_folder) if options.data_folder else None
+    items = [data] if isinstance(data, str) else list(data)
+    parts = read_parts([item for item in items if isinstance(item, str)], folder)
+    names = [item for item in items if isinstance(item, str)]
+    if examples := [item for item in items if isinstance(item, Example)]:
+        parts.append(Part(examples))
+    parts += [item for item in items if isinstance(item, Part)]
+    names += [f"{len(part.examples)} examples" for part in parts[len(names) :]]
+    if options.feedback:
+        parts.append(Part(read_feedback(Path(options.feedback))))
+        names.append(f"feedback of {options.feedback}")
+    if not parts:
+        raise InputError("nothing to learn from: name a DATASET, or an index with --feedback")
+    if isinstance(options.dev, str):
+        dev = read_parts([options.dev], folder)[0].examples
+        return TrainingSet(target, parts, names, dev, options.dev)
+    dev = options.dev or ()
+    return TrainingSet(target, parts, names, dev, f"{len(dev)} examples" if dev else None)
 
 
 def read_parts(choices: Sequence[str], folder: Path | None = None) -> list[Part]:
-    """Read the data sets that are named as NAME[:SPLIT][@WEIGHT]; the split is train.
+    """Read data sets that are named as NAME[:SPLIT][@WEIGHT]; the default split is train.
 
     Raises:
-        InputError: a weight is no positive number.
+        InputError: a weight is not a positive number.
         UnknownNameError: no data set, or split, has this name.
     """
     return [_read_part(choice, folder) for choice in choices]
 
 
-def read_training(
-    choices: Sequence[str], folder: Path | None = None, *, feedback: Path | None = None
-) -> list[Part]:
-    """Read what a training learns from: data sets, and the feedback of an index.
-
-    Raises:
-        InputError: there is neither, or no answer is marked right.
-    """
-    if not choices and feedback is None:
-        raise InputError("nothing to learn from: name a DATASET, or an index with --feedback")
-    parts = read_parts(choices, folder)
-    return [*parts, Part(read_feedback(feedback))] if feedback else parts
-
-
-def take_share(part: Part, seed: int) -> Part:
-    """Return a part whose weight is 1: a share of its examples where it was less.
-
-    For work that is done once for each example, and not in every epoch.
-    """
-    if part.weight >= 1:
-        return Part(part.examples, 1.0, part.targets)
-    order = order_epoch([len(part.examples)], [part.weight], seed, 0).tolist()
-    targets = None if part.targets is None else [part.targets[place] for place in order]
-    return Part([part.examples[place] for place in order], 1.0, targets)
-
-
 def order_epoch(counts: Sequence[int], weights: Sequence[float], seed: int, epoch: int) -> Tensor:
-    """Return which questions an epoch reads, in which order; its length is always the same.
+    """Return the questions that an epoch reads, in order; every epoch has the same length.
 
     Args:
-        counts: questions of each part, which stand one part after another.
+        counts: questions of each part; the questions of one part follow those of another.
     """
     generator = torch.Generator().manual_seed(seed * 1_000 + epoch)
     chosen, first = [], 0
     for count, weight in zip(counts, weights, strict=True):
-        wanted = max(1, round(count * weight))
-        while wanted > 0:
-            chosen.append(first + torch.randperm(count, generator=generator)[:wanted])
-            wanted -= count
+        missing = max(1, round(count * weight))
+        while missing > 0:
+            chosen.append(first + torch.randperm(count, generator=generator)[:missing])
+            missing -= count
         first += count
     joined = torch.cat(chosen)
     return joined[torch.randperm(len(joined), generator=generator)]

@@ -1,7 +1,7 @@
 """Trains a selector, and scores with it in torch."""
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -11,13 +11,15 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from rejoinder.errors import InputError, UnknownNameError
+from rejoinder.errors import InputError
+from rejoinder.evaluation import evaluate
 from rejoinder.models.encoders.loading import DEFAULT
 from rejoinder.models.ranker.module.convolution import IN_BFLOAT16
-from rejoinder.models.registry import list_shipped
+from rejoinder.models.ranker.module.ranker import count_parameters
+from rejoinder.models.registry import list_shipped, open_scorer
 from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.models.selector.context import ContextConfig
-from rejoinder.models.selector.export import reopen_selector
+from rejoinder.models.selector.export import reopen_selector, write_selector
 from rejoinder.models.selector.module.ensemble import AnySelector, join_selectors
 from rejoinder.models.selector.module.selector import (
     Selector,
@@ -27,10 +29,19 @@ from rejoinder.models.selector.module.selector import (
 )
 from rejoinder.models.selector.module.similarities import get_vector_width, make_reader
 from rejoinder.training.batches import CandidateLists, TokenBatch, make_chunks
-from rejoinder.training.fit import Fitted, Plan, TrainingRun, describe_weights, keep_answered
+from rejoinder.training.checkpoint import keep_checkpoint
+from rejoinder.training.fit import (
+    Fitted,
+    Plan,
+    TrainingRun,
+    describe_training,
+    describe_weights,
+    keep_answered,
+    make_plan,
+)
 from rejoinder.training.loop import Recipe, Step
-from rejoinder.training.losses import LOSSES
-from rejoinder.training.mixing import Part
+from rejoinder.training.mixing import Part, TrainingData, prepare
+from rejoinder.training.options import SelectorOptions, Trained
 from rejoinder.types import Example, to_candidates
 
 DEFAULTS: dict[str, Any] = {
@@ -39,46 +50,91 @@ DEFAULTS: dict[str, Any] = {
     "questions_at_once": 16,
     "new_learning_rate": 2e-4,
 }
-"""What of a selector's recipe nobody has to choose."""
+"""Fixed hyper-parameters."""
 ADAPTING = Recipe("anchored", epochs=2, questions_per_step=8, learning_rate=3e-5, **DEFAULTS)
-"""The recipe for a set of a few thousand questions."""
+"""The recipe for a data set of a few thousand questions."""
 CHUNK = 32
-"""Pairs that the network reads at once when it scores."""
+"""Pairs that the network scores at once."""
+PARITY_SAMPLE = 60
+"""Questions that the bundle must score as torch does."""
 
 
-def make_plan(config: SelectorConfig, given: Mapping[str, Any]) -> Plan[SelectorConfig]:
-    """Return the plan for options of the command line.
+def train_selector(
+    options: SelectorOptions,
+    data: TrainingData = (),
+    *,
+    on_step: Callable[[Step], None] = lambda _: None,
+    say: Callable[[str], None] = lambda _: None,
+    command: str = "",
+) -> Trained:
+    """Train a selector, write it as a bundle, and measure the bundle on dev.
+
+    The arguments are those of `train_ranker`.
 
     Raises:
-        UnknownNameError: no loss has this name.
+        RejoinderError: an option, the data or the checkpoint does not fit, the loss is not
+            finite, or the bundle does not score as torch does.
     """
-    if given["loss"] not in LOSSES:
-        raise UnknownNameError("loss", given["loss"], LOSSES)
-    names = ("loss", "epochs", "questions_per_step", "learning_rate", "seed")
-    recipe = Recipe(**{name: given[name] for name in names}, **DEFAULTS)
-    return Plan(config, recipe, keeps_best=given["keep_best"])
+    training_set = prepare(options, data)
+    opened = [open_start(start, options.encoder, options.layers) for start in options.start] or [
+        open_start(None, options.encoder, options.layers)
+    ]
+    vocabulary = opened[0][1]
+    model = read_context([start for start, _ in opened], options.context, options.similarity)
+    plan = make_plan(options, model.config, **DEFAULTS)
+    with keep_checkpoint(training_set.target, say) as checkpoint:
+        fitted = fit_selector(
+            plan,
+            training_set.parts,
+            model,
+            vocabulary,
+            dev=training_set.dev,
+            checkpoint=checkpoint,
+            on_step=on_step,
+        )
+        write_selector(
+            training_set.target,
+            fitted.model,
+            vocabulary,
+            precision=options.precision,
+            training={
+                "from": " ".join(options.start) or options.encoder,
+                **describe_training(plan, fitted, data=training_set.names, command=command),
+            },
+            scores={},
+            sample=training_set.parts[0].examples[:PARITY_SAMPLE],
+        )
+    scorer = open_scorer(training_set.target)
+    return Trained(
+        training_set.target,
+        count_parameters(fitted.model),
+        fitted.steps,
+        round(fitted.seconds, 2),
+        training_set.dev_name,
+        evaluate(scorer, training_set.dev).means if training_set.dev else {},
+    )
 
 
 def open_start(
     start: str | None, encoder: str = DEFAULT, layers: int | None = None
 ) -> tuple[AnySelector, list[str]]:
-    """Return what training begins with: a selector's bundle, else a pretrained encoder.
+    """Return the initial selector and its vocabulary: a bundle's, else a pretrained encoder's.
 
     Raises:
-        BundleError: the bundle is torn, or holds something else.
-        InputError: the encoder cannot be loaded, or a bundle was to lose layers.
+        BundleError: the bundle is corrupt, or of another kind.
+        InputError: the encoder cannot be loaded, or `layers` is given with a bundle.
     """
     if start is None:
         return load_selector(SelectorConfig(encoder, layers))
     if layers is not None:
-        raise InputError("--layers cuts an encoder; a selector's bundle keeps its layers")
+        raise InputError("--layers applies to an encoder; a selector's bundle keeps its layers")
     return reopen_selector(list_shipped().get(start, Path(start)))
 
 
 def read_context(models: Sequence[AnySelector], form: str | None, similarity: str) -> AnySelector:
-    """Return the selector that reads this context, with the weights of those that are given.
+    """Return a selector that reads this context, with the weights of `models`.
 
-    An ensemble is made of two that were trained apart, one on neighbours and one on the page.
+    An ensemble consists of two that were trained separately, one on neighbours, one on pages.
 
     Raises:
         UnknownNameError: no form or similarity has this name.
@@ -91,7 +147,7 @@ def read_context(models: Sequence[AnySelector], form: str | None, similarity: st
     if context.form == "ensemble":
         return join_selectors(models, context)
     if len(models) > 1 or not isinstance(first, Selector):
-        raise InputError("only an ensemble begins with two selectors")
+        raise InputError("only an ensemble starts from two selectors")
     if context.is_vectors:
         context = replace(context, vector_width=get_vector_width(similarity))
     return add_context(first, context)
@@ -107,11 +163,11 @@ def fit_selector(
     checkpoint: Path | None = None,
     on_step: Callable[[Step], None] = lambda _: None,
 ) -> Fitted[AnySelector]:
-    """Train a selector from the weights it has, or from the checkpoint where there is one.
+    """Train a selector from its present weights, or from the checkpoint if there is one.
 
     Raises:
-        TrainingError: no question has an answer, the loss is not finite, the checkpoint is
-            of another training, or the best is to be kept without dev examples.
+        TrainingError: no question has an answer, the loss is not finite, the checkpoint
+            belongs to another training, or the best epoch is kept without dev examples.
     """
     answered = keep_answered(parts)
     start = time.perf_counter()
@@ -132,7 +188,7 @@ def fit_selector(
 
 
 class SelectorTorchScorer:
-    """Scores with the network itself; the runtime's scorer does it without torch."""
+    """Scores with the torch network; `SelectorScorer` does it without torch."""
 
     def __init__(self, model: AnySelector, vocabulary: Sequence[str]) -> None:
         self._model = model.eval()
@@ -152,8 +208,8 @@ class SelectorTorchScorer:
 class _InChunks(nn.Module):
     """A selector that scores a batch chunk by chunk.
 
-    Where the processor multiplies bfloat16 itself, which is twice as fast, products are
-    taken in it; sums, weights and gradients stay in float32.
+    Products are in bfloat16 on processors that support it, which is twice as fast; sums,
+    weights and gradients stay in float32.
     """
 
     def __init__(self, selector: AnySelector) -> None:
@@ -166,5 +222,5 @@ class _InChunks(nn.Module):
     def forward(self, batch: TokenBatch) -> Tensor:
         places = torch.cat([chunk.places for chunk in batch.chunks])
         with torch.autocast("cpu", dtype=torch.bfloat16, enabled=IN_BFLOAT16):
-            found = [self.selector(**chunk.inputs) for chunk in batch.chunks]
-        return torch.cat(found).float()[torch.argsort(places)]
+            scores = [self.selector(**chunk.inputs) for chunk in batch.chunks]
+        return torch.cat(scores).float()[torch.argsort(places)]

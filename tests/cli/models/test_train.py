@@ -152,7 +152,7 @@ def test_a_killed_training_goes_on_from_its_last_checkpoint(dataset: Path, tmp_p
     assert checkpoint.exists()
     assert not target.exists()
     refused = run("cosinet", dataset, "--to", target, "--epochs", "3")
-    assert "is the checkpoint of a training with other data or options" in refused.stderr
+    assert "belongs to a training with other data or options" in refused.stderr
     resumed = subprocess.Popen(
         command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
     )
@@ -160,7 +160,7 @@ def test_a_killed_training_goes_on_from_its_last_checkpoint(dataset: Path, tmp_p
     line = resumed.stderr.readline()
     resumed.kill()
     resumed.communicate()
-    assert line == f"going on from {checkpoint}\n"
+    assert line == f"resuming from {checkpoint}\n"
 
 
 def test_a_bundle_that_cannot_be_written_does_not_cost_the_training(
@@ -177,7 +177,7 @@ def test_a_bundle_that_cannot_be_written_does_not_cost_the_training(
 
     obstacle.unlink()
     written = run("cosinet", dataset, "--to", target, "--epochs", "1")
-    assert f"going on from {checkpoint}" in written.stderr
+    assert f"resuming from {checkpoint}" in written.stderr
     assert target.is_dir()
     assert not checkpoint.exists()
 

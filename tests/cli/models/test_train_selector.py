@@ -68,7 +68,7 @@ def test_context_is_added_and_an_ensemble_made_of_two(
 
     assert joined.exit_code == 0, joined.output
     assert refused.exit_code == 1
-    assert "only an ensemble begins with two selectors" in refused.output
+    assert "only an ensemble starts from two selectors" in refused.output
     assert again.exit_code == 0, again.output
     forms = {
         name: open_bundle(tmp_path / name).manifest.config["context"]["form"]
@@ -115,7 +115,7 @@ def test_distil_then_adapt(dataset: Path, tmp_path: Path) -> None:
     adapted = run("train", "cosinet", dataset, "--from", small, "--to", tmp_path / "adapted")
 
     assert result.exit_code == 0, result.output
-    assert "asking word-overlap" in result.stderr
+    assert "scoring with word-overlap" in result.stderr
     assert len((tmp_path / "small.teacher.jsonl").read_text().splitlines()) == 8  # questions
     assert again.exit_code == 0, again.output
     assert open_bundle(small, kind="cosinet").manifest.training["loss"] == "anchored"

@@ -1,103 +1,75 @@
-"""What trainings of the command line share: options, dev data, and what a bundle says of itself."""
+"""Makes the options of a training command from a dataclass, and prints the result."""
 
 import shlex
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable
+from dataclasses import MISSING, asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any, TypeVar, get_args
 
 import click
 
-from rejoinder.cli import options
-from rejoinder.cli.output import percent
+from rejoinder.cli.output import percent, print_json
+from rejoinder.training.options import Option, Trained, list_options
 
-if TYPE_CHECKING:
-    from rejoinder.training.fit import Fitted, Plan
-    from rejoinder.types import Example
+Command = TypeVar("Command", bound=Callable[..., Any])
 
-target = click.option("--to", type=click.Path(path_type=Path), required=True, help="The bundle.")
-encoder = click.option(
-    "--encoder",
-    default="all-MiniLM-L6-v2",
-    show_default=True,
-    help="A folder or a hub's name of a BERT-like encoder.",
-)
-dev = click.option("--dev", help="A data set to measure on after training: NAME[:SPLIT].")
-keep_best = click.option("--keep-best", is_flag=True, help="Keep the epoch that is best on --dev.")
-seed = click.option("--seed", type=click.IntRange(min=0), default=0, show_default=True)
+datasets = click.argument("datasets", nargs=-1, metavar="DATASET...")
 
 
-def encoder_options(command: Any) -> Any:
-    """Add what a training that begins with a pretrained encoder is told of it."""
-    for add in (
-        click.option(
-            "--layers", type=click.IntRange(min=1), help="Keep the encoder's first so many."
-        ),
-        encoder,
-    ):
-        command = add(command)
-    return command
+def add_options(options: type[Any]) -> Callable[[Command], Command]:
+    """Add an option for each field of a dataclass: --to first, inherited ones last."""
+    shared = [name for base in options.__mro__[1:-1] for name, *_ in list_options(base)]
+    listed = sorted(
+        list_options(options), key=lambda item: item[0] != "to" and shared.count(item[0])
+    )
+
+    def add(command: Command) -> Command:
+        for name, kind, default, option in reversed(listed):
+            command = _make_option(name, kind, default, option)(command)
+        return command
+
+    return add
 
 
-def run_options(command: Any) -> Any:
-    """Add how a training of an encoder is measured, seeded and written."""
-    for add in (
-        options.as_json,
-        options.data_folder,
-        options.threads,
-        seed,
-        keep_best,
-        dev,
-        click.option(
-            "--precision",
-            type=click.Choice(["int8", "fp32"]),
-            default="int8",
-            show_default=True,
-            help="Of the bundle.",
-        ),
-    ):
-        command = add(command)
-    return command
+def _make_option(
+    name: str, kind: Any, default: Any, option: Option
+) -> Callable[[Command], Command]:
+    is_required = default is MISSING
+    return click.option(
+        option.flag or f"--{name.replace('_', '-')}",
+        name,
+        type=_get_type((get_args(kind) or (kind,))[0], option),
+        metavar=f"[{'|'.join(option.choices)}]" if option.choices else None,
+        required=is_required,
+        default=None if is_required else default,
+        show_default=not (is_required or default is None or default is False or default == ()),
+        is_flag=kind is bool,
+        multiple=default == (),
+        help=option.help,
+    )
 
 
-def make_room(target: Path) -> None:
-    """Make the folder above a bundle; better to fail before an hour of training than after."""
-    from tempfile import TemporaryFile
-
-    from rejoinder.bundle.folder import check_place
-    from rejoinder.errors import InputError
-
-    check_place(target)
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        with TemporaryFile(dir=target.parent):
-            pass
-    except OSError as error:
-        raise InputError(f"cannot write {target}: {error.strerror}") from error
+def _get_type(kind: Any, option: Option) -> Any:
+    if kind is Path:
+        return click.Path(path_type=Path)
+    if option.limits:
+        return (click.IntRange if kind is int else click.FloatRange)(**option.limits)
+    return kind
 
 
-def read_dev(given: Mapping[str, Any]) -> "Sequence[Example]":
-    """Return what is measured on after training; nothing where --dev was not given."""
-    from rejoinder.training.mixing import read_parts
-
-    return read_parts([given["dev"]], given["folder"])[0].examples if given["dev"] else []
+def get_command() -> str:
+    """Return this process's command, for a bundle's manifest."""
+    return shlex.join(["rejoinder", *sys.argv[1:]])
 
 
-def name_data(given: Mapping[str, Any]) -> list[str]:
-    """Return what a bundle says that it was trained on."""
-    feedback = given["feedback"]
-    return [*given["datasets"], *([f"feedback of {feedback}"] if feedback else [])]
-
-
-def describe(plan: "Plan[Any]", fitted: "Fitted[Any]", data: Sequence[str]) -> dict[str, Any]:
-    """Return what a bundle says of how it was trained, with the command that was given."""
-    from rejoinder.training.fit import describe_training
-
-    command = shlex.join(["rejoinder", *sys.argv[1:]])
-    return describe_training(plan, fitted, data=data, command=command)
-
-
-def show_means(means: Mapping[str, float], dataset: str) -> None:
-    """Print what was measured on a data set."""
-    for name, value in means.items():
-        click.echo(f"{dataset} {name} {percent(value)}")
+def print_trained(trained: Trained, *, as_json: bool) -> None:
+    """Print the bundle, its cost, and its measures on dev."""
+    if as_json:
+        print_json({**asdict(trained), "bundle": str(trained.bundle)})
+        return
+    click.echo(f"wrote {trained.bundle}: {trained.parameters:,} parameters in {trained.seconds} s")
+    if trained.flipped_bits is not None:
+        click.echo(f"{trained.flipped_bits:.2%} of bits differ from torch's")
+    for name, value in trained.means.items():
+        click.echo(f"{trained.dev} {name} {percent(value)}")

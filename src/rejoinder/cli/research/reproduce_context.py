@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rejoinder.cli import options
-from rejoinder.cli.models import training
 from rejoinder.cli.output import print_json, print_table, say, show_interval, show_progress
 
 if TYPE_CHECKING:
@@ -61,11 +60,12 @@ def context(**given: Any) -> None:
     """
     from rejoinder.papers.context_rows import BASE, ROWS
     from rejoinder.papers.context_table import decide, summarise
+    from rejoinder.training.checkpoint import check_target
     from rejoinder.training.loop import use_threads
 
     use_threads(given["threads"])
     if given["to"]:
-        training.make_room(given["to"] / BASE.name)
+        check_target(given["to"] / BASE.name)
     rows = options.choose_rows(ROWS, given["models"], of="context")
     runs, examples = _run(rows, given)
     summaries = summarise(rows, runs)

@@ -21,12 +21,12 @@ FAMILY = Family(
     "a small network with attention between words, and a convolution over the comparisons",
     _open,
     reads_order=True,
-    training="rejoinder.training.ranker:TRAINER",
+    training="rejoinder.training.options:RANKER",
 )
 BILSTM = Family(
     "compare-aggregate-bilstm",
-    "Compare-Aggregate over the states of a BiLSTM",
+    "Compare-Aggregate over the states of a BiLSTM (Matsubara et al. 2020)",
     _open,
     reads_order=True,
-    training="rejoinder.training.ranker:TRAINER",
+    training="rejoinder.training.options:RANKER",
 )

@@ -14,8 +14,8 @@ def _open(bundle: Bundle, threads: int | None) -> Scorer:
 
 FAMILY = Family(
     "cosinet",
-    "a small network over word vectors that reads a document's order",
+    "a small network over word vectors that reads a document's order (Bonadiman & Moschitti 2020)",
     _open,
     reads_order=True,
-    training="rejoinder.training.ranker:TRAINER",
+    training="rejoinder.training.options:RANKER",
 )

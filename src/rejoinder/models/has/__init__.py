@@ -23,8 +23,8 @@ def _open_sidecar(bundle: Bundle) -> SidecarEncoder:
 
 FAMILY = Family(
     "has",
-    "a bi-encoder whose answers are stored as bits",
+    "a bi-encoder whose answers are stored as bits (Xu & Li 2020)",
     _open,
     _open_sidecar,
-    training="rejoinder.training.has:TRAINER",
+    training="rejoinder.training.options:HAS",
 )

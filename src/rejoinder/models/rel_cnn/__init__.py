@@ -14,8 +14,8 @@ def _open(bundle: Bundle, threads: int | None) -> Scorer:
 
 FAMILY = Family(
     "rel-cnn",
-    "a small network with two convolutions and a bilinear similarity",
+    "a small network with two convolutions and a bilinear similarity (Severyn & Moschitti 2015)",
     _open,
     reads_order=True,
-    training="rejoinder.training.ranker:TRAINER",
+    training="rejoinder.training.options:RANKER",
 )

@@ -23,5 +23,5 @@ FAMILY = Family(
     "a transformer that reads question and candidate together; the best and slowest",
     _open,
     _open_sidecar,
-    training="rejoinder.training.selector:TRAINER",
+    training="rejoinder.training.options:SELECTOR",
 )

@@ -9,8 +9,6 @@ length 1 anyway, and on WikiQA dev it made no difference (docs/models/rankers.md
 """
 
 import os
-import shlex
-import sys
 import time
 from pathlib import Path
 
@@ -45,7 +43,9 @@ def distil_vectors(encoder: str = DEFAULT, *, width: int = WIDTH) -> StaticVecto
     return StaticVectors(model.tokens, *quantise(matrix), are_pieces=True)
 
 
-def write_vectors(folder: Path, encoder: str = DEFAULT, *, width: int = WIDTH) -> StaticVectors:
+def write_vectors(
+    folder: Path, encoder: str = DEFAULT, *, width: int = WIDTH, command: str = ""
+) -> StaticVectors:
     """Distil vectors and write them as a bundle."""
     start = time.perf_counter()
     vectors = distil_vectors(encoder, width=width)
@@ -56,7 +56,7 @@ def write_vectors(folder: Path, encoder: str = DEFAULT, *, width: int = WIDTH) -
         tolerance=0.0,
         training={
             "data": "none: each word piece is run through the encoder by itself",
-            "command": shlex.join(["rejoinder", *sys.argv[1:]]),
+            **({"command": command} if command else {}),
             "seconds": round(time.perf_counter() - start, 1),
             "threads": os.cpu_count(),
         },
