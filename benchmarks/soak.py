@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.made_up import draw_texts, write_cosinet
-from rejoinder.models.many import Asked
+from rejoinder.models.parallel import QuestionCandidates
 from rejoinder.models.registry import open_scorer
 from rejoinder.models.scorer import Scorer
 from rejoinder.types import Candidate
@@ -39,10 +39,10 @@ def main() -> None:
     sys.exit(result["wrong"] > 0)
 
 
-def make_asked(count: int) -> list[Asked]:
+def make_asked(count: int) -> list[QuestionCandidates]:
     """Return questions with lists of 1 to 100 candidates; every other list stands in order."""
     texts = draw_texts(400)
-    asked: list[Asked] = []
+    asked: list[QuestionCandidates] = []
     for at in range(count):
         chosen = texts[at * 7 : at * 7 + 1 + (at * 37) % 100]
         ordered = [Candidate(str(place), text, position=place) for place, text in enumerate(chosen)]
@@ -50,7 +50,9 @@ def make_asked(count: int) -> list[Asked]:
     return asked
 
 
-def soak(scorer: Scorer, asked: Sequence[Asked], *, seconds: float, threads: int) -> dict[str, Any]:
+def soak(
+    scorer: Scorer, asked: Sequence[QuestionCandidates], *, seconds: float, threads: int
+) -> dict[str, Any]:
     """Score for so long on so many threads; return what was found."""
     expected = [scorer.score(question, given) for question, given in asked]
     end = time.monotonic() + seconds

@@ -7,9 +7,9 @@ from rejoinder.cascade.budget import Cost
 from rejoinder.cascade.calibration import Calibration
 from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.errors import InputError
-from rejoinder.models.deadline import Deadline
 from rejoinder.models.lexical.scorers import WordOverlap
 from rejoinder.models.ranking import rank
+from rejoinder.models.staged import Deadline
 from rejoinder.types import Candidate, Document, Ranking
 from tests.cascade.conftest import Clock, Slow, count_a
 

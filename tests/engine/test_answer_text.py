@@ -6,9 +6,8 @@ import pytest
 from rejoinder.cascade.loading import load
 from rejoinder.engine.texts import answer_text
 from rejoinder.errors import InputError
-from rejoinder.models.deadline import Deadline
 from rejoinder.models.scorer import Candidates, Scores
-from rejoinder.models.staged import Staged
+from rejoinder.models.staged import Deadline, Staged
 from rejoinder.types import Candidate
 
 TEXT = "# Tea\n\nTea is hot. It rains.\nMilk is cold."

@@ -15,13 +15,11 @@ from rejoinder.errors import InputError
 from rejoinder.index.feedback import add_marks, describe_unknown, get_marks, remove_mark
 from rejoinder.index.fulltext.tantivy_index import Where
 from rejoinder.index.index import Index
-from rejoinder.models.arguments import check_question, check_scorer, check_top, check_where
-from rejoinder.models.deadline import Deadline
 from rejoinder.models.lexical.scorers import RetrievalOrder
-from rejoinder.models.onnx_session import count_cores
-from rejoinder.models.ranking import order
+from rejoinder.models.parallel import count_cores, spread
+from rejoinder.models.ranking import check_question, check_scorer, check_top, check_where, order
 from rejoinder.models.scorer import Scorer
-from rejoinder.models.threads import spread
+from rejoinder.models.staged import Deadline
 from rejoinder.retrieval.retriever import Retriever
 from rejoinder.types import Answer, Answers, Candidate, Mark, ScoredCandidate, Source
 

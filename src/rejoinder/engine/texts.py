@@ -14,11 +14,9 @@ import numpy as np
 
 from rejoinder.cascade.calibration import to_probability
 from rejoinder.engine.answers import build_answers
-from rejoinder.models.arguments import check_candidates, check_question, check_top
-from rejoinder.models.deadline import Deadline
-from rejoinder.models.ranking import order
+from rejoinder.models.ranking import check_candidates, check_question, check_top, order
 from rejoinder.models.scorer import Scorer
-from rejoinder.models.staged import merge_stages
+from rejoinder.models.staged import Deadline, merge_stages
 from rejoinder.text.sentences import SentenceSpan, split_sentences
 from rejoinder.types import Answer, Answers, Candidate, Document, Ranking, Source, StageTrace
 

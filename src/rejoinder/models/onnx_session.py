@@ -81,10 +81,3 @@ def refuse(folder: Path, error: Exception, name: str = "model.onnx") -> BundleEr
     lines = str(error).splitlines()
     reason = lines[0] if lines else type(error).__name__
     return BundleError(f"{folder}: {name} cannot be run: {reason}; export the bundle again")
-
-
-def count_cores() -> int:
-    """Return how many cores this process may use."""
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1

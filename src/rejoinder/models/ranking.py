@@ -1,11 +1,14 @@
-"""Orders candidates by score: the one place where ties are broken."""
+"""Orders candidates by score: the one place where ties are broken.
 
-from collections.abc import Sequence
+Arguments are checked here for callers in Python; the command line and the server check theirs
+before they call.
+"""
 
-from rejoinder.models.arguments import check_candidates, check_question, check_scorer
-from rejoinder.models.deadline import Deadline
+from collections.abc import Collection, Mapping, Sequence
+
+from rejoinder.errors import InputError
 from rejoinder.models.scorer import Candidates, Scorer
-from rejoinder.models.staged import StagedScorer, score_alone
+from rejoinder.models.staged import Deadline, StagedScorer, score_alone
 from rejoinder.types import Candidate, Ranking, ScoredCandidate, to_candidates
 
 
@@ -20,13 +23,13 @@ def rank(
     """Order candidates from best to worst; equal scores keep their input order.
 
     Args:
-        budget_ms: how long it may take.  What is known by then is the ranking, and its trace
-            says what was cut; at least one batch of the first stage is always scored.
+        budget_ms: the time limit.  The ranking holds the scores known by then, and its trace
+            says which stages timed out; at least one batch of the first stage is always scored.
         deadline: the same as a moment, where the time began to count earlier.
 
     Raises:
-        InputError: the question is empty, the candidates are no list, the scorer is a name
-            only, or the budget is negative.
+        InputError: the question is empty, the candidates are no list, the scorer is only a
+            name, or the budget is negative.
     """
     check_question(question)
     check_candidates(candidates)
@@ -40,20 +43,63 @@ def rank(
 
 def order(
     question: str,
-    given: Sequence[Candidate],
+    candidates: Sequence[Candidate],
     *,
     scorer: Scorer,
     deadline: Deadline | None = None,
 ) -> Ranking:
-    """Do the same for callers that have looked at what they give; a question may be empty."""
-    if not given:
+    """Rank candidates that are checked already; the question may be empty."""
+    if not candidates:
         return Ranking(question, scorer.name, ())
     if isinstance(scorer, StagedScorer):
-        staged = scorer.score_in_stages(question, given, deadline=deadline)
+        staged = scorer.score_in_stages(question, candidates, deadline=deadline)
     else:
-        staged = score_alone(scorer, question, given, deadline)
+        staged = score_alone(scorer, question, candidates, deadline)
+    scores, stages = staged.scores.tolist(), staged.stages.tolist()
     items = tuple(
-        ScoredCandidate(given[place], float(staged.scores[place]), rank_, int(staged.stages[place]))
+        ScoredCandidate(candidates[place], scores[place], rank_, stages[place])
         for rank_, place in enumerate(staged.order.tolist(), start=1)
     )
     return Ranking(question, scorer.name, items, staged.trace, staged.confidence, staged.abstains)
+
+
+def check_question(question: object) -> None:
+    """Refuse a question that is empty or not a string."""
+    if not isinstance(question, str):
+        raise InputError(f"the question must be text, found {question!r:.60}")
+    if not question.strip():
+        raise InputError("the question is empty")
+
+
+def check_top(top: object) -> None:
+    """Refuse a number of results below 1."""
+    if not isinstance(top, int) or top < 1:
+        raise InputError(f"top must be 1 or more, found {top!r:.60}")
+
+
+def check_candidates(candidates: object) -> None:
+    """Refuse one string, whose letters would be ranked."""
+    if isinstance(candidates, str):
+        raise InputError("the candidates are one text; give a list of texts")
+
+
+def check_scorer(scorer: object) -> None:
+    """Refuse the name of a scorer that is not loaded."""
+    if not hasattr(scorer, "score"):
+        name = f"{scorer!r:.60}"
+        raise InputError(f"{name} is not a scorer; load it first: scorer=rejoinder.load({name})")
+
+
+def check_where(where: object) -> None:
+    """Refuse a filter that is not a mapping of metadata to strings."""
+    if where is None:
+        return
+    if not isinstance(where, Mapping) or not all(map(_is_filter, where.values())):
+        example = "{'suffix': '.md'} or {'team': ['red', 'blue']}"
+        raise InputError(f"where must be such as {example}, found {where!r:.60}")
+
+
+def _is_filter(value: object) -> bool:
+    if isinstance(value, Collection):
+        return all(isinstance(one, str) for one in value)  # the letters of one string
+    return False

@@ -1,35 +1,62 @@
-"""Scores that came in stages, and scoring against the clock.
+"""Scores of several stages, and scoring before a deadline.
 
 A later stage overrules an earlier one: candidates are ordered by the last stage that scored
 them, then by its score, then by their place in the list.
 """
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from math import isnan
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.models.deadline import Deadline
+from rejoinder.errors import InputError
 from rejoinder.models.scorer import Candidates, Scorer, Scores, is_pointwise
 from rejoinder.types import Candidate, StageTrace
 
 Places = NDArray[np.int64]
-"""Candidates by their place in the list."""
+"""Indices into the list of candidates."""
 
 FIRST_BATCH = 8
-"""Candidates of the first batch where nobody knows how long one takes."""
+"""Candidates in the first batch, where the time that one takes is not known."""
 BATCH_MS = 20.0
-"""What a batch may take: the clock is not looked at more often than that."""
+"""The duration of a batch: the clock is not read more often than that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Deadline:
+    """A moment, in seconds of its clock."""
+
+    at: float
+    clock: Callable[[], float] = time.perf_counter
+
+    @classmethod
+    def after(
+        cls, milliseconds: float, *, clock: Callable[[], float] = time.perf_counter
+    ) -> "Deadline":
+        """Return the moment so many milliseconds from now.
+
+        Raises:
+            InputError: the number is negative or NaN.
+        """
+        if isnan(milliseconds) or milliseconds < 0:
+            raise InputError(f"a budget must be 0 or more milliseconds, found {milliseconds:g}")
+        return cls(clock() + milliseconds / 1000, clock)
+
+    @property
+    def left_ms(self) -> float:
+        """The milliseconds that are left; 0 once it has passed."""
+        return max(0.0, 1000 * (self.at - self.clock()))
 
 
 @dataclass(frozen=True, slots=True)
 class Staged:
-    """Of each candidate the last stage that scored it, and that stage's score.
+    """The last stage that scored each candidate, and that stage's score.
 
-    A candidate that no stage scored, for want of time or of what it reads, has stage -1 and
+    A candidate that no stage scored, for lack of time or of stored rows, has stage -1 and
     minus infinity.
     """
 
@@ -41,13 +68,13 @@ class Staged:
 
     @property
     def order(self) -> Places:
-        """The places of the candidates, best first."""
+        """The indices of the candidates, best first."""
         return np.lexsort((-self.scores, -self.stages))
 
     def merge(self) -> Scores:
-        """Return one scale for all: the last stage's scores, and the others in steps below.
+        """Return all scores on one scale: the last stage's, and the others in steps below.
 
-        Equal scores of one stage stay equal, so that ties can be broken as ever.
+        Equal scores of one stage stay equal, so that ties are broken as usual.
         """
         return merge_stages(self.scores, self.stages)
 
@@ -73,27 +100,27 @@ def merge_stages(scores: Scores, stages: Places) -> Scores:
 
 @runtime_checkable
 class StagedScorer(Scorer, Protocol):
-    """A scorer that can say which stage scored what, and stop in time."""
+    """A scorer with stages, which can stop before a deadline."""
 
     def score_in_stages(
         self, question: str, candidates: Sequence[Candidate], *, deadline: Deadline | None = None
     ) -> Staged:
-        """Return the best that can be had by the deadline."""
+        """Return the best result that can be had by the deadline."""
         ...
 
 
 def score_alone(
     scorer: Scorer, question: str, candidates: Sequence[Candidate], deadline: Deadline | None
 ) -> Staged:
-    """Return what one scorer gives, as the only stage."""
+    """Return the scores of one scorer, as the only stage."""
     start = time.perf_counter()
-    found = score_until(scorer, question, candidates, np.arange(len(candidates)), deadline)
-    scored = np.flatnonzero(~np.isnan(found))
+    result = score_until(scorer, question, candidates, np.arange(len(candidates)), deadline)
+    scored = np.flatnonzero(~np.isnan(result))
     scores = np.full(len(candidates), -np.inf)
     stages = np.full(len(candidates), -1, dtype=np.int64)
-    scores[scored], stages[scored] = found[scored], 0
+    scores[scored], stages[scored] = result[scored], 0
     elapsed = 1000 * (time.perf_counter() - start)
-    timed_out = len(found) < len(candidates)
+    timed_out = len(result) < len(candidates)
     trace = StageTrace(scorer.name, len(candidates), len(scored), len(scored), elapsed, timed_out)
     return Staged(scores, stages, (trace,))
 
@@ -107,35 +134,35 @@ def score_until(
     *,
     rate_ms: float | None = None,
 ) -> Scores:
-    """Return the scores of the first places, as many as the clock allows, at least one.
+    """Return the scores of the first places, as many as the deadline allows, at least one.
 
     A pointwise scorer works in batches.  One that reads the list gets all of it at once, in
-    list order: its scores for a part would be other scores.
+    list order, because its scores for a part of the list would differ.
 
     Args:
-        places: in the order in which they deserve time.
-        rate_ms: what one candidate is expected to take; measured as soon as one batch is done.
+        places: in the order of priority.
+        rate_ms: the expected time of one candidate; measured as soon as one batch is done.
     """
     if deadline is None or not is_pointwise(scorer):
         scores = np.empty(len(places))
         in_order = np.argsort(places)
         scores[in_order] = scorer.score(question, [candidates[at] for at in places[in_order]])
         return scores
-    found: list[Scores] = []
+    batches: list[Scores] = []
     done, start = 0, deadline.left_ms
     size = FIRST_BATCH if rate_ms is None else _size_batch(deadline.left_ms, rate_ms)
     while done < len(places) and (size > 0 or done == 0):
         batch = places[done : done + max(size, 1)]
-        found.append(scorer.score(question, [candidates[at] for at in batch]))
+        batches.append(scorer.score(question, [candidates[at] for at in batch]))
         done += len(batch)
         left = deadline.left_ms
         size = _size_batch(left, (start - left) / done)
-    return np.concatenate([np.empty(0), *found])
+    return np.concatenate([np.empty(0), *batches])
 
 
 def _size_batch(left_ms: float, rate_ms: float) -> int:
-    """Return how many candidates the time that is left is enough for, one batch at most."""
+    """Return how many candidates fit into the time left, at most one batch."""
     if left_ms <= 0:
         return 0
-    # A clock may be too coarse to see one candidate.
+    # A clock may be too coarse to measure one candidate.
     return int(min(BATCH_MS, left_ms) / max(rate_ms, 1e-3))

@@ -18,7 +18,7 @@ from rejoinder.models.ranker.pairs import Network, PairArrays, Weights
 from rejoinder.models.ranker.relatedness import max_relatedness
 from rejoinder.models.ranker.scorer import RankerScorer
 from rejoinder.models.rel_cnn.network import RelCnnNetwork
-from rejoinder.models.segments import find_segments
+from rejoinder.models.scorer import find_segments
 from rejoinder.text.wordpiece import pretokenize
 from rejoinder.types import Candidate, Document, Example
 from tests.training.conftest import WIDTH, SpelledVectors

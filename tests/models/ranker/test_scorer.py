@@ -13,7 +13,7 @@ from rejoinder.bundle.folder import open_bundle, write_bundle
 from rejoinder.cli import main
 from rejoinder.errors import BundleError, UnknownNameError
 from rejoinder.models.cosinet.network import CosinetNetwork
-from rejoinder.models.many import AsyncScorer, score_many
+from rejoinder.models.parallel import AsyncScorer, score_batch
 from rejoinder.models.ranker.scorer import RankerScorer
 from rejoinder.models.static_vectors.vectors import SHIPPED_VECTORS
 from rejoinder.types import Candidate, Document, to_candidates
@@ -163,7 +163,7 @@ def test_many_questions_score_like_each_alone(bundle: Path, threads: int) -> Non
     scorer = rejoinder.load(bundle)
     asked = [(QUESTION, TEXTS), ("who?", TEXTS[:1]), ("", [])]
 
-    found = score_many(scorer, asked, threads=threads)
+    found = score_batch(scorer, asked, threads=threads)
 
     for (question, texts), scores in zip(asked, found, strict=True):
         np.testing.assert_array_equal(scores, scorer.score(question, to_candidates(texts)))

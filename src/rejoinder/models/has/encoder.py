@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 from rejoinder.bundle.folder import Bundle
 from rejoinder.errors import BundleError
 from rejoinder.models.kernel import Matrix
-from rejoinder.models.onnx_session import count_cores, network_errors, open_session, refuse
-from rejoinder.models.threads import spread
+from rejoinder.models.onnx_session import network_errors, open_session, refuse
+from rejoinder.models.parallel import count_cores, spread
 from rejoinder.text.wordpiece import CLS, SEP, WordPiece
 
 NETWORK = "model.onnx"

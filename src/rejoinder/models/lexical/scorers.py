@@ -18,8 +18,7 @@ from zlib import crc32
 import numpy as np
 
 from rejoinder.models.registry import Family, NamedScorer
-from rejoinder.models.scorer import Candidates, Scores
-from rejoinder.models.segments import find_orders
+from rejoinder.models.scorer import Candidates, Scores, find_orders
 from rejoinder.text.words import WordSplitter, normalise_words, split_words
 from rejoinder.types import to_candidates
 

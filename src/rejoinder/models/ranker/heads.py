@@ -15,8 +15,8 @@ import numpy as np
 
 from rejoinder.errors import UnknownNameError
 from rejoinder.models.kernel import Ids, Kernel, Linear, Matrix, pad_columns
+from rejoinder.models.parallel import spread
 from rejoinder.models.ranker.pairs import Weights
-from rejoinder.models.threads import spread
 
 HEADS = ("none", "rnn", "birnn", "lstm", "bilstm")
 Advance = Callable[[Matrix, Matrix, Matrix], object]

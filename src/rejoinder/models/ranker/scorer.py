@@ -9,14 +9,13 @@ import numpy as np
 
 from rejoinder.bundle.folder import Bundle
 from rejoinder.models.kernel import Ids, Kernel, Linear, Matrix, load_kernel
+from rejoinder.models.parallel import spread
 from rejoinder.models.ranker.heads import make_head
 from rejoinder.models.ranker.pairs import Network, PairArrays, Weights
 from rejoinder.models.ranker.relatedness import get_context_features, max_relatedness
 from rejoinder.models.ranker.word_table import WordRows, WordTables
-from rejoinder.models.scorer import Candidates, Scores
-from rejoinder.models.segments import find_segments
+from rejoinder.models.scorer import Candidates, Scores, find_segments
 from rejoinder.models.static_vectors.vectors import read_vectors
-from rejoinder.models.threads import spread
 from rejoinder.text.wordpiece import pretokenize
 from rejoinder.types import Candidate, to_candidates
 

@@ -15,7 +15,8 @@ import numpy as np
 
 from rejoinder.bundle.folder import Bundle
 from rejoinder.errors import BundleError, StoreError
-from rejoinder.models.onnx_session import count_cores, network_errors, open_session, refuse
+from rejoinder.models.onnx_session import network_errors, open_session, refuse
+from rejoinder.models.parallel import count_cores
 from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.models.selector.context import ContextConfig
 from rejoinder.models.selector.page_encoder import PageEncoder

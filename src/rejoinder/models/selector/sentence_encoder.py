@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.models.onnx_session import count_cores, open_session
+from rejoinder.models.onnx_session import open_session
+from rejoinder.models.parallel import count_cores
 from rejoinder.text.wordpiece import CLS, SEP, WordPiece
 
 MAX_TOKENS = 128

@@ -19,7 +19,7 @@ from torch.nn import functional
 
 from rejoinder.models.ranker.relatedness import get_context_features, max_relatedness
 from rejoinder.models.ranker.scorer import MAX_WORDS
-from rejoinder.models.segments import find_segments
+from rejoinder.models.scorer import find_segments
 from rejoinder.text.wordpiece import pretokenize
 from rejoinder.types import Example
 

@@ -1,4 +1,4 @@
-from rejoinder.models.segments import find_orders, find_segments
+from rejoinder.models.scorer import find_orders, find_segments
 from rejoinder.types import Candidate, Document
 
 ONE, TWO = Document("one"), Document("two")
