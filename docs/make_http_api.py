@@ -1,4 +1,4 @@
-"""Writes docs/http-api.md from the server's own table of routes, so that it cannot rot.
+"""Generate docs/http-api.md from the server's operations and types.
 
 Usage: python docs/make_http_api.py [--check]
 """
@@ -45,7 +45,7 @@ EXAMPLES: dict[str, Any] = {
 
 
 def make_page() -> str:
-    """Return the page: what is written by hand, then every route and every shape."""
+    """Return the page: the hand-written introduction, then every route and type."""
     document = make_openapi(OPERATIONS, __version__)
     return "\n".join(
         [
@@ -55,20 +55,20 @@ def make_page() -> str:
                 line
                 for path, methods in document["paths"].items()
                 for method, operation in methods.items()
-                for line in show_operation(path, method, operation)
+                for line in render_operation(path, method, operation)
             ),
-            "## Shapes\n",
-            "Fields without *required* may be left out or null where a request has them.\n",
+            "## Types\n",
+            "In a request, fields that are not *required* may be absent or null.\n",
             *(
                 line
                 for name, schema in sorted(document["components"]["schemas"].items())
-                for line in show_schema(name, schema)
+                for line in render_schema(name, schema)
             ),
         ]
     )
 
 
-def show_operation(path: str, method: str, operation: dict[str, Any]) -> Iterator[str]:
+def render_operation(path: str, method: str, operation: dict[str, Any]) -> Iterator[str]:
     """Yield the lines of one route."""
     yield f"### {method.upper()} {path}\n"
     yield f"{operation['summary']}\n"
@@ -83,48 +83,49 @@ def show_operation(path: str, method: str, operation: dict[str, Any]) -> Iterato
         )
     content = operation.get("requestBody", {}).get("content", {})
     for kind, media in content.items():
-        yield f"- takes {show_type(media['schema']) or kind}"
+        yield f"- request: {render_type(media['schema']) or kind}"
     replies = operation["responses"]
-    yield f"- gives {' '.join(show_content(replies['200']))}"
+    yield f"- reply: {' '.join(render_content(replies['200']))}"
     errors = [status for status in replies if status != "200"]
     if errors:
-        shape = " ".join(show_content(replies[errors[0]]))
-        yield f"- may fail with {', '.join(errors)}: {shape}"
+        shape = " ".join(render_content(replies[errors[0]]))
+        yield f"- errors {', '.join(errors)}: {shape}"
     yield ""
 
 
-def show_content(reply: dict[str, Any]) -> Iterator[str]:
-    """Yield what a reply holds."""
+def render_content(reply: dict[str, Any]) -> Iterator[str]:
+    """Yield the types of a reply."""
     for kind, media in reply["content"].items():
-        yield show_type(media["schema"]) if kind == "application/json" else "plain text"
+        yield render_type(media["schema"]) if kind == "application/json" else "plain text"
 
 
-def show_schema(name: str, schema: dict[str, Any]) -> Iterator[str]:
-    """Yield the lines of one shape."""
+def render_schema(name: str, schema: dict[str, Any]) -> Iterator[str]:
+    """Yield the lines of one type."""
     yield f"### {name}\n"
     yield f"{' '.join(schema.get('description', '').split())}\n"
     yield "| field | type | |"
     yield "|---|---|---|"
     for field, described in schema.get("properties", {}).items():
         needed = "required. " if field in schema.get("required", ()) else ""
-        yield f"| `{field}` | {show_type(described)} | {needed}{described.get('description', '')} |"
+        text = needed + described.get("description", "")
+        yield f"| `{field}` | {render_type(described)} | {text} |"
     yield ""
 
 
-def show_type(schema: dict[str, Any]) -> str:
-    """Return a JSON schema in a few words."""
+def render_type(schema: dict[str, Any]) -> str:
+    """Return a JSON schema in short form."""
     if "$ref" in schema:
         name = schema["$ref"].rpartition("/")[2]
         return f"[{name}](#{name.lower()})"
     if "anyOf" in schema:
-        return " or ".join(show_type(part) for part in schema["anyOf"])
+        return " or ".join(render_type(part) for part in schema["anyOf"])
     if "enum" in schema:
         return " or ".join(f"`{value}`" for value in schema["enum"])
     if schema.get("type") == "array":
-        return f"list of {show_type(schema.get('items', {})) or 'anything'}"
+        return f"list of {render_type(schema.get('items', {})) or 'anything'}"
     if schema.get("type") == "object":
         inner = schema.get("additionalProperties")
-        of = f" of {show_type(inner)}" if isinstance(inner, dict) and inner else ""
+        of = f" of {render_type(inner)}" if isinstance(inner, dict) and inner else ""
         return f"object{of}"
     return str(schema.get("type", ""))
 

@@ -73,7 +73,7 @@ def ask(page: Page) -> None:
         page.fill("#question", QUESTION)
         with page.expect_response("**/v1/answer"):
             page.press("#question", "Enter")
-        page.wait_for_selector("#found[aria-busy=false] .answer")
+        page.wait_for_selector("#results[aria-busy=false] .answer")
     page.locator("#question").blur()
 
 

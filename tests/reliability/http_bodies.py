@@ -1,4 +1,4 @@
-"""Bodies of HTTP requests, read as the server reads them: by its application and by a worker."""
+"""HTTP bodies, read by the application and a worker as on a real server."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ from tests.server.local import LocalBackend, make_runner, write_documents
 
 
 def make_reader(folder: Path, path: str) -> Callable[[bytes], object]:
-    """Return what posts a body there, in this process; what it is over is made when first read."""
+    """Return a function that posts a body to a path; the application is created on first use."""
     app: Any = None
 
     def read(raw: bytes) -> object:
@@ -32,7 +32,7 @@ def make_reader(folder: Path, path: str) -> Callable[[bytes], object]:
 
 
 async def _post(app: Any, path: str, raw: bytes) -> tuple[int, bytes]:
-    """Call an application as an HTTP server does; the client stays until it is answered."""
+    """Call an application as an HTTP server does; the client stays connected."""
     arrived = [{"type": "http.request", "body": raw}]
     sent: list[dict[str, Any]] = []
 

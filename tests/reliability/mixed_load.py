@@ -1,4 +1,4 @@
-"""Everything that a server can be asked, mixed: in every dialect, good and bad."""
+"""A mix of all requests: every dialect, valid and invalid."""
 
 import json
 import random
@@ -16,7 +16,7 @@ _rng = random.Random(0)
 
 
 def ask_anything(client: httpx.Client) -> None:
-    """Ask one thing, drawn at random."""
+    """Send one random request."""
     kind = _rng.random()
     if kind < 0.6:
         _post(client)
@@ -38,7 +38,7 @@ def _post(client: httpx.Client) -> None:
         if name in body:
             drawn = [_draw_text(_rng.randrange(60)) for _ in range(_rng.randrange(40))]
             body[name] = [*body[name], *drawn]
-    # What another client has taken back cannot be taken back.
+    # A mark that another client has removed cannot be removed.
     _expect(client.post(path, json=body), 200, *([422] if path == "/v1/feedback" else []))
 
 

@@ -1,4 +1,4 @@
-"""A server through crowds, bad clients, lost workers, new weights, stops, and a long day."""
+"""Server faults: overload, bad clients, dead workers, reloads, stops, and a soak test."""
 
 import asyncio
 import os
@@ -21,22 +21,21 @@ from tests.server.local import make_index, write_documents
 from tests.server.running import MAX_SECONDS, Running, serving
 
 SMALL = ("--scorer", "bm25", "--workers", "2", "--timeout", str(MAX_SECONDS))
-"""A server whose workers start soon and have little to do: faults are what matters here."""
+"""Workers that start fast and have little to compute: only the faults matter."""
 MAX_REFUSAL_SECONDS = 1.0
-MAX_PATIENCE_SECONDS = 45
-"""Twice the 20 s of the server, and some: it looks at its readers every 20 s."""
+MAX_CLOSE_SECONDS = 45
+"""More than twice the server's timeout of 20 s: it checks its readers every 20 s."""
 AT_ONCE = 40
-"""Slow clients, who all come to their end together: fewer than may wait."""
+"""Concurrent slow clients; they finish together, so there are fewer than the queue holds."""
 MAX_GROWN = 0.05
 WARM_SECONDS = 600
-"""A server that is watched for longer is to be warm before."""
+"""A soak test that is longer than this warms up first."""
 WARM_STEPS = 170
-"""Of 30 requests.  A server grows until its buffers, and what it remembers of words, are as large
-as they may be."""
+"""Of 30 requests each: memory grows until the buffers and the token caches are full."""
 
 
-def crowd(folder: Path, requests: int) -> Found:
-    """Come with more than may wait; each is answered, or refused at once, and all is well after."""
+def overload(folder: Path, requests: int) -> Found:
+    """Overload the queue; each request is answered or refused at once, and the server recovers."""
     refusals: list[float] = []
 
     def ask(client: httpx.Client) -> None:
@@ -59,7 +58,7 @@ def crowd(folder: Path, requests: int) -> Found:
                 f"{requests} requests",
                 seconds=MAX_SECONDS + requests / 10,
             )
-        assert refusals, "the crowd was too small to be refused"
+        assert refusals, "no request was refused: too few clients"
         with httpx.Client(base_url=running.address, timeout=MAX_SECONDS) as client:
             ask_for_one(client)
         left = _count_jobs(running)
@@ -72,8 +71,8 @@ def crowd(folder: Path, requests: int) -> Found:
     return Found(load.answered, left, note)
 
 
-def meet_slow_clients(folder: Path, clients: int) -> Found:
-    """Let clients take seconds over a request; they are answered, and others do not notice."""
+def send_slowly(folder: Path, clients: int) -> Found:
+    """Send requests slowly; they are answered, and other clients are not affected."""
 
     async def meet(address: str) -> int:
         answered = 0
@@ -90,8 +89,8 @@ def meet_slow_clients(folder: Path, clients: int) -> Found:
     return Found(clients, clients - answered, note)
 
 
-def meet_endless_clients(folder: Path, clients: int) -> Found:
-    """Let clients begin and never finish; each connection ends, and others do not notice."""
+def never_finish(folder: Path, clients: int) -> Found:
+    """Begin requests and never finish; connections are closed, other clients are not affected."""
     with serving(folder, *SMALL) as running, loading(running.address, clients=4) as load:
         load.wait_for(20)
         before = running.count_files()
@@ -99,7 +98,7 @@ def meet_endless_clients(folder: Path, clients: int) -> Found:
         running.wait_until(lambda: running.count_files() >= before + clients, "all to be there")
         start = time.monotonic()
         while (left := running.count_files() - before) > 0:
-            if time.monotonic() - start > MAX_PATIENCE_SECONDS:
+            if time.monotonic() - start > MAX_CLOSE_SECONDS:
                 break
             time.sleep(0.2)
         seconds = time.monotonic() - start
@@ -110,8 +109,8 @@ def meet_endless_clients(folder: Path, clients: int) -> Found:
     return Found(clients, max(0, left), note)
 
 
-def see_clients_leave(folder: Path, clients: int) -> Found:
-    """Let clients go in the middle; nothing of them stays, and others do not notice."""
+def disconnect(folder: Path, clients: int) -> Found:
+    """Disconnect in the middle; no job or connection leaks, and other clients are not affected."""
     rng = random.Random(0)
     with serving(folder, *SMALL) as running:
         with loading(running.address, clients=2) as load:
@@ -119,7 +118,7 @@ def see_clients_leave(folder: Path, clients: int) -> Found:
             before = running.count_files()
             for _ in range(clients):
                 leave(running.address, rng)
-                time.sleep(0.005)  # else those who have left fill the queue before it is noticed
+                time.sleep(0.005)  # lets the server notice before abandoned jobs fill the queue
             running.wait_until(lambda: running.count_files() <= before, "connections to end")
         running.wait_until(lambda: _count_jobs(running) == 0, "jobs to end")
     _check(load)
@@ -128,7 +127,7 @@ def see_clients_leave(folder: Path, clients: int) -> Found:
 
 
 def kill_workers(folder: Path, kills: int) -> Found:
-    """Kill a worker with -9, wait until it is replaced, and so on; no request may notice."""
+    """Kill workers with -9, one after the other; no request fails."""
     rng = random.Random(0)
     with serving(folder, *SMALL) as running, loading(running.address) as load:
         for number in range(kills):
@@ -141,14 +140,14 @@ def kill_workers(folder: Path, kills: int) -> Found:
     return Found(kills, 0, note)
 
 
-def change_weights(folder: Path, reloads: int) -> Found:
-    """Reload between two bundles, and one that is torn; every answer is all of one of them.
+def reload_bundles(folder: Path, reloads: int) -> Found:
+    """Reload between two bundles and a corrupt one; no reply mixes them.
 
-    Once the server has said that it has reloaded, answers are of the new one.
+    Once the server has logged the reload, replies come from the new bundle.
     """
     bundles = [write_small_bundle(folder / name, seed) for seed, name in enumerate(("red", "blue"))]
-    torn = write_small_bundle(folder / "torn", 2)
-    weights = torn / "weights.safetensors"
+    corrupt = write_small_bundle(folder / "corrupt", 2)
+    weights = corrupt / "weights.safetensors"
     weights.write_bytes(weights.read_bytes()[:-50])
     link = folder / "current"
     _point(link, bundles[0])
@@ -161,7 +160,7 @@ def change_weights(folder: Path, reloads: int) -> Found:
         assert reply.status_code == 200, reply.text
         documents = sorted(reply.json()["documents"], key=lambda item: int(item["place"]))
         scores = tuple(item["score"] for item in documents)
-        # What was known before it was asked and after it was answered held all the time.
+        # If the expectation is the same before and after, it held all the time.
         if expected is not None and expected is now[0]:
             assert scores == expected, "scores of the bundle before"
         assert not known or scores in known, "scores of no bundle"
@@ -176,23 +175,25 @@ def change_weights(folder: Path, reloads: int) -> Found:
         known.update(scores)
         assert len(known) == 2, "the bundles give the same scores"
         now[0] = scores[1]
-        order = cycle([(bundles[1], scores[0]), (torn, scores[0]), (bundles[0], scores[1])])
+        order = cycle([(bundles[1], scores[0]), (corrupt, scores[0]), (bundles[0], scores[1])])
         refused = 0
         with loading(running.address, clients=4, ask=ask) as load:
             for _, (bundle, expected) in zip(range(reloads), order, strict=False):
-                is_torn = bundle == torn
-                refused += is_torn
-                now[0] = expected if is_torn else None
-                _reload(running, link, bundle, "not reloaded" if is_torn else "reloaded")
+                is_corrupt = bundle == corrupt
+                refused += is_corrupt
+                now[0] = expected if is_corrupt else None
+                _reload(running, link, bundle, "not reloaded" if is_corrupt else "reloaded")
                 now[0] = expected
                 load.wait_for(10)
     _check(load)
-    note = f"{load.answered:,} requests, each answered by one bundle; {refused} torn ones refused"
+    note = (
+        f"{load.answered:,} requests, each answered by one bundle; {refused} corrupt ones refused"
+    )
     return Found(reloads, 0, note)
 
 
 def stop(folder: Path, stops: int) -> Found:
-    """Tell a server to stop while it is asked; what it has accepted is answered."""
+    """Stop a server under load; accepted requests are answered."""
     answered = 0
     for _ in range(stops):
         with serving(folder, *SMALL) as running, loading(running.address) as load:
@@ -204,8 +205,8 @@ def stop(folder: Path, stops: int) -> Found:
     return Found(stops, 0, f"{answered:,} requests, none of which failed")
 
 
-def live_long(folder: Path, seconds: int) -> Found:
-    """Ask everything there is, of the shipped cascade and an index that changes."""
+def soak(folder: Path, seconds: int) -> Found:
+    """Mix all requests, over the shipped cascade and an index that changes."""
     index = make_index(folder, write_documents(folder / "documents"))
     sizes = []
     with serving(folder, str(index), "--workers", "2", "--timeout", str(MAX_SECONDS)) as running:
@@ -239,13 +240,13 @@ def _has_replaced(running: Running, workers: int) -> bool:
 
 
 def _reload(running: Running, link: Path, bundle: Path, message: str) -> None:
-    said = _count_said(running.log, message)
+    logged = _count_logged(running.log, message)
     _point(link, bundle)
     running.process.send_signal(signal.SIGHUP)
-    running.wait_until(lambda: _count_said(running.log, message) > said, message)
+    running.wait_until(lambda: _count_logged(running.log, message) > logged, message)
 
 
-def _count_said(log: Path, message: str) -> int:
+def _count_logged(log: Path, message: str) -> int:
     return log.read_text().count(f'"message": "{message}')
 
 
@@ -256,7 +257,7 @@ def _point(link: Path, to: Path) -> None:
 
 
 def _check(load: Load) -> None:
-    """Say why requests failed, where any did."""
+    """Fail with the reasons if any request failed."""
     reasons = sorted(set(load.failed))[:3]
     assert not reasons, f"{len(load.failed)} requests failed: {reasons}"
 
@@ -266,24 +267,24 @@ CASES = [
     Case(
         "server",
         "more requests than may wait",
-        crowd,
+        overload,
         300,
         20_000,
         f"{FAILED}, or were refused later than after {MAX_REFUSAL_SECONDS:g} s",
     ),
-    Case("server", "slow clients", meet_slow_clients, 20, 500, FAILED),
-    Case("server", "clients that never finish", meet_endless_clients, 0, 30, "connections kept"),
-    Case("server", "clients that leave", see_clients_leave, 40, 2_000, "jobs or connections kept"),
+    Case("server", "slow clients", send_slowly, 20, 500, FAILED),
+    Case("server", "clients that never finish", never_finish, 0, 30, "connections kept"),
+    Case("server", "clients that leave", disconnect, 40, 2_000, "jobs or connections kept"),
     Case("server", "worker killed with -9", kill_workers, 2, 100, FAILED),
-    Case("server", "new weights", change_weights, 3, 100, "answers of the wrong bundle, or mixed"),
+    Case("server", "new weights", reload_bundles, 3, 100, "answers of the wrong bundle, or mixed"),
     Case("server", "stop under load", stop, 1, 500, FAILED),
     Case(
         "server",
         "mixed load, in requests",
-        live_long,
+        soak,
         5,
         30 * 60,
         f"{FAILED}, workers, megabytes grown where it is more than {MAX_GROWN:.0%}",
     ),
 ]
-"""The short form of clients that never finish is in `tests/server/test_serve.py`, less patient."""
+"""The short form of clients that never finish is in `tests/server/test_serve.py`."""

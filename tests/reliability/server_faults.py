@@ -1,4 +1,4 @@
-"""Clients that are slow, never finish, or leave: over plain sockets, as no library would."""
+"""Clients that are slow, never finish, or disconnect, over plain sockets."""
 
 import asyncio
 import json
@@ -14,7 +14,7 @@ RESET = struct.pack("ii", 1, 0)
 
 
 def make_request(path: str, body: object) -> bytes:
-    """Return a request with everything that makes it whole."""
+    """Return a complete request."""
     raw = json.dumps(body).encode()
     head = f"POST {path} HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(raw)}\r\n\r\n"
     return head.encode() + raw
@@ -29,11 +29,11 @@ MUCH = make_request(
         "return_documents": True,
     },
 )
-"""Its reply is more than the system takes from the server before the client reads."""
+"""Its reply is larger than the socket buffers."""
 
 
 async def ask_slowly(address: str, *, seconds: float) -> bool:
-    """Send a request piece by piece, read the reply so too; return whether it came whole."""
+    """Send a request in pieces, read the reply slowly, and return whether it was complete."""
     reader, writer = await asyncio.open_connection(sock=_open(address))
     try:
         size = len(RANK) // PIECES + 1
@@ -56,14 +56,14 @@ async def ask_slowly(address: str, *, seconds: float) -> bool:
 
 
 def begin(address: str, number: int) -> socket.socket:
-    """Begin to ask and never finish: the head, the body, or reading the reply."""
+    """Stop in the head, in the body, or before reading the reply."""
     connection = _open(address)
     connection.sendall([RANK[:30], RANK[:-30], MUCH][number % 3])
     return connection
 
 
 def leave(address: str, rng: random.Random) -> None:
-    """Send a part of a request or all of it, and go, politely or not."""
+    """Send part or all of a request, and close or reset the connection."""
     with _open(address) as connection:
         if rng.random() < 0.5:
             connection.sendall(RANK[: rng.randrange(len(RANK))])

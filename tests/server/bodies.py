@@ -1,4 +1,4 @@
-"""Good requests: for every route that takes JSON, one in the words of each service."""
+"""Valid requests: for every route that takes JSON, one per dialect."""
 
 from typing import Any
 
@@ -72,4 +72,4 @@ GOOD: dict[str, list[dict[str, Any]]] = {
         },
     ],
 }
-"""Those of /v1/answer and /v1/feedback are about the documents of `here.py`."""
+"""Those of /v1/answer and /v1/feedback are about the documents of `local.py`."""

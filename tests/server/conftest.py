@@ -1,4 +1,4 @@
-"""An application over a small index that computes in this process, and a client for it."""
+"""An application with a local backend over a small index, and clients for it."""
 
 from collections.abc import Callable, Iterator
 from functools import partial
@@ -50,7 +50,7 @@ def client(runner: JobRunner) -> TestClient:
 
 @pytest.fixture
 def fresh(tmp_path: Path, documents: Path) -> Iterator[TestClient]:
-    """Return a client of an index of its own."""
+    """Return a client of a fresh index."""
     opened = make_runner(tmp_path, documents)
     yield make_client(opened)
     opened.close()

@@ -1,4 +1,4 @@
-"""Clients that ask again and again, and what came of it."""
+"""Clients that send requests in a loop, and their results."""
 
 import threading
 import time
@@ -19,7 +19,7 @@ _numbers = count()
 
 @dataclass
 class Load:
-    """What clients have seen so far."""
+    """The results so far."""
 
     ask: Callable[[httpx.Client], object]
     failed: list[str] = field(default_factory=list)
@@ -30,20 +30,20 @@ class Load:
 
     @property
     def answered(self) -> int:
-        """How many requests got what they asked for."""
+        """How many requests succeeded."""
         return len(self._answered)
 
     def wait_for(self, more: int) -> None:
         """Wait for so many more answers."""
-        wanted = self.answered + more
+        target = self.answered + more
         end = time.monotonic() + MAX_SECONDS
-        while self.answered < wanted:
+        while self.answered < target:
             assert not self.failed, self.failed[0]
             assert time.monotonic() < end, f"no {more} answers within {MAX_SECONDS} s"
             time.sleep(0.02)
 
-    def go_on(self, address: str) -> None:
-        """Ask until it is over."""
+    def run_client(self, address: str) -> None:
+        """Ask until the load ends."""
         with httpx.Client(base_url=address, timeout=MAX_SECONDS) as client:
             while not self.is_over:
                 try:
@@ -60,7 +60,7 @@ class Load:
 
 
 def ask_for_one(client: httpx.Client) -> None:
-    """Ask what only one document answers, another one each time, so that mixed-up replies show."""
+    """Ask a question that one document answers, another each time, to detect mixed-up replies."""
     number = next(_numbers)
     place = number % len(TEXTS)
     documents = [*TEXTS]
@@ -76,9 +76,9 @@ def ask_for_one(client: httpx.Client) -> None:
 def loading(
     address: str, *, clients: int = 8, ask: Callable[[httpx.Client], object] = ask_for_one
 ) -> Iterator[Load]:
-    """Let clients ask until the end of the block, and finish."""
+    """Run clients until the end of the block."""
     load = Load(ask)
-    threads = [threading.Thread(target=load.go_on, args=(address,)) for _ in range(clients)]
+    threads = [threading.Thread(target=load.run_client, args=(address,)) for _ in range(clients)]
     for thread in threads:
         thread.start()
     try:

@@ -1,4 +1,4 @@
-"""Tries the server with real clients and with schemathesis, each in an environment of its own.
+"""Test the server with real clients and with schemathesis, each in its own environment.
 
 Usage: python -m tests.server.run [NAME...]
 
@@ -43,12 +43,12 @@ def try_clients(name: str, folder: Path) -> None:
 
 
 def try_document(folder: Path) -> None:
-    """Let schemathesis make requests from the OpenAPI document; none may surprise."""
+    """Let schemathesis generate requests from the OpenAPI document."""
     python = make_environment("schemathesis", HERE / "requirements" / "schemathesis.txt")
     with Index(folder / "index", create=True) as index:
         index.add([ROOT / "examples/docs"])
     with serving(folder, str(folder / "index"), "--scorer", "bm25") as running:
-        # In a folder that goes away: it leaves a cache where it is started.
+        # In a temporary folder: it writes a cache to its working directory.
         run(
             python,
             *("-m", "schemathesis.cli", "run", f"{running.address}/openapi.json"),
@@ -58,7 +58,7 @@ def try_document(folder: Path) -> None:
         )
         made = count_requests(running.address)
     assert made >= MIN_REQUESTS, f"only {made} requests were made"
-    sys.stdout.write(f"schemathesis: {made} requests, no surprise\n")
+    sys.stdout.write(f"schemathesis: {made} requests, no failure\n")
 
 
 CHECKS = [

@@ -1,4 +1,4 @@
-"""Starts a real server as a process of its own, and ends it."""
+"""Start a real server in its own process, and end it."""
 
 import os
 import re
@@ -14,12 +14,12 @@ from pathlib import Path
 import httpx2 as httpx
 
 MAX_SECONDS = 120
-"""For a machine that does other things too."""
+"""Generous, for a busy machine."""
 
 
 @dataclass(frozen=True)
 class Running:
-    """A server that answers."""
+    """A running server."""
 
     address: str
     process: subprocess.Popen[str]
@@ -31,43 +31,43 @@ class Running:
         return [int(word) for word in task.read_text().split()]
 
     def read_metric(self, name: str) -> float:
-        """Return a number of /metrics that has no labels."""
+        """Return a metric without labels."""
         shown = httpx.get(f"{self.address}/metrics", timeout=MAX_SECONDS).text
-        found = re.search(rf"^rejoinder_{name} (\S+)$", shown, re.MULTILINE)
-        assert found, shown
-        return float(found[1])
+        match = re.search(rf"^rejoinder_{name} (\S+)$", shown, re.MULTILINE)
+        assert match, shown
+        return float(match[1])
 
     def wait_until(
-        self, is_so: Callable[[], bool], what: str, *, seconds: float = MAX_SECONDS
+        self, condition: Callable[[], bool], what: str, *, seconds: float = MAX_SECONDS
     ) -> None:
-        """Wait until something is so."""
+        """Wait until a condition holds."""
         end = time.monotonic() + seconds
-        while not is_so():
+        while not condition():
             assert self.process.poll() is None, f"the server ended: {self.log.read_text()[-2000:]}"
             assert time.monotonic() < end, f"not within {seconds:g} s: {what}"
             time.sleep(0.02)
 
     def count_files(self) -> int:
-        """Return how many files and connections the process that speaks has open."""
+        """Return how many files and connections the HTTP process has open."""
         return len(list(Path(f"/proc/{self.process.pid}/fd").iterdir()))
 
     def measure_memory(self) -> float:
-        """Return the memory that is the server's and its workers' own, in megabytes."""
-        found = 0
+        """Return the anonymous memory of the server and its workers, in megabytes."""
+        kilobytes = 0
         for pid in (self.process.pid, *self.list_workers()):
             status = Path(f"/proc/{pid}/status").read_text()
-            found += int(status.partition("RssAnon:")[2].split()[0])
-        return found / 1000
+            kilobytes += int(status.partition("RssAnon:")[2].split()[0])
+        return kilobytes / 1000
 
     def stop(self) -> int:
-        """Tell it to stop, wait until it has, and return its exit status."""
+        """Send SIGTERM, and return the exit status."""
         self.process.send_signal(signal.SIGTERM)
         return self.process.wait(MAX_SECONDS)
 
 
 @contextmanager
 def serving(folder: Path, *arguments: str, port: int = 0) -> Iterator[Running]:
-    """Give a server, on a free port where none is named; its log is kept in the folder."""
+    """Yield a server, on a free port by default; its log is in the folder."""
     log = folder / "server.log"
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     with log.open("w") as file:
@@ -88,7 +88,7 @@ def serving(folder: Path, *arguments: str, port: int = 0) -> Iterator[Running]:
 def _wait_for_address(process: subprocess.Popen[str], log: Path) -> str:
     end = time.monotonic() + MAX_SECONDS
     while time.monotonic() < end and process.poll() is None:
-        if found := re.search(r"^serving .* at (\S+)$", log.read_text(), re.MULTILINE):
-            return found[1]
+        if match := re.search(r"^serving .* at (\S+)$", log.read_text(), re.MULTILINE):
+            return match[1]
         time.sleep(0.05)
     raise AssertionError(f"the server did not start: {log.read_text()}")

@@ -1,4 +1,4 @@
-"""What every route has in common."""
+"""Behaviour common to all routes."""
 
 import logging
 from collections.abc import Callable
@@ -28,7 +28,7 @@ class Broken:
         raise RuntimeError("the secret reason")
 
 
-def test_a_bug_is_logged_and_not_told(caplog: pytest.LogCaptureFixture) -> None:
+def test_internal_error_is_logged_and_not_disclosed(caplog: pytest.LogCaptureFixture) -> None:
     client = TestClient(create_app(Settings(), Broken()), base_url="http://localhost")
 
     with caplog.at_level(logging.ERROR, "rejoinder.server"):
@@ -41,7 +41,7 @@ def test_a_bug_is_logged_and_not_told(caplog: pytest.LogCaptureFixture) -> None:
     assert reply.headers["x-request-id"] in reply.json()["error"]
 
 
-def test_what_is_not_ready_says_when_to_retry_later() -> None:
+def test_not_ready_has_retry_after() -> None:
     client = TestClient(create_app(Settings(), Broken()), base_url="http://localhost")
 
     reply = client.get("/ready")
@@ -51,7 +51,7 @@ def test_what_is_not_ready_says_when_to_retry_later() -> None:
 
 
 @pytest.mark.parametrize("method", ["GET", "PUT", "PATCH"])
-def test_other_methods_are_named(client: TestClient, method: str) -> None:
+def test_wrong_method_gets_405(client: TestClient, method: str) -> None:
     reply = client.request(method, "/v2/rerank")
 
     assert reply.status_code == 405
@@ -59,7 +59,7 @@ def test_other_methods_are_named(client: TestClient, method: str) -> None:
     assert set(reply.json()) == {"message"}
 
 
-def test_what_is_not_there_is_told_in_our_shape(client: TestClient) -> None:
+def test_unknown_path_gets_a_native_error(client: TestClient) -> None:
     reply = client.get("/nowhere")
 
     assert reply.status_code == 404
@@ -69,11 +69,11 @@ def test_what_is_not_there_is_told_in_our_shape(client: TestClient) -> None:
 
 
 @pytest.mark.parametrize("path", ["/../settings.py", "/%2e%2e/settings.py", "/..%2fsettings.py"])
-def test_the_page_gives_no_other_files(client: TestClient, path: str) -> None:
+def test_page_serves_no_other_files(client: TestClient, path: str) -> None:
     assert client.get(path).status_code == 404
 
 
-def test_the_page_may_load_nothing_but_itself(client: TestClient) -> None:
+def test_page_has_a_strict_policy(client: TestClient) -> None:
     reply = client.get("/")
 
     assert reply.status_code == 200
@@ -116,7 +116,7 @@ class Full(Broken):
         ("/v2/rerank", {"message": "too many requests are waiting"}),
     ],
 )
-def test_overload_is_told_before_the_body_is_read(path: str, body: dict[str, str]) -> None:
+def test_overload_is_reported_before_the_body_is_read(path: str, body: dict[str, str]) -> None:
     client = TestClient(create_app(Settings(), Full()), base_url="http://localhost")
 
     reply = client.post(path, content=b"not even JSON")

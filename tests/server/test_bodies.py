@@ -42,7 +42,9 @@ ROUTES = {
     ],
     ids=lambda body: repr(body[:20]),
 )
-def test_what_is_no_json_object_is_refused(client: TestClient, path: str, body: bytes) -> None:
+def test_body_that_is_not_a_json_object_is_refused(
+    client: TestClient, path: str, body: bytes
+) -> None:
     reply = client.post(path, content=body)
 
     assert reply.status_code in {400, 422}
@@ -60,7 +62,7 @@ def test_a_question_of_ten_megabytes_is_refused(client: TestClient, path: str) -
     assert set(reply.json()) == ROUTES[path]
 
 
-def test_a_body_that_does_not_say_its_size_is_counted(connect: Connect) -> None:
+def test_body_without_content_length_is_limited(connect: Connect) -> None:
     client = connect(max_body_bytes=1000)
 
     reply = client.post("/v1/answer", content=(b"x" * 100 for _ in range(100)))
@@ -68,7 +70,7 @@ def test_a_body_that_does_not_say_its_size_is_counted(connect: Connect) -> None:
     assert reply.status_code == 413
 
 
-def test_an_upload_has_a_limit_of_its_own(connect: Connect) -> None:
+def test_upload_has_its_own_limit(connect: Connect) -> None:
     client = connect(max_upload_bytes=10)
 
     assert client.post("/v1/documents?name=a.txt", content=b"x" * 11).status_code == 413
@@ -81,7 +83,7 @@ def test_deep_metadata_is_refused(client: TestClient) -> None:
     assert client.post("/v1/answer", content=body).status_code in {400, 422}
 
 
-def test_a_body_that_dribbles_is_given_up() -> None:
+def test_slow_body_times_out() -> None:
     async def receive() -> Message:
         await asyncio.sleep(0.02)
         return {"type": "http.request", "body": b"x", "more_body": True}
@@ -96,7 +98,7 @@ def test_a_body_that_dribbles_is_given_up() -> None:
     assert caught.value.status == 408
 
 
-def test_a_client_that_goes_away_is_no_bug() -> None:
+def test_disconnect_is_not_a_server_error() -> None:
     async def receive() -> Message:
         return {"type": "http.disconnect"}
 

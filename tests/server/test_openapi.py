@@ -1,4 +1,4 @@
-"""The OpenAPI document, and the page that is made from it."""
+"""The OpenAPI document, and the docs page generated from it."""
 
 import subprocess
 import sys
@@ -21,7 +21,7 @@ def test_every_route_is_described(client: TestClient) -> None:
     assert set(answer["responses"]) >= {"200", "400", "422", "429", "503"}
 
 
-def test_every_reference_leads_somewhere(client: TestClient) -> None:
+def test_every_reference_resolves(client: TestClient) -> None:
     reply = client.get("/openapi.json")
     schemas = reply.json()["components"]["schemas"]
 
@@ -30,7 +30,7 @@ def test_every_reference_leads_somewhere(client: TestClient) -> None:
     assert named <= set(schemas)
 
 
-def test_fields_are_described_by_what_stands_below_them() -> None:
+def test_fields_are_described_by_their_docstrings() -> None:
     source = 'class A:\n    """A."""\n    x: int\n    """Two\n    lines."""\n    y: int = 0\n'
 
     assert read_field_docs(source) == {"A": {"x": "Two lines."}}

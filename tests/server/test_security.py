@@ -1,4 +1,4 @@
-"""Who may ask."""
+"""API keys, and the Host and Origin headers."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -24,7 +24,7 @@ ASKED = {"question": "how hot is tea?", "query": "tea", "documents": ["Tea is ho
         ("/rerank", {"error", "error_type"}),
     ],
 )
-def test_a_wrong_key_is_told_in_the_routes_own_shape(
+def test_wrong_key_is_reported_in_the_dialects_shape(
     connect: Connect, tmp_path: Path, path: str, fields: set[str]
 ) -> None:
     keys = tmp_path / "keys.txt"
@@ -64,21 +64,21 @@ def test_a_foreign_origin_is_refused(
     assert client.get("/v1/documents").json()["total"] == 2
 
 
-def test_our_own_page_may_ask(client: TestClient) -> None:
+def test_own_origin_is_allowed(client: TestClient) -> None:
     headers = {"origin": "http://localhost"}
 
     assert client.post("/v1/answer", json=ASKED, headers=headers).status_code == 200
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:8080", "", "[::bad"])
-def test_another_host_name_is_refused(client: TestClient, host: str) -> None:
+def test_unknown_host_is_refused(client: TestClient, host: str) -> None:
     reply = client.post("/v1/answer", json=ASKED, headers={"host": host})
 
     assert reply.status_code == 403
 
 
 @pytest.mark.parametrize("host", ["localhost:1", "127.0.0.1:8080", "[::1]:8080", "10.0.0.1"])
-def test_this_machine_is_known(client: TestClient, host: str) -> None:
+def test_local_hosts_are_allowed(client: TestClient, host: str) -> None:
     assert client.post("/v1/answer", json=ASKED, headers={"host": host}).status_code == 200
 
 
@@ -89,7 +89,7 @@ def test_hosts_can_be_allowed(connect: Connect) -> None:
     assert client.get("/info", headers={"host": "other.example"}).status_code == 403
 
 
-def test_with_a_key_only_changes_need_a_known_host(connect: Connect, tmp_path: Path) -> None:
+def test_with_keys_only_writes_need_a_known_host(connect: Connect, tmp_path: Path) -> None:
     key = add_key(tmp_path / "keys.txt", "team")
     client = connect(keys=tmp_path / "keys.txt")
     headers = {"host": "search.example", "authorization": f"Bearer {key}"}
@@ -98,7 +98,7 @@ def test_with_a_key_only_changes_need_a_known_host(connect: Connect, tmp_path: P
     assert client.delete("/v1/documents/1", headers=headers).status_code == 403
 
 
-def test_one_site_can_be_let_in(connect: Connect) -> None:
+def test_one_origin_can_be_allowed(connect: Connect) -> None:
     client = connect(allowed_origins=("https://good.example",))
     good, bad = ({"origin": f"https://{name}.example"} for name in ("good", "bad"))
 
@@ -113,11 +113,11 @@ def test_one_site_can_be_let_in(connect: Connect) -> None:
     ("host", "expected"),
     [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("x", False)],
 )
-def test_loopback_is_this_machine_alone(host: str, expected: bool) -> None:
+def test_is_loopback(host: str, expected: bool) -> None:
     assert is_loopback(host) is expected
 
 
-def test_other_addresses_need_a_key_or_a_word(tmp_path: Path) -> None:
+def test_public_address_needs_keys_or_open(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="give --keys FILE"):
         Settings(host="0.0.0.0").check()
 
@@ -141,7 +141,7 @@ def test_only_the_hash_is_stored(tmp_path: Path) -> None:
     assert keys.find("") is None
 
 
-def test_comments_and_empty_lines_say_nothing(tmp_path: Path) -> None:
+def test_comments_and_empty_lines_are_ignored(tmp_path: Path) -> None:
     path = tmp_path / "keys.txt"
     key = add_key(path, "one")
     path.write_text("# keys\n\n" + path.read_text())
@@ -149,7 +149,7 @@ def test_comments_and_empty_lines_say_nothing(tmp_path: Path) -> None:
     assert read_keys(path).find(key) == "one"
 
 
-def test_a_file_without_keys_opens_nothing(tmp_path: Path) -> None:
+def test_key_file_without_keys_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "keys.txt"
     with pytest.raises(InputError, match="not a key file"):
         read_keys(path)

@@ -27,13 +27,13 @@ def talk(
     *,
     is_stopped: bool = False,
 ) -> None:
-    """Run a server here, hold one conversation with it, and let SIGTERM stop it."""
+    """Run a server in this process, talk to it over one connection, and stop it with SIGTERM."""
 
     async def run() -> None:
         address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         server = asyncio.create_task(run_server(settings, address.set_result))
         place = urlsplit(await asyncio.wait_for(address, 120))
-        # It listens already; requests wait until it accepts.
+        # It listens already; the connection waits in the backlog.
         reader, writer = await asyncio.open_connection(place.hostname, place.port)
         try:
             await conversation((reader, writer))
@@ -50,7 +50,7 @@ async def read_head(reader: asyncio.StreamReader) -> str:
     return (await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 30)).decode()
 
 
-def test_no_write_of_a_reply_waits_for_the_one_before() -> None:
+def test_connections_have_nagle_disabled() -> None:
     with (
         _listen("127.0.0.1", 0) as listening,
         socket.create_connection(listening.getsockname()),
@@ -61,7 +61,7 @@ def test_no_write_of_a_reply_waits_for_the_one_before() -> None:
 
 
 @pytest.mark.parametrize("begun", [b"", b"GET /health HTTP/1.1\r\nHo"])
-def test_a_request_that_does_not_come_ends_its_connection(begun: bytes) -> None:
+def test_connection_without_a_request_is_closed(begun: bytes) -> None:
     async def dribble(streams: Streams) -> None:
         reader, writer = streams
         writer.write(begun)
@@ -70,7 +70,7 @@ def test_a_request_that_does_not_come_ends_its_connection(begun: bytes) -> None:
     talk(Settings(scorer="bm25", port=0, body_timeout_seconds=0.5), dribble)
 
 
-def test_a_second_request_may_follow_and_must_be_whole_too() -> None:
+def test_second_request_times_out_too() -> None:
     async def follow(streams: Streams) -> None:
         reader, writer = streams
         for _ in range(2):
@@ -83,7 +83,7 @@ def test_a_second_request_may_follow_and_must_be_whole_too() -> None:
     talk(Settings(scorer="bm25", port=0, body_timeout_seconds=0.5), follow)
 
 
-def test_what_is_not_http_is_refused() -> None:
+def test_not_http_is_refused() -> None:
     async def babble(streams: Streams) -> None:
         reader, writer = streams
         writer.write(b"\x16\x03\x01 hello\r\n\r\n")
@@ -92,7 +92,7 @@ def test_what_is_not_http_is_refused() -> None:
     talk(Settings(scorer="bm25", port=0), babble)
 
 
-def test_who_connects_just_before_it_ceases_to_listen_is_answered(
+def test_backlog_is_answered_during_a_stop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clients: list[socket.socket] = []
@@ -116,7 +116,7 @@ def test_who_connects_just_before_it_ceases_to_listen_is_answered(
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has packet filters")
-def test_newcomers_are_ignored_and_who_has_connected_is_not() -> None:
+def test_new_connections_are_dropped_and_the_backlog_is_not() -> None:
     with _listen("127.0.0.1", 0) as listening:
         listening.setblocking(False)
         place = listening.getsockname()
@@ -131,8 +131,8 @@ def test_newcomers_are_ignored_and_who_has_connected_is_not() -> None:
                 assert accepted.recv(3) == b"tea"
 
 
-@pytest.mark.parametrize("seconds", [0.1, 0.8])  # before and after it has ceased to listen
-def test_a_client_that_was_about_to_ask_is_answered_while_it_stops(seconds: float) -> None:
+@pytest.mark.parametrize("seconds", [0.1, 0.8])  # before and after the listening socket is closed
+def test_idle_connection_can_still_ask_during_a_stop(seconds: float) -> None:
     async def stop(streams: Streams) -> None:
         reader, writer = streams
         os.kill(os.getpid(), signal.SIGTERM)
@@ -145,7 +145,7 @@ def test_a_client_that_was_about_to_ask_is_answered_while_it_stops(seconds: floa
     talk(Settings(scorer="bm25", port=0), stop, is_stopped=True)
 
 
-def test_a_client_that_goes_away_is_forgotten() -> None:
+def test_job_of_a_disconnected_client_is_abandoned() -> None:
     body = b'{"question": "is tea hot?", "text": "' + b"Tea is hot. " * 50_000 + b'"}'
     head = f"POST /v1/answer HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n\r\n"
 
@@ -166,7 +166,7 @@ def test_a_client_that_goes_away_is_forgotten() -> None:
 
 
 BIG = 7_000_000
-"""More than the system takes from the server before the client reads."""
+"""More than the socket buffers hold."""
 
 
 async def ask_for_much(writer: asyncio.StreamWriter) -> None:
@@ -177,7 +177,7 @@ async def ask_for_much(writer: asyncio.StreamWriter) -> None:
     await writer.drain()
 
 
-def test_a_reply_that_is_not_read_ends_its_connection() -> None:
+def test_connection_of_a_client_that_does_not_read_is_closed() -> None:
     async def look_away(streams: Streams) -> None:
         reader, writer = streams
         await ask_for_much(writer)
@@ -189,7 +189,7 @@ def test_a_reply_that_is_not_read_ends_its_connection() -> None:
     talk(Settings(scorer="bm25", port=0, body_timeout_seconds=1.0), look_away)
 
 
-def test_a_reply_that_is_read_slowly_comes_whole() -> None:
+def test_slow_reader_gets_the_whole_reply() -> None:
     async def read_slowly(streams: Streams) -> None:
         reader, writer = streams
         await ask_for_much(writer)
@@ -209,7 +209,7 @@ async def read_metrics(place: tuple[str, int]) -> str:
     return shown
 
 
-def test_sighup_reloads_and_says_so(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_sighup_reloads_and_logs_it(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     scorer = tmp_path / "cascade.toml"
     scorer.write_text('name = "one"\n[[stage]]\nscorer = "bm25"\n')
 
@@ -234,7 +234,7 @@ def test_sighup_reloads_and_says_so(tmp_path: Path, caplog: pytest.LogCaptureFix
         talk(Settings(scorer=str(scorer), port=0), reload)
 
 
-def test_a_server_ends_with_the_terminal_that_it_was_started_in() -> None:
+def test_server_stops_with_its_terminal() -> None:
     pid, terminal = pty.fork()
     if pid == 0:
         arguments = [sys.executable, "-m", "rejoinder", "serve", "--scorer", "bm25", "--port", "0"]

@@ -5,7 +5,7 @@ import sys
 from rejoinder.server.telemetry import JsonLines
 
 
-def test_a_line_holds_what_happened_and_nothing_unasked() -> None:
+def test_log_line_has_only_known_fields() -> None:
     record = logging.LogRecord("rejoinder", logging.INFO, "", 1, "request %d", (5,), None)
     record.__dict__ |= {"status": 200, "question": "a secret?"}
 
@@ -17,7 +17,7 @@ def test_a_line_holds_what_happened_and_nothing_unasked() -> None:
     }
 
 
-def test_a_traceback_stays_on_its_line() -> None:
+def test_traceback_stays_on_one_line() -> None:
     try:
         raise ValueError("bad\nvalue")
     except ValueError:

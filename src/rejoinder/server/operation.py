@@ -14,7 +14,7 @@ import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
-from rejoinder.server.problems import ErrorBody, NativeError, Problem
+from rejoinder.server.problems import ErrorShape, NativeError, Problem
 from rejoinder.server.settings import Settings
 from rejoinder.server.telemetry import Metrics
 from rejoinder.server.workers.messages import AnswerRequest, Backend, Job, RankRequest
@@ -122,7 +122,7 @@ class Operation:
     handle: Handler
     takes: Any = None
     gives: Any = None
-    error: type[ErrorBody] = NativeError
+    error: ErrorShape = NativeError
     statuses: tuple[int, ...] = ()
     parameters: tuple[Parameter, ...] = ()
     writes: bool = False

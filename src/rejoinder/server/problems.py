@@ -58,67 +58,51 @@ def to_problem(failure: Failure) -> Problem:
     return (retry_later if status == 503 else Problem)(status, failure.message)
 
 
-class ErrorBody(Struct, frozen=True):
-    """The body of an error response."""
-
-    @classmethod
-    def of(cls, problem: Problem) -> "ErrorBody":
-        """Return the body for a problem."""
-        raise NotImplementedError
-
-
-class NativeError(ErrorBody, frozen=True):
+class NativeError(Struct, frozen=True):
     """An error on one of our own routes."""
 
     error: str
     code: str
     status: int
 
-    @classmethod
-    def of(cls, problem: Problem) -> "NativeError":
-        """Return the body for a problem."""
-        return cls(problem.message, CODES.get(problem.status, "other"), problem.status)
 
-
-class CohereError(ErrorBody, frozen=True):
+class CohereError(Struct, frozen=True):
     """An error as Cohere reports it."""
 
     message: str
 
-    @classmethod
-    def of(cls, problem: Problem) -> "CohereError":
-        """Return the body for a problem."""
-        return cls(problem.message)
 
-
-class RerankError(ErrorBody, frozen=True):
+class RerankError(Struct, frozen=True):
     """An error as Cohere reports it (`message`) and as Jina and Voyage do (`detail`)."""
 
     message: str
     detail: str
 
-    @classmethod
-    def of(cls, problem: Problem) -> "RerankError":
-        """Return the body for a problem."""
-        return cls(problem.message, problem.message)
 
-
-class TeiError(ErrorBody, frozen=True):
+class TeiError(Struct, frozen=True):
     """An error as text-embeddings-inference reports it."""
 
     error: str
     error_type: str
 
-    @classmethod
-    def of(cls, problem: Problem) -> "TeiError":
-        """Return the body for a problem."""
+
+ErrorShape = type[NativeError | CohereError | RerankError | TeiError]
+
+
+def respond(problem: Problem, shape: ErrorShape) -> Response:
+    """Return the response for a problem, in the shape that the client expects."""
+    status, message = problem.status, problem.message
+    body: Struct
+    if shape is TeiError:
         kinds = {429: "overloaded", 500: "backend", 503: "unhealthy", 504: "backend"}
-        return cls(problem.message, kinds.get(problem.status, "validation"))
-
-
-def respond(problem: Problem, shape: type[ErrorBody]) -> Response:
-    """Return the response for a problem."""
-    return to_json(shape.of(problem), status=problem.status, headers=problem.headers)
+        body = TeiError(message, kinds.get(status, "validation"))
+    elif shape is RerankError:
+        body = RerankError(message, message)
+    elif shape is CohereError:
+        body = CohereError(message)
+    else:
+        body = NativeError(message, CODES.get(status, "other"), status)
+    return to_json(body, status=status, headers=problem.headers)
 
 
 def to_json(value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:

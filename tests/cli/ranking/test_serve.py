@@ -19,7 +19,7 @@ def test_a_key_is_printed_once(tmp_path: Path) -> None:
     assert read_keys(path).find(result.output.strip()) == "team"
 
 
-def test_other_machines_are_not_let_in_by_accident() -> None:
+def test_public_host_needs_keys() -> None:
     result = CliRunner().invoke(main, ["serve", "--host", "0.0.0.0"])
 
     assert result.exit_code == 1
@@ -27,16 +27,14 @@ def test_other_machines_are_not_let_in_by_accident() -> None:
     assert len(result.output.splitlines()) == 1
 
 
-def test_a_bad_scorer_is_one_line(tmp_path: Path) -> None:
+def test_unknown_scorer_is_one_line(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["serve", "--port", "0", "--scorer", "nonsense"])
 
     assert result.exit_code == 1
     assert "unknown scorer 'nonsense'" in result.output
 
 
-def test_an_index_that_is_not_there_is_told_of(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_new_index_is_announced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def start(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         assert settings.index
         Index(settings.index, create=True).close()

@@ -1,4 +1,4 @@
-"""Each dialect's words, in and out."""
+"""The wire format of each dialect."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,7 +12,7 @@ DOCUMENTS = ["It rained.", "Ünïcode first. Ada wrote it.", ""]
 ASKED: dict[str, Any] = {"query": "who wrote it?", "documents": DOCUMENTS}
 
 
-def test_cohere_v2_tells_spans_in_code_points(client: TestClient) -> None:
+def test_cohere_v2_returns_spans_in_code_points(client: TestClient) -> None:
     asked = {**ASKED, "model": "rerank-v5.0-pro", "relevant_spans": {"mode": "enabled"}}
 
     body = client.post("/v2/rerank", json=asked).json()
@@ -39,7 +39,7 @@ def test_cohere_v2_keeps_spans_above_the_threshold(client: TestClient) -> None:
     assert [len(spans) for spans in ask(mode="disabled")] == [0, 0, 0]
 
 
-def test_v1_serves_cohere_and_jina_at_once(client: TestClient) -> None:
+def test_v1_reply_serves_cohere_and_jina(client: TestClient) -> None:
     asked = {
         "query": "who wrote it?",
         "documents": ["It rained.", {"text": "Ada did.", "title": "Who wrote it", "year": 1843}],
@@ -61,7 +61,7 @@ def test_v1_serves_cohere_and_jina_at_once(client: TestClient) -> None:
     assert body["id"]
 
 
-def test_voyage_is_known_by_top_k(client: TestClient) -> None:
+def test_voyage_is_recognised_by_top_k(client: TestClient) -> None:
     asked = {**ASKED, "top_k": 2, "return_documents": True, "truncation": True}
 
     body = client.post("/v1/rerank", json=asked).json()
@@ -71,7 +71,7 @@ def test_voyage_is_known_by_top_k(client: TestClient) -> None:
     assert set(body) == {"object", "data", "model", "usage"}
 
 
-def test_tei_gives_a_sorted_array(client: TestClient) -> None:
+def test_tei_returns_a_sorted_array(client: TestClient) -> None:
     asked = {"query": "who wrote it?", "texts": DOCUMENTS, "top_n": 1, "truncate": None}
 
     plain = client.post("/rerank", json=asked).json()
@@ -83,7 +83,7 @@ def test_tei_gives_a_sorted_array(client: TestClient) -> None:
     assert full[0]["score"] != plain[0]["score"]
 
 
-def test_infinity_and_vllm_are_known_by_documents(client: TestClient) -> None:
+def test_infinity_and_vllm_are_recognised_by_documents(client: TestClient) -> None:
     asked = {**ASKED, "texts": None, "top_n": 2, "return_documents": True}
 
     body = client.post("/rerank", json=asked).json()
@@ -94,7 +94,7 @@ def test_infinity_and_vllm_are_known_by_documents(client: TestClient) -> None:
     assert body["usage"]["prompt_tokens"] == body["usage"]["total_tokens"]
 
 
-def test_null_stands_for_what_is_left_out(client: TestClient) -> None:
+def test_null_means_absent(client: TestClient) -> None:
     nothing = dict.fromkeys(
         ["model", "top_n", "top_k", "return_documents", "rank_fields", "relevant_spans"]
     )
@@ -131,7 +131,7 @@ SHAPES = {
         ({"top_n": "two", "top": "two"}, 422),
     ],
 )
-def test_bad_input_is_told_in_the_dialects_own_shape(
+def test_bad_input_is_reported_in_the_dialects_shape(
     client: TestClient, path: str, change: dict[str, Any], status: int
 ) -> None:
     body = {**ASKED, "question": ASKED["query"], **change}
@@ -142,7 +142,7 @@ def test_bad_input_is_told_in_the_dialects_own_shape(
     assert set(reply.json()) == SHAPES[path]
 
 
-def test_tei_names_the_kind_of_an_error(client: TestClient) -> None:
+def test_tei_error_has_a_type(client: TestClient) -> None:
     reply = client.post("/rerank", json={"query": "why?", "texts": []})
 
     assert reply.json() == {"error": "texts is empty", "error_type": "validation"}

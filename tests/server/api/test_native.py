@@ -13,7 +13,7 @@ from rejoinder.index.index import Index
 from rejoinder.server.workers.jobs import JobRunner
 
 
-def test_an_answer_says_where_it_stands(client: TestClient) -> None:
+def test_answer_has_its_source(client: TestClient) -> None:
     reply = client.post("/v1/answer", json={"question": "how hot is green tea brewed?"})
 
     assert reply.status_code == 200
@@ -32,13 +32,13 @@ def test_an_answer_says_where_it_stands(client: TestClient) -> None:
     assert "type" not in body
 
 
-def test_nothing_found_is_an_abstention(client: TestClient) -> None:
+def test_no_hit_is_an_abstention(client: TestClient) -> None:
     body = client.post("/v1/answer", json={"question": "xylophones?"}).json()
 
     assert (body["answers"], body["closest"], body["abstains"]) == ([], None, True)
 
 
-def test_explaining_names_the_words_that_match(client: TestClient) -> None:
+def test_explain_returns_matching_words(client: TestClient) -> None:
     body = client.post(
         "/v1/answer", json={"question": "is tea brewed?", "explain": True, "top": 2}
     ).json()
@@ -47,7 +47,7 @@ def test_explaining_names_the_words_that_match(client: TestClient) -> None:
     assert matches["tea"] == {"question_word": "tea", "sentence_word": "tea", "relatedness": 1.0}
 
 
-def test_metadata_restricts_where_answers_come_from(client: TestClient) -> None:
+def test_where_filters_documents(client: TestClient) -> None:
     asked = {"question": "one queen, green tea", "where": {"suffix": [".txt", ".pdf"]}}
 
     (answer,) = client.post("/v1/answer", json=asked).json()["answers"]
@@ -76,7 +76,7 @@ def test_a_pasted_text_needs_no_index(bare: TestClient) -> None:
     assert (answer["before"], answer["after"]) == ("It rained.", "Nobody read it.")
 
 
-def test_without_an_index_there_is_nothing_to_ask(bare: TestClient) -> None:
+def test_index_routes_without_an_index_are_refused(bare: TestClient) -> None:
 
     for reply in (
         bare.post("/v1/answer", json={"question": "why?"}),
@@ -100,7 +100,7 @@ def test_documents_are_ranked_by_their_best_sentence(client: TestClient) -> None
     assert 0 < item["relevance"] < 1
 
 
-def test_a_document_is_added_found_listed_and_removed(fresh: TestClient) -> None:
+def test_document_is_added_answered_listed_and_removed(fresh: TestClient) -> None:
     added = fresh.post("/v1/documents?name=cats.md&meta=team=red", content="Cats purr at 25 Hz.")
     found = fresh.post(
         "/v1/answer", json={"question": "do cats purr?", "where": {"team": "red"}}
@@ -121,7 +121,7 @@ def test_a_document_is_added_found_listed_and_removed(fresh: TestClient) -> None
     assert fresh.get("/v1/documents?contains=cats").json()["total"] == 0
 
 
-def test_what_is_sent_again_replaces_or_stays(fresh: TestClient) -> None:
+def test_second_upload_replaces_a_changed_file(fresh: TestClient) -> None:
     def send(text: str) -> str:
         what: str = fresh.post("/v1/documents?name=a.txt", content=text).json()["what"]
         return what
@@ -138,7 +138,7 @@ def test_what_is_sent_again_replaces_or_stays(fresh: TestClient) -> None:
         ("a.jsonl", b"{", ""),
     ],
 )
-def test_what_cannot_be_read_is_skipped_and_named(
+def test_unreadable_upload_is_skipped_with_a_reason(
     client: TestClient, name: str, content: bytes, reason: str
 ) -> None:
     reply = client.post(f"/v1/documents?name={name}", content=content)
@@ -151,7 +151,7 @@ def test_what_cannot_be_read_is_skipped_and_named(
     assert "/tmp" not in body["reason"]
 
 
-def test_the_list_comes_in_pages(fresh: TestClient) -> None:
+def test_documents_are_listed_in_pages(fresh: TestClient) -> None:
     for number in range(5):
         fresh.post(f"/v1/documents?name={number}.txt", content=f"Number {number}.")
 
@@ -196,7 +196,7 @@ def test_bad_uploads_are_named(client: TestClient, path: str, problem: str) -> N
     assert problem in reply.json()["error"]
 
 
-def test_the_server_says_what_it_serves(tmp_path: Path) -> None:
+def test_info_describes_the_scorer(tmp_path: Path) -> None:
     runner = JobRunner(tmp_path / "index", "default")
     body = make_client(runner).get("/info").json()
     runner.close()
@@ -215,7 +215,7 @@ def test_health_and_readiness(client: TestClient) -> None:
     assert client.get("/health").json() == client.get("/ready").json() == {"status": "ok"}
 
 
-def test_what_users_say_of_answers_is_kept(fresh: TestClient, tmp_path: Path) -> None:
+def test_feedback_is_stored(fresh: TestClient, tmp_path: Path) -> None:
     said = {"question": "how hot?", "sentence": "Green tea is brewed at 75 °C.", "right": True}
 
     assert fresh.post("/v1/feedback", json=said).json() == said
@@ -230,7 +230,7 @@ def test_what_users_say_of_answers_is_kept(fresh: TestClient, tmp_path: Path) ->
 @pytest.mark.parametrize(
     "change", [{"sentence": "Nobody wrote this."}, {"right": "yes"}, {"question": ""}]
 )
-def test_what_cannot_be_kept_is_told(client: TestClient, change: dict[str, str]) -> None:
+def test_invalid_feedback_is_refused(client: TestClient, change: dict[str, str]) -> None:
     said = {"question": "how hot?", "sentence": "Green tea is brewed at 75 °C.", "right": True}
 
     assert client.post("/v1/feedback", json={**said, **change}).status_code == 422

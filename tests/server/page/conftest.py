@@ -15,7 +15,7 @@ from tests.server.running import serving
 
 ENTRIES = 10_000
 TIMEOUT_MS = 60_000
-"""For a machine that does other things too."""
+"""Generous, for a busy machine."""
 expect.set_options(timeout=TIMEOUT_MS)
 
 CASCADE = """\
@@ -80,18 +80,18 @@ def address(index: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="package")
 def browser() -> Iterator[Browser]:
-    found = os.environ.get("CHROMIUM") or shutil.which("chromium")
-    if not found:
+    executable = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    if not executable:
         pytest.skip("needs Chromium: apt-get install chromium, or set $CHROMIUM")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
         yield browser
         browser.close()
 
 
 @pytest.fixture
 def open_page(browser: Browser, address: str) -> Iterator[Open]:
-    """Return what opens the page in a browser of its own; it must log no error."""
+    """Return a function that opens the page in a new browser context; it must log no error."""
     contexts = []
     problems: list[str] = []
 
@@ -123,15 +123,15 @@ def add(index: Path, *paths: Path) -> None:
 
 
 def fill(index: Path, text: str) -> None:
-    """Make an index of one document."""
+    """Create an index with one document."""
     file = index.parent / "document.txt"
     file.write_text(text, encoding="utf-8")
     add(index, file)
 
 
 def ask(page: Page, question: str) -> None:
-    """Ask as a user does, and wait for what comes back."""
+    """Ask as a user does, and wait for the reply."""
     page.fill("#question", question)
     with page.expect_response("**/v1/answer"):
         page.press("#question", "Enter")
-    page.wait_for_selector("#found[aria-busy=false] :is(.answer, .plain)")
+    page.wait_for_selector("#results[aria-busy=false] :is(.answer, .plain)")

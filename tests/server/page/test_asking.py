@@ -13,7 +13,7 @@ MELTWATER = (
 )
 
 
-def test_the_answer_stands_marked_between_its_neighbours(page: Page) -> None:
+def test_answer_is_highlighted_between_its_neighbours(page: Page) -> None:
     ask(page, CAVES)
 
     first = page.locator(".answer").first
@@ -45,7 +45,7 @@ def test_words_are_shaded_by_relatedness(page: Page) -> None:
     expect(row.locator(".number")).to_have_text("0.78")
 
 
-def test_the_cascade_shows_what_came_in_and_what_stayed(page: Page) -> None:
+def test_cascade_shows_input_and_output_of_each_stage(page: Page) -> None:
     expect(page.locator("#stages .counts")).to_have_text(
         ["begins", "keeps 12", "keeps 6", "decides"]
     )
@@ -66,16 +66,16 @@ def test_the_frontier_has_the_served_cascade_on_it(page: Page) -> None:
     )
 
 
-def test_no_answer_is_said_plainly_with_the_closest_sentence(page: Page) -> None:
+def test_abstention_shows_the_closest_sentence(page: Page) -> None:
     ask(page, "Who won the football world cup?")
 
     expect(page.locator(".plain")).to_have_text("No sentence answers this.")
-    expect(page.locator("#found .quiet")).to_contain_text("an answer needs 50 %")
+    expect(page.locator("#results .quiet")).to_contain_text("an answer needs 50 %")
     expect(page.locator(".closest mark")).not_to_be_empty()
     expect(page.locator(".answers")).to_have_count(0)
 
 
-def test_a_question_must_be_there(page: Page) -> None:
+def test_empty_question_is_refused(page: Page) -> None:
     page.press("#question", "Enter")
 
     expect(page.locator("#status")).to_have_text("Type a question first.")
@@ -93,13 +93,13 @@ def test_a_pasted_text_answers_without_the_index(page: Page) -> None:
     expect(page.locator("mark").first).to_have_text("Ada wrote the letter.")
     expect(page.locator(".source").first).to_have_text("line 2")
     expect(page.locator(".feedback")).to_have_count(0)
-    expect(page.locator("#stages .name").first).to_have_text("cut")
+    expect(page.locator("#stages .name").first).to_have_text("split")
     expect(page.locator("#stages .counts").first).to_have_text("3 sentences")
 
 
-def test_the_slider_asks_again_and_says_what_changed(page: Page) -> None:
+def test_budget_slider_asks_again_and_describes_the_change(page: Page) -> None:
     ask(page, CAVES)
-    expect(page.locator("#changes")).to_contain_text("asked again")
+    expect(page.locator("#changes")).to_contain_text("ask again")
 
     with page.expect_response("**/v1/answer") as replied:
         page.press("#budget", "Home")
@@ -107,12 +107,12 @@ def test_the_slider_asks_again_and_says_what_changed(page: Page) -> None:
     assert '"budget_ms":1,' in (replied.value.request.post_data or "")
     expect(page.locator("#budget-shown")).to_have_text("1 ms")
     expect(page.locator("#changes")).to_contain_text("instead of")
-    expect(page.locator("#stages li").last).to_contain_text("no time was left")
+    expect(page.locator("#stages li").last).to_contain_text("out of time")
     expect(page.locator(".answer").first).to_be_visible()
     expect(page.locator(".moved").first).to_be_visible()
 
 
-def test_an_older_answer_never_replaces_a_newer_one(page: Page) -> None:
+def test_stale_reply_never_replaces_a_newer_one(page: Page) -> None:
     held: list[Route] = []
 
     def hold_first(route: Route) -> None:
@@ -121,12 +121,12 @@ def test_an_older_answer_never_replaces_a_newer_one(page: Page) -> None:
         else:
             held.append(route)
 
-    # Neither may giving up the older request be what saves us.
+    # The abort of the older request must not be the reason.
     page.evaluate("AbortController.prototype.abort = () => {}")
     page.route("**/v1/answer", hold_first)
     page.fill("#question", CAVES)
     page.press("#question", "Enter")
-    expect(page.locator("#found")).to_have_attribute("aria-busy", "true")
+    expect(page.locator("#results")).to_have_attribute("aria-busy", "true")
     ask(page, "How many eggs may a queen lay?")
     expect(page.locator("mark").first).to_contain_text("2,000 eggs a day")
 
@@ -135,10 +135,10 @@ def test_an_older_answer_never_replaces_a_newer_one(page: Page) -> None:
     page.wait_for_timeout(200)
 
     expect(page.locator("mark").first).to_contain_text("2,000 eggs a day")
-    expect(page.locator("#found")).to_have_attribute("aria-busy", "false")
+    expect(page.locator("#results")).to_have_attribute("aria-busy", "false")
 
 
-def test_the_keyboard_is_enough(page: Page) -> None:
+def test_everything_works_by_keyboard(page: Page) -> None:
     expect(page.locator("#question")).to_be_focused()
     page.keyboard.type(CAVES)
     page.keyboard.press("Enter")
@@ -164,7 +164,7 @@ def test_the_keyboard_is_enough(page: Page) -> None:
     expect(page.locator(".answer")).to_have_count(0)
 
 
-def test_right_and_wrong_are_kept_with_the_index(page: Page, index: Path) -> None:
+def test_marks_are_stored_in_the_index(page: Page, index: Path) -> None:
     question = "What keeps mould away from bread?"
     ask(page, question)
     first = page.locator(".answer").first
@@ -177,17 +177,17 @@ def test_right_and_wrong_are_kept_with_the_index(page: Page, index: Path) -> Non
 
     first.focus()
     page.keyboard.press("w")
-    expect(page.locator("#status")).to_have_text("Kept: wrong.")
+    expect(page.locator("#status")).to_have_text("Saved: wrong.")
     assert kept() == [False]
 
     first.get_by_role("button", name="Right").click()
-    expect(page.locator("#status")).to_have_text("Kept: right.")
+    expect(page.locator("#status")).to_have_text("Saved: right.")
     expect(first.get_by_role("button", name="Right")).to_have_attribute("aria-pressed", "true")
     expect(first.get_by_role("button", name="Wrong")).to_have_attribute("aria-pressed", "false")
     assert kept() == [True]
 
     first.get_by_role("button", name="Right").click()
-    expect(page.locator("#status")).to_have_text("Taken back.")
+    expect(page.locator("#status")).to_have_text("Withdrawn.")
     assert kept() == []
 
 
@@ -208,7 +208,7 @@ WATCH = """() => {
 }"""
 
 
-def test_a_text_of_five_megabytes_does_not_stop_the_page(open_page: Open) -> None:
+def test_text_of_five_megabytes_does_not_freeze_the_page(open_page: Open) -> None:
     page = open_page("#text")
     line = "A tower on the coast was painted white, and nobody knows in which year that was.\n"
     text = line * (5_000_000 // len(line)) + "The beacon at Ness burns whale oil."
@@ -224,7 +224,7 @@ def test_a_text_of_five_megabytes_does_not_stop_the_page(open_page: Open) -> Non
     assert page.evaluate("window.longest") < 2000
     assert page.evaluate("document.body.innerHTML.length") < 50_000
 
-    page.click("text=Take another")
+    page.click("text=Use another text")
     expect(page.locator("#text")).to_be_visible()
     expect(page.locator("#text")).to_have_value("")
 

@@ -38,7 +38,7 @@ def test_a_chosen_file_is_added_and_answers(documents: Page, tmp_path: Path) -> 
     expect(documents.locator("mark").first).to_have_text("A sloop pays nine crowns a night.")
 
 
-def test_what_is_skipped_says_why(documents: Page, tmp_path: Path) -> None:
+def test_skipped_file_shows_the_reason(documents: Page, tmp_path: Path) -> None:
     (tmp_path / "setup.exe").write_bytes(b"MZ\0\1")
     (tmp_path / "broken.jsonl").write_text('{"title": "no text"}\n')
     fine = tmp_path / "fine.txt"
@@ -78,7 +78,7 @@ def test_a_file_can_be_dropped_anywhere(page: Page) -> None:
     expect(page.locator("#documents")).to_be_visible()
 
 
-def test_removing_asks_first(documents: Page, tmp_path: Path) -> None:
+def test_removal_needs_confirmation(documents: Page, tmp_path: Path) -> None:
     file = tmp_path / "secret.md"
     file.write_text("# Old recipe\n\nThe baker hides saffron in the loft.\n")
     documents.set_input_files("#files", file)
@@ -92,17 +92,17 @@ def test_removing_asks_first(documents: Page, tmp_path: Path) -> None:
 
     documents.get_by_role("button", name="Remove Old recipe").click()
     documents.get_by_role("button", name="Remove", exact=True).click()
-    expect(documents.locator("#documents-notice")).to_have_text("Old recipe is removed.")
+    expect(documents.locator("#documents-notice")).to_have_text("Old recipe was removed.")
     expect(documents.locator("#documents-list li")).to_have_count(0)
     find(documents, "Entry 1234")
-    expect(documents.locator("#documents-notice")).to_have_text("Old recipe is removed.")
+    expect(documents.locator("#documents-notice")).to_have_text("Old recipe was removed.")
 
     documents.click("nav >> text=Ask")
     ask(documents, "Where does the baker hide saffron?")
-    expect(documents.locator("#found")).not_to_contain_text("saffron")
+    expect(documents.locator("#results")).not_to_contain_text("saffron")
 
 
-def test_ten_thousand_documents_are_as_quick_as_ten(documents: Page) -> None:
+def test_ten_thousand_documents_come_in_pages(documents: Page) -> None:
     status, rows = documents.locator("#documents-status"), documents.locator("#documents-list li")
     expect(status).to_contain_text("1–50 of 10,0")
     expect(rows).to_have_count(50)
@@ -117,5 +117,5 @@ def test_ten_thousand_documents_are_as_quick_as_ten(documents: Page) -> None:
     find(documents, f"Entry {ENTRIES - 1}")
     expect(status).to_have_text("1–1 of 1")
     documents.fill("#filter", "no such name")
-    expect(status).to_have_text("No document is called so.")
+    expect(status).to_have_text("No document matches.")
     expect(rows).to_have_count(0)

@@ -1,4 +1,4 @@
-"""The page for everyone: screen readers, phones, the dark, and those whom motion makes ill."""
+"""Accessibility: screen readers, phones, the dark theme, reduced motion."""
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
@@ -9,14 +9,14 @@ from tests.server.page.conftest import Open, ask
 PHONE = {"width": 360, "height": 740}
 
 
-def go_through(page: Page) -> list[str]:
-    """Return what axe finds in every view, with something in it."""
-    found = []
+def list_violations(page: Page) -> list[str]:
+    """Return the violations that axe reports, in every view with content."""
+    violations = []
 
-    def check(what: str) -> None:
+    def check(view: str) -> None:
         results = Axe().run(page)
         if results.violations_count:
-            found.append(f"{what}: {results.generate_report()}")
+            violations.append(f"{view}: {results.generate_report()}")
 
     page.wait_for_selector(".invitation:has-text('sentence')")
     check("before")
@@ -34,17 +34,17 @@ def go_through(page: Page) -> list[str]:
     check("documents")
     page.locator("#documents-list button").first.click()
     check("removing")
-    return found
+    return violations
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_axe_finds_nothing(open_page: Open, scheme: str) -> None:
+def test_axe_reports_no_violation(open_page: Open, scheme: str) -> None:
     page = open_page(color_scheme=scheme, reduced_motion="reduce")
 
-    assert go_through(page) == []
+    assert list_violations(page) == []
 
 
-def test_a_phone_is_wide_enough(open_page: Open) -> None:
+def test_page_fits_a_phone(open_page: Open) -> None:
     page = open_page(viewport=PHONE, is_mobile=True, has_touch=True)
     page.wait_for_selector(".invitation:has-text('sentence')")
     overflow = "document.documentElement.scrollWidth - document.documentElement.clientWidth"
@@ -59,7 +59,7 @@ def test_a_phone_is_wide_enough(open_page: Open) -> None:
         assert page.evaluate(overflow) <= 0
 
 
-def test_the_dark_is_dark(open_page: Open) -> None:
+def test_dark_theme_is_dark(open_page: Open) -> None:
     def measure(scheme: str) -> tuple[int, int]:
         page = open_page(color_scheme=scheme)
         colours = page.evaluate(
@@ -74,13 +74,13 @@ def test_the_dark_is_dark(open_page: Open) -> None:
     assert dark[0] < 150 < 600 < dark[1]
 
 
-def test_who_wants_no_motion_gets_none(open_page: Open) -> None:
+def test_reduced_motion_is_respected(open_page: Open) -> None:
     page = open_page(reduced_motion="reduce")
 
-    assert page.evaluate("getComputedStyle(found).transitionDuration") == "0s"
+    assert page.evaluate("getComputedStyle(results).transitionDuration") == "0s"
 
 
-def test_nothing_jumps(open_page: Open) -> None:
+def test_layout_does_not_shift(open_page: Open) -> None:
     page = open_page()
     page.wait_for_selector(".invitation:has-text('sentence')")
     page.wait_for_timeout(300)

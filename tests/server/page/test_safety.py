@@ -1,4 +1,4 @@
-"""What the page must never do, and what happens when its server does not do its part."""
+"""Security of the page, and its behaviour when the server is down."""
 
 import hashlib
 from pathlib import Path
@@ -16,7 +16,7 @@ HOSTILE = (
 FILE = FilePayload(name="mill.txt", mimeType="text/plain", buffer=b"The mill stands still.")
 
 
-def test_a_document_full_of_markup_is_text(open_page: Open) -> None:
+def test_markup_in_a_document_is_text(open_page: Open) -> None:
     page = open_page("#documents")
     page.wait_for_selector("#documents-list li")
     name = "<img src=x onerror='window.hacked = 1'>.txt"
@@ -37,7 +37,7 @@ def test_a_document_full_of_markup_is_text(open_page: Open) -> None:
     assert page.evaluate("window.hacked") is None
 
 
-def test_the_policy_lets_nothing_inline_run(page: Page) -> None:
+def test_policy_blocks_inline_scripts(page: Page) -> None:
     violated = page.evaluate("""async () => {
         const seen = new Promise((resolve) =>
             addEventListener("securitypolicyviolation", (event) => resolve(event.blockedURI)));
@@ -60,7 +60,7 @@ def test_every_file_carries_the_policy(page: Page, address: str) -> None:
         assert reply.headers["x-content-type-options"] == "nosniff"
 
 
-def test_the_page_is_small_and_asks_no_other_host(open_page: Open, address: str) -> None:
+def test_page_is_small_and_contacts_no_other_host(open_page: Open, address: str) -> None:
     page = open_page()
     page.wait_for_selector(".invitation:has-text('sentence')")
     requests: list[Request] = []
@@ -74,7 +74,7 @@ def test_the_page_is_small_and_asks_no_other_host(open_page: Open, address: str)
     assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 100_000
 
 
-def test_a_server_that_goes_away_is_waited_for(open_page: Open, tmp_path: Path) -> None:
+def test_page_waits_for_a_server_that_is_down(open_page: Open, tmp_path: Path) -> None:
     folder = tmp_path / "index"
     options = (str(folder), "--scorer", "jaccard", "--workers", "1")
     fill(folder, "Green tea is brewed at 75 degrees. Bees dance.")
@@ -112,7 +112,7 @@ def test_a_server_without_an_index_has_paste_only(open_page: Open, tmp_path: Pat
         expect(page.locator("nav a:visible")).to_have_text(["Paste"])
 
 
-def test_a_server_with_keys_is_asked_with_one(open_page: Open, tmp_path: Path) -> None:
+def test_page_asks_for_a_key(open_page: Open, tmp_path: Path) -> None:
     keys = tmp_path / "keys.txt"
     keys.write_text(f"sha256:{hashlib.sha256(b'open-sesame').hexdigest()} tests\n")
     options = ("--scorer", "jaccard", "--workers", "1", "--keys", str(keys))
@@ -120,7 +120,7 @@ def test_a_server_with_keys_is_asked_with_one(open_page: Open, tmp_path: Path) -
         page = open_page(at=running.address)
         page.fill("#key", "wrong")
         page.press("#key", "Enter")
-        expect(page.locator("#unlocking-problem")).to_contain_text("not known here")
+        expect(page.locator("#unlocking-problem")).to_contain_text("unknown API key")
         page.fill("#key", "open-sesame")
         page.press("#key", "Enter")
         expect(page.locator("#text")).to_be_visible()

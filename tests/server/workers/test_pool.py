@@ -43,14 +43,14 @@ def ask(address: str) -> int:
     return httpx.post(f"{address}/v2/rerank", json=ASKED, timeout=60).status_code
 
 
-def test_all_workers_killed_is_still_only_a_pause(server: Running) -> None:
+def test_request_survives_the_death_of_all_workers(server: Running) -> None:
     for worker in server.list_workers():
         os.kill(worker, signal.SIGKILL)
 
     assert ask(server.address) == 200
 
 
-def test_a_client_that_sends_half_a_request_harms_nobody(server: Running) -> None:
+def test_half_a_request_harms_no_other(server: Running) -> None:
     place = urlsplit(server.address)
     head = b"POST /v2/rerank HTTP/1.1\r\nHost: localhost\r\nContent-Length: 1000\r\n\r\n{"
     for _ in range(5):
@@ -60,7 +60,7 @@ def test_a_client_that_sends_half_a_request_harms_nobody(server: Running) -> Non
     assert ask(server.address) == 200
 
 
-def test_uploads_from_many_clients_are_all_kept(server: Running) -> None:
+def test_concurrent_uploads_are_all_stored(server: Running) -> None:
     def send(number: int) -> str:
         what: str = httpx.post(
             f"{server.address}/v1/documents?name={number}.txt",
@@ -85,7 +85,7 @@ def run(coroutine: Any) -> Any:
     return asyncio.run(coroutine)
 
 
-def test_a_full_queue_answers_at_once_and_recovers() -> None:
+def test_full_queue_refuses_at_once_and_recovers() -> None:
     async def overload() -> None:
         pool = Pool(settle(workers=1, max_waiting=4), Metrics())
         await pool.start()
@@ -106,7 +106,7 @@ def test_a_full_queue_answers_at_once_and_recovers() -> None:
     run(overload())
 
 
-def test_a_job_that_takes_too_long_costs_its_worker_not_the_server() -> None:
+def test_timed_out_job_costs_only_its_worker() -> None:
     async def stall() -> None:
         metrics = Metrics()
         pool = Pool(settle(workers=1, timeout_seconds=0.5), metrics)
@@ -127,7 +127,7 @@ def test_a_job_that_takes_too_long_costs_its_worker_not_the_server() -> None:
     run(stall())
 
 
-def test_a_job_that_kills_its_workers_is_given_up() -> None:
+def test_job_that_kills_its_workers_fails() -> None:
     async def poison() -> None:
         metrics = Metrics()
         pool = Pool(settle(workers=1), metrics)
@@ -154,14 +154,14 @@ def test_a_job_that_kills_its_workers_is_given_up() -> None:
     run(poison())
 
 
-def test_workers_that_are_all_killed_at_once_cost_no_job() -> None:
+def test_job_survives_when_all_workers_are_killed_at_once() -> None:
     async def kill() -> None:
         pool = Pool(settle(workers=3, timeout_seconds=120), Metrics())
         await pool.start()
         try:
             for worker in pool._workers:
                 worker.process.kill()
-            # None of them is known to be gone yet: the job goes from one to the next.
+            # The pool does not know yet that they died: the job goes from one to the next.
             await pool.submit(RankRequest("tea?", TEXTS[:1]))
         finally:
             await pool.stop()
@@ -169,7 +169,7 @@ def test_workers_that_are_all_killed_at_once_cost_no_job() -> None:
     run(kill())
 
 
-def test_what_nobody_waits_for_is_not_done() -> None:
+def test_abandoned_job_is_not_run() -> None:
     async def leave() -> None:
         metrics = Metrics()
         pool = Pool(settle(workers=1), metrics)
@@ -199,7 +199,7 @@ def test_a_scorer_that_cannot_be_opened_is_named() -> None:
         run(start())
 
 
-def test_waiting_uses_up_the_budget() -> None:
+def test_queueing_uses_up_the_budget() -> None:
     async def wait() -> None:
         pool = Pool(Settings(scorer="jaccard", workers=1, timeout_seconds=120), Metrics())
         await pool.start()
@@ -229,7 +229,7 @@ async def name_scorer(pool: Pool) -> str:
     return str(ranking["scorer"])
 
 
-def test_a_reload_opens_the_scorer_anew_and_finishes_what_was_begun(tmp_path: Path) -> None:
+def test_reload_opens_the_scorer_again_and_finishes_running_jobs(tmp_path: Path) -> None:
     async def reload() -> None:
         scorer = write_cascade(tmp_path / "cascade.toml", "old")
         metrics = Metrics()
@@ -256,7 +256,7 @@ def test_a_reload_opens_the_scorer_anew_and_finishes_what_was_begun(tmp_path: Pa
 
 
 @pytest.mark.parametrize("workers", [1, 2])
-def test_what_cannot_be_opened_leaves_the_workers_there_are(tmp_path: Path, workers: int) -> None:
+def test_failed_reload_keeps_the_old_workers(tmp_path: Path, workers: int) -> None:
     async def reload() -> None:
         scorer = write_cascade(tmp_path / "cascade.toml", "old")
         pool = Pool(Settings(scorer=str(scorer), workers=workers), Metrics())
@@ -274,7 +274,7 @@ def test_what_cannot_be_opened_leaves_the_workers_there_are(tmp_path: Path, work
     run(reload())
 
 
-def test_a_lost_worker_is_replaced_by_one_with_the_same_scorer(tmp_path: Path) -> None:
+def test_dead_worker_is_replaced_by_one_with_the_same_scorer(tmp_path: Path) -> None:
     async def lose() -> None:
         link = tmp_path / "current.toml"
         link.symlink_to(write_cascade(tmp_path / "old.toml", "old"))
@@ -293,8 +293,8 @@ def test_a_lost_worker_is_replaced_by_one_with_the_same_scorer(tmp_path: Path) -
     run(lose())
 
 
-def test_a_reload_helps_where_a_lost_worker_cannot_be_replaced(tmp_path: Path) -> None:
-    async def mend() -> None:
+def test_reload_helps_if_a_dead_worker_cannot_be_replaced(tmp_path: Path) -> None:
+    async def fix() -> None:
         scorer = write_cascade(tmp_path / "cascade.toml", "old")
         metrics = Metrics()
         pool = Pool(Settings(scorer=str(scorer), workers=1), metrics)
@@ -307,7 +307,7 @@ def test_a_reload_helps_where_a_lost_worker_cannot_be_replaced(tmp_path: Path) -
             write_cascade(scorer, "new")
             await pool.reload()
             assert await name_scorer(pool) == "new"
-            # The one that was to be replaced is not there a second time.
+            # The old supervisor does not start another worker.
             end = time.monotonic() + 60
             while len(pool._supervisors) > 1:
                 assert time.monotonic() < end
@@ -316,4 +316,4 @@ def test_a_reload_helps_where_a_lost_worker_cannot_be_replaced(tmp_path: Path) -
         finally:
             await pool.stop()
 
-    run(mend())
+    run(fix())

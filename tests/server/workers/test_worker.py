@@ -1,4 +1,4 @@
-"""The loop of a worker, over pipes that are files here."""
+"""The loop of a worker, over byte streams."""
 
 import io
 from collections.abc import Iterator
@@ -37,7 +37,7 @@ def read_replies(raw: bytes) -> Iterator[Received]:
         raw = raw[4 + size :]
 
 
-def test_every_job_is_replied_to_under_its_number(runner: JobRunner) -> None:
+def test_every_job_gets_a_reply_with_its_number(runner: JobRunner) -> None:
     jobs: list[Job] = [
         RankRequest("tea?", ["Tea is hot.", "It rains."], top=1),
         AnswerRequest("tea?"),
@@ -65,9 +65,7 @@ class Broken(JobRunner):
         raise RuntimeError("the secret reason")
 
 
-def test_each_kind_of_failure_has_its_name(
-    tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_failures_have_kinds(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     def fail(job: Job, runner: JobRunner) -> bytes | Failure:
         return unpack_reply(run_job(runner, 0, job)[4:]).outcome
 

@@ -1,19 +1,19 @@
-// Shows answers: the sentence inside its neighbours, where it stands, and how sure it is.
+// Renders answers: the sentence between its neighbours, its source, and the confidence.
 
 import { make } from "./dom.js";
 import { makeButtons } from "./feedback.js";
-import { percent } from "./numbers.js";
+import { milliseconds, percent } from "./numbers.js";
 import { shade } from "./words.js";
 
-export function showAnswers(place, found, { changes, canMark, threshold, tell, onChoose }) {
-  const own = { question: found.question, canMark, tell, onChoose };
-  if (found.answers.length) {
-    const items = found.answers.map((answer, place) =>
+export function renderAnswers(place, reply, { changes, canMark, threshold, setStatus, onChoose }) {
+  const own = { question: reply.question, canMark, setStatus, onChoose };
+  if (reply.answers.length) {
+    const items = reply.answers.map((answer, place) =>
       make("li", {}, makeAnswer(answer, { ...own, change: changes[place] })),
     );
     place.replaceChildren(make("ol", { class: "answers", "aria-label": "Answers" }, ...items));
-  } else if (found.closest) {
-    place.replaceChildren(...abstain(found, threshold, own));
+  } else if (reply.closest) {
+    place.replaceChildren(...abstain(reply, threshold, own));
   } else {
     place.replaceChildren(
       make("p", { class: "plain" }, "No sentence shares a word with this question."),
@@ -22,18 +22,18 @@ export function showAnswers(place, found, { changes, canMark, threshold, tell, o
   place.querySelector(".answer")?.setAttribute("tabindex", "0");
 }
 
-function abstain(found, threshold, own) {
-  const sure = percent(found.confidence ?? 0);
-  const wanted = threshold === null ? "" : `; an answer needs ${percent(threshold)}`;
+function abstain(reply, threshold, own) {
+  const confidence = percent(reply.confidence ?? 0);
+  const needed = threshold === null ? "" : `; an answer needs ${percent(threshold)}`;
   return [
     make("p", { class: "plain" }, "No sentence answers this."),
-    make("p", { class: "quiet" }, `The closest one is ${sure} likely to${wanted}:`),
-    make("div", { class: "closest" }, makeAnswer(found.closest, own)),
+    make("p", { class: "quiet" }, `The closest one has a confidence of ${confidence}${needed}:`),
+    make("div", { class: "closest" }, makeAnswer(reply.closest, own)),
   ];
 }
 
-function makeAnswer(answer, { question, canMark, tell, onChoose, change }) {
-  const buttons = canMark ? makeButtons(question, answer.sentence, tell) : null;
+function makeAnswer(answer, { question, canMark, setStatus, onChoose, change }) {
+  const buttons = canMark ? makeButtons(question, answer.sentence, setStatus) : null;
   const article = make(
     "article",
     {
@@ -60,7 +60,7 @@ function makeAnswer(answer, { question, canMark, tell, onChoose, change }) {
       buttons,
     ),
   );
-  article.say = buttons?.say;
+  article.mark = buttons?.mark;
   return article;
 }
 
@@ -69,7 +69,7 @@ function makeNeighbour(sentence) {
   return make("span", { class: isHeading(sentence) ? "around heading" : "around" }, sentence);
 }
 
-// A heading has no full stop.  It belongs to what follows, on a line of its own.
+// A heading has no full stop.  It belongs to the text below, on a line of its own.
 const isHeading = (sentence) => !/[\p{P}\p{S}]$/u.test(sentence);
 
 function makeConfidence(confidence) {
@@ -90,4 +90,36 @@ function locate({ document, title, line, page }) {
     make("cite", { title: document }, title || name),
     make("span", { class: "file" }, [title ? name : "", where].filter(Boolean).join(", ")),
   ];
+}
+
+const identify = ({ sentence, source }) =>
+  JSON.stringify([sentence, source.document, source.start]);
+
+const listShown = ({ answers, closest }) => (answers.length || !closest ? answers : [closest]);
+
+// Returns how each answer moved against the reply before; empty if it did not.
+export function compare(before, now) {
+  if (!before) return now.answers.map(() => "");
+  const places = new Map(listShown(before).map((answer, place) => [identify(answer), place]));
+  return now.answers.map((answer, place) => {
+    const old = places.get(identify(answer));
+    if (old === undefined) return "new";
+    return old === place ? "" : `was ${old + 1}`;
+  });
+}
+
+// Returns one sentence about the change.
+export function describeChange(before, now) {
+  const moved = compare(before, now).filter(Boolean).length;
+  const [first, old] = [listShown(now)[0], listShown(before)[0]];
+  const times = `${milliseconds(now.milliseconds)} instead of ${milliseconds(before.milliseconds)}`;
+  if (now.abstains !== before.abstains) {
+    return now.abstains
+      ? `Now no sentence answers: ${times}.`
+      : `Now there is an answer: ${times}.`;
+  }
+  if (!first || !old) return `${times}.`;
+  const same = identify(first) === identify(old);
+  const rest = moved ? `, ${moved} of ${now.answers.length} moved` : ", nothing moved";
+  return `${same ? "The same answer" : "Another answer"}${rest}: ${times}.`;
 }

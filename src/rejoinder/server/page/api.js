@@ -1,27 +1,26 @@
-// Calls the server that this page came from.
+// Calls the server that this page came from, waits while it is down, and asks for its API key.
+
+import { find } from "./dom.js";
 
 const TRIES = 3;
+const POLL_MS = 1000;
 
-let key = sessionStorage.getItem("key");
+let key = sessionStorage.getItem("key"); // forgotten with the tab
+let polling = null;
 
 export class Problem extends Error {
   constructor(message, status) {
     super(message);
-    this.status = status; // 0 where the server did not answer at all
+    this.status = status; // 0 if the server did not answer
   }
 }
 
-export function setKey(value) {
-  key = value;
-  sessionStorage.setItem("key", value);
-}
-
-export const getInfo = () => call("GET", "info");
+const getInfo = () => call("GET", "info");
 export const answer = (request, signal) => call("POST", "v1/answer", request, signal);
 export const mark = (request) => call("POST", "v1/feedback", request);
 export const remove = (id) => call("DELETE", `v1/documents/${id}`);
 export const list = (parameters) => call("GET", `v1/documents?${new URLSearchParams(parameters)}`);
-export const isAlive = () =>
+const isAlive = () =>
   fetch("health").then(
     (response) => response.ok,
     () => false,
@@ -37,7 +36,7 @@ async function call(method, path, body, signal) {
 }
 
 async function send(method, path, body, signal) {
-  const headers = { ...unlock(), ...(body && { "content-type": "application/json" }) };
+  const headers = { ...authorize(), ...(body && { "content-type": "application/json" }) };
   try {
     return await fetch(path, { method, headers, signal, body: body && JSON.stringify(body) });
   } catch (error) {
@@ -51,18 +50,18 @@ async function read(response) {
   try {
     value = await response.json();
   } catch {
-    throw new Problem("The server went away while it answered.", 0);
+    throw new Problem("The connection was lost during the reply.", 0);
   }
   if (response.ok) return value;
   throw new Problem(value.error ?? `status ${response.status}`, response.status);
 }
 
-// fetch cannot tell how much of a file has gone out; this can.
+// fetch does not report the progress of an upload; XMLHttpRequest does.
 export function upload(file, onProgress) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
     request.open("POST", `v1/documents?${new URLSearchParams({ name: file.name })}`);
-    for (const [name, value] of Object.entries(unlock())) request.setRequestHeader(name, value);
+    for (const [name, value] of Object.entries(authorize())) request.setRequestHeader(name, value);
     request.upload.onprogress = (event) => onProgress(event.loaded / (event.total || 1));
     request.onerror = () => reject(new Problem("The server does not answer.", 0));
     request.onload = () => {
@@ -75,14 +74,59 @@ export function upload(file, onProgress) {
   });
 }
 
-export const unlock = () => (key ? { authorization: `Bearer ${key}` } : {});
+const authorize = () => (key ? { authorization: `Bearer ${key}` } : {});
 
 export function pause(wait, signal) {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(resolve, wait);
     signal?.addEventListener("abort", () => {
       clearTimeout(timer);
-      reject(new DOMException("given up", "AbortError"));
+      reject(new DOMException("aborted", "AbortError"));
     });
+  });
+}
+
+// Resolves when the server answers again.
+export function waitForServer() {
+  polling ??= poll().finally(() => (polling = null));
+  return polling;
+}
+
+async function poll() {
+  const banner = find("connection");
+  banner.textContent = "The server does not answer. Your input is kept; retrying …";
+  banner.hidden = false;
+  do await pause(POLL_MS);
+  while (!(await isAlive()));
+  banner.hidden = true;
+}
+
+// Returns the server's /info; asks the user for a key if the server needs one.
+export async function connect() {
+  for (;;) {
+    try {
+      return await getInfo();
+    } catch (problem) {
+      if (problem.status === 401) await askForKey(problem.message);
+      else await waitForServer();
+    }
+  }
+}
+
+function askForKey(problem) {
+  const dialog = find("unlocking");
+  find("unlocking-problem").textContent = problem;
+  dialog.showModal();
+  return new Promise((resolve) => {
+    dialog.addEventListener(
+      "close",
+      () => {
+        key = find("key").value;
+        sessionStorage.setItem("key", key);
+        find("key").value = "";
+        resolve();
+      },
+      { once: true },
+    );
   });
 }

@@ -1,83 +1,81 @@
-// Asks: the index or a text, and again whenever the budget moves.
+// Asks the index or a text, and asks again when the budget changes.
 
-import { showAnswers } from "./answers.js";
-import { answer, list } from "./api.js";
-import { showCascade } from "./cascade.js";
-import { compare, describe } from "./changes.js";
-import { waitForServer } from "./connection.js";
+import { compare, describeChange, renderAnswers } from "./answers.js";
+import { answer, list, waitForServer } from "./api.js";
+import { renderCascade } from "./cascade.js";
 import { find, make } from "./dom.js";
-import { markSpent } from "./frontier.js";
+import { markLatency } from "./frontier.js";
 import { bytes, count, milliseconds } from "./numbers.js";
 import { getText } from "./paste.js";
 import { getView, onView } from "./views.js";
-import { showWords } from "./words.js";
+import { renderWords } from "./words.js";
 
 const TOP = 5;
 const BUDGETS = [1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, null];
-const ROOM = 200; // bytes of a request beside its question and text
-const HINT = "Move it, and the question is asked again.";
-const SETTLE = 120; // milliseconds for which the slider must rest
+const OVERHEAD = 200; // bytes of a request beside its question and text
+const HINT = "Move the slider to ask again.";
+const DEBOUNCE_MS = 120;
 
 let info;
 let turn = 0;
 let running = null;
-let asked = null; // what the answers on the page were asked with
-let shown = null;
+let lastRequest = null; // of the answers on the page
+let lastReply = null;
 
-export function startAsking(known) {
-  info = known;
+export function startAsking(serverInfo) {
+  info = serverInfo;
   const slider = find("budget");
   slider.max = BUDGETS.length - 1;
   slider.value = slider.max;
-  showBudget();
-  showCascade(info.stages, {});
+  renderBudget();
+  renderCascade(info.stages, {});
   find("ask").addEventListener("submit", (event) => {
     event.preventDefault();
     ask({ question: find("question").value.trim(), text: getView() === "text" ? getText() : null });
   });
   let timer;
   slider.addEventListener("input", () => {
-    showBudget();
+    renderBudget();
     clearTimeout(timer);
-    timer = setTimeout(() => asked && ask(asked), SETTLE);
+    timer = setTimeout(() => lastRequest && ask(lastRequest), DEBOUNCE_MS);
   });
   onView(prepare);
 }
 
-// Asks; whatever was asked before is given up, and can no longer show anything.
+// Asks; an earlier request is aborted, and its reply is never rendered.
 export async function ask(request) {
   const own = ++turn;
   running?.abort();
   running = new AbortController();
   const problem = check(request);
-  if (problem) return tell(problem);
-  find("found").setAttribute("aria-busy", "true");
+  if (problem) return setStatus(problem);
+  find("results").setAttribute("aria-busy", "true");
   try {
     const budget_ms = getBudget();
-    const found = await answer({ ...request, budget_ms, top: TOP, explain: true }, running.signal);
-    if (own === turn) show({ ...request, budget_ms }, found);
+    const reply = await answer({ ...request, budget_ms, top: TOP, explain: true }, running.signal);
+    if (own === turn) render({ ...request, budget_ms }, reply);
   } catch (error) {
     if (own !== turn || error.name === "AbortError") return;
-    tell(`${error.message} Your question is kept.`);
+    setStatus(`${error.message} Your question is kept.`);
     if (error.status === 0) {
       await waitForServer();
       if (own === turn) await ask(request);
     }
   } finally {
-    if (own === turn) find("found").setAttribute("aria-busy", "false");
+    if (own === turn) find("results").setAttribute("aria-busy", "false");
   }
 }
 
-// Back to an empty page, and nothing on its way.
-export function forget() {
+// Empties the page, and aborts the request in flight.
+export function reset() {
   turn++;
   running?.abort();
-  asked = shown = null;
-  find("found").replaceChildren();
-  find("found").setAttribute("aria-busy", "false");
-  showWords(find("words"), null);
-  tell("\u00a0");
-  invite(getView());
+  lastRequest = lastReply = null;
+  find("results").replaceChildren();
+  find("results").setAttribute("aria-busy", "false");
+  renderWords(find("words"), null);
+  setStatus("\u00a0");
+  renderInvitation(getView());
 }
 
 function check({ question, text }) {
@@ -86,92 +84,92 @@ function check({ question, text }) {
   if (text === null) return null;
   if (!text.trim()) return "Paste a text to answer from.";
   const most = info.max_body_bytes;
-  const isTooLong = new Blob([JSON.stringify({ question, text })]).size + ROOM > most;
-  return isTooLong ? `This text is longer than ${bytes(most)}, which is the most here.` : null;
+  const isTooLong = new Blob([JSON.stringify({ question, text })]).size + OVERHEAD > most;
+  return isTooLong ? `This text is longer than ${bytes(most)}, the limit of this server.` : null;
 }
 
-function show(request, found) {
-  const before = isOtherBudget(request) ? shown : null;
-  asked = request;
-  shown = found;
-  const place = find("found");
+function render(request, reply) {
+  const before = isOtherBudget(request) ? lastReply : null;
+  lastRequest = request;
+  lastReply = reply;
+  const place = find("results");
   const hadFocus = place.contains(document.activeElement);
-  showAnswers(place, found, {
-    changes: compare(before, found),
+  renderAnswers(place, reply, {
+    changes: compare(before, reply),
     canMark: request.text === null,
     threshold: info.threshold,
-    tell,
+    setStatus,
     onChoose: choose,
   });
   if (hadFocus) place.querySelector(".answer")?.focus();
-  showWords(find("words"), found.answers[0] ?? found.closest);
-  showCascade(info.stages, { found, isText: request.text !== null });
-  markSpent(found.milliseconds);
-  find("changes").textContent = before ? describe(before, found) : HINT;
-  tell(summarize(found));
+  renderWords(find("words"), reply.answers[0] ?? reply.closest);
+  renderCascade(info.stages, { reply, isText: request.text !== null });
+  markLatency(reply.milliseconds);
+  find("changes").textContent = before ? describeChange(before, reply) : HINT;
+  setStatus(summarize(reply));
 }
 
-// Whether the same was asked before, with more time or less.
+// Whether only the budget differs from the last request.
 function isOtherBudget({ question, text, budget_ms }) {
-  const isSame = asked?.question === question && asked.text === text;
-  return isSame && asked.budget_ms !== budget_ms;
+  const isSame = lastRequest?.question === question && lastRequest.text === text;
+  return isSame && lastRequest.budget_ms !== budget_ms;
 }
 
-function summarize(found) {
-  const ranked = `of ${count(found.retrieved, "sentence")} in ${milliseconds(found.milliseconds)}`;
-  return found.answers.length ? `The best ${found.answers.length} ${ranked}` : `None ${ranked}`;
+function summarize(reply) {
+  const ranked = `of ${count(reply.retrieved, "sentence")} in ${milliseconds(reply.milliseconds)}`;
+  return reply.answers.length ? `The best ${reply.answers.length} ${ranked}` : `None ${ranked}`;
 }
 
 function choose(article, chosen) {
-  for (const other of find("found").querySelectorAll(".answer")) other.tabIndex = -1;
+  for (const other of find("results").querySelectorAll(".answer")) other.tabIndex = -1;
   article.tabIndex = 0;
-  showWords(find("words"), chosen);
+  renderWords(find("words"), chosen);
 }
 
-const tell = (text) => {
+const setStatus = (text) => {
   find("status").textContent = text;
 };
 
 const getBudget = () => BUDGETS[find("budget").value];
 
-function showBudget() {
+function renderBudget() {
   const budget = getBudget();
   const none = info.budget_ms === null ? "no limit" : `the server's ${info.budget_ms} ms`;
-  const said = budget === null ? none : `${budget} ms`;
-  find("budget-shown").textContent = said;
-  find("budget").setAttribute("aria-valuetext", said);
+  const text = budget === null ? none : `${budget} ms`;
+  find("budget-shown").textContent = text;
+  find("budget").setAttribute("aria-valuetext", text);
 }
 
 function prepare(view) {
   if (view === "documents") return;
   const box = find("question");
   box.placeholder = view === "text" ? "Ask the text a question" : "Ask your documents a question";
-  if (asked && (asked.text === null) !== (view === "ask")) forget();
-  else if (!asked) invite(view);
+  if (lastRequest && (lastRequest.text === null) !== (view === "ask")) reset();
+  else if (!lastRequest) renderInvitation(view);
   box.focus();
 }
 
-async function invite(view) {
-  showCascade(info.stages, { isText: view === "text" });
+async function renderInvitation(view) {
+  renderCascade(info.stages, { isText: view === "text" });
   find("changes").textContent = HINT;
-  const place = find("found");
+  const place = find("results");
   place.replaceChildren(make("p", { class: "plain invitation" }, "\u00a0"));
   const own = turn;
-  const said =
+  const text =
     view === "text"
-      ? "Any text and a question: the sentence that answers, in its place."
-      : await welcome();
-  if (own === turn && view === getView() && !shown)
-    place.firstChild.replaceChildren(...[said].flat());
+      ? "Paste any text and ask: the answer is highlighted in it."
+      : await describeIndex();
+  if (own === turn && view === getView() && !lastReply)
+    place.firstChild.replaceChildren(...[text].flat());
 }
 
-async function welcome() {
+async function describeIndex() {
   try {
     const { total } = await list({ limit: 1 });
     if (!total)
       return ["There are no documents yet. ", make("a", { href: "#documents" }, "Add some"), "."];
-    return `One sentence that answers, out of ${count(total, "document")}.`;
+    return `One sentence that answers, from ${count(total, "document")}.`;
   } catch {
-    return "One sentence that answers, out of your documents.";
+    return "One sentence that answers, from your documents.";
   }
 }

@@ -1,56 +1,55 @@
-// The list of documents, a page at a time, so that ten thousand are as quick as ten.
+// The list of documents, page by page: ten thousand are as fast as ten.
 
-import { list, remove } from "./api.js";
-import { waitForServer } from "./connection.js";
+import { list, remove, waitForServer } from "./api.js";
 import { find, make } from "./dom.js";
-import { bytes, count, show } from "./numbers.js";
+import { bytes, count, formatNumber } from "./numbers.js";
 import { getView, onView } from "./views.js";
 
-const SIZE = 50;
-const SETTLE = 200; // milliseconds for which the filter must rest
+const PAGE_SIZE = 50;
+const DEBOUNCE_MS = 200;
 
-let starts = [0]; // where each page up to the shown one begins
+let starts = [0]; // the `after` of each page up to the current one
 let next = null;
 let turn = 0;
 
 export function startDocuments() {
   onView((view) => view === "documents" && refresh());
-  find("older").addEventListener("click", () => turnTo([...starts, next]));
-  find("newer").addEventListener("click", () => turnTo(starts.slice(0, -1)));
+  find("older").addEventListener("click", () => loadPage([...starts, next]));
+  find("newer").addEventListener("click", () => loadPage(starts.slice(0, -1)));
   let timer;
   find("filter").addEventListener("input", () => {
     clearTimeout(timer);
-    timer = setTimeout(() => turnTo([0]), SETTLE);
+    timer = setTimeout(() => loadPage([0]), DEBOUNCE_MS);
   });
 }
 
-export const refresh = () => (getView() === "documents" ? turnTo(starts) : null);
+export const refresh = () => (getView() === "documents" ? loadPage(starts) : null);
 
-async function turnTo(wanted) {
+async function loadPage(pages) {
   const own = ++turn;
-  const request = { after: wanted[wanted.length - 1], limit: SIZE, contains: find("filter").value };
+  const request = { after: pages[pages.length - 1], limit: PAGE_SIZE, contains: find("filter").value };
   try {
     const page = await list(request);
     if (own !== turn) return;
-    if (!page.documents.length && wanted.length > 1) return turnTo(wanted.slice(0, -1));
-    starts = wanted;
+    if (!page.documents.length && pages.length > 1) return loadPage(pages.slice(0, -1));
+    starts = pages;
     next = page.next;
-    showPage(page);
+    renderPage(page);
   } catch (problem) {
     if (own !== turn) return;
-    tell(problem.message);
+    setStatus(problem.message);
     if (problem.status === 0) {
       await waitForServer();
-      if (own === turn) await turnTo(wanted);
+      if (own === turn) await loadPage(pages);
     }
   }
 }
 
-function showPage({ documents, total }) {
-  const first = (starts.length - 1) * SIZE + 1;
+function renderPage({ documents, total }) {
+  const first = (starts.length - 1) * PAGE_SIZE + 1;
   const isFiltered = find("filter").value !== "";
-  const none = isFiltered ? "No document is called so." : "There are no documents yet.";
-  tell(total ? `${show(first)}–${show(first + documents.length - 1)} of ${show(total)}` : none);
+  const none = isFiltered ? "No document matches." : "There are no documents yet.";
+  setStatus(total ? `${formatNumber(first)}–${formatNumber(first + documents.length - 1)} of ${formatNumber(total)}` : none);
   find("newer").disabled = starts.length === 1;
   find("older").disabled = next === null;
   find("documents-list").replaceChildren(...documents.map(makeRow));
@@ -87,18 +86,18 @@ async function drop(document, name) {
   try {
     await remove(document.id);
   } catch (problem) {
-    return notice(`${name} is still there: ${problem.message}`);
+    return notice(`${name} was not removed: ${problem.message}`);
   }
-  notice(`${name} is removed.`);
+  notice(`${name} was removed.`);
   await refresh();
   find("filter").focus();
 }
 
-const tell = (text) => {
+const setStatus = (text) => {
   find("documents-status").textContent = text;
 };
 
-// On a line of its own: the list may be read anew at any moment, and says its own state.
+// On a line of its own: a refresh of the list overwrites its status.
 const notice = (text) => {
   find("documents-notice").textContent = text;
 };

@@ -1,4 +1,4 @@
-// Makes elements.  Strings become text nodes and nothing else, so no document can become markup.
+// Creates elements.  Strings become text nodes only, so no document can inject markup.
 
 export const find = (id) => document.getElementById(id);
 

@@ -1,11 +1,11 @@
-// Right and wrong: what the user says of an answer goes to the index, for training.
+// Right and wrong: the user's marks on answers, stored in the index for training.
 
-import { mark } from "./api.js";
+import { mark as send } from "./api.js";
 import { make } from "./dom.js";
 
-const said = new Map(); // what was said on this page, so that it shows when asked again
+const marks = new Map(); // those of this page, to render them when the answer comes again
 
-export function makeButtons(question, sentence, tell) {
+export function makeButtons(question, sentence, setStatus) {
   const name = JSON.stringify([question, sentence]);
   const buttons = [
     [true, "Right", "R"],
@@ -13,7 +13,7 @@ export function makeButtons(question, sentence, tell) {
   ].map(([right, label, shortcut]) =>
     make(
       "button",
-      { type: "button", "aria-keyshortcuts": shortcut, click: () => say(right) },
+      { type: "button", "aria-keyshortcuts": shortcut, click: () => mark(right) },
       label,
     ),
   );
@@ -22,26 +22,26 @@ export function makeButtons(question, sentence, tell) {
     { class: "feedback", role: "group", "aria-label": "Is it right?" },
     ...buttons,
   );
-  group.say = say;
-  show();
+  group.mark = mark;
+  render();
   return group;
 
-  async function say(right) {
-    const now = said.get(name) === right ? null : right;
+  async function mark(right) {
+    const now = marks.get(name) === right ? null : right;
     try {
-      await mark({ question, sentence, right: now });
+      await send({ question, sentence, right: now });
     } catch (problem) {
-      tell(`Not kept: ${problem.message}`);
+      setStatus(`Not saved: ${problem.message}`);
       return;
     }
-    if (now === null) said.delete(name);
-    else said.set(name, now);
-    tell({ true: "Kept: right.", false: "Kept: wrong.", null: "Taken back." }[now]);
-    show();
+    if (now === null) marks.delete(name);
+    else marks.set(name, now);
+    setStatus({ true: "Saved: right.", false: "Saved: wrong.", null: "Withdrawn." }[now]);
+    render();
   }
 
-  function show() {
-    const now = said.get(name);
+  function render() {
+    const now = marks.get(name);
     buttons[0].setAttribute("aria-pressed", now === true);
     buttons[1].setAttribute("aria-pressed", now === false);
   }

@@ -1,4 +1,4 @@
-// Draws what `rejoinder tune` found: accuracy against time, and where this server stands on it.
+// Draws the frontier of `rejoinder tune`: accuracy against latency, with the served cascade.
 
 import { draw, find, make } from "./dom.js";
 import { milliseconds } from "./numbers.js";
@@ -6,7 +6,7 @@ import { milliseconds } from "./numbers.js";
 const [WIDTH, HEIGHT] = [320, 132];
 const [LEFT, RIGHT, TOP, BOTTOM] = [34, 12, 12, 24];
 
-export function showFrontier({ frontier, tuned }) {
+export function renderFrontier({ frontier, tuned }) {
   const figure = find("frontier");
   figure.hidden = frontier.length < 2;
   if (figure.hidden) return;
@@ -39,8 +39,8 @@ export function showFrontier({ frontier, tuned }) {
   figure.toX = scale.x;
 }
 
-// Marks how long the question at hand took, where that is on the picture.
-export function markSpent(spent) {
+// Marks the latency of the current question, if it is within the axes.
+export function markLatency(spent) {
   const line = find("spent");
   if (!line) return;
   const x = find("frontier").toX(spent);
@@ -50,7 +50,7 @@ export function markSpent(spent) {
 }
 
 function makeDot(point, [cx, cy], isServed) {
-  const title = `${point.cascade}: ${sayPoint(point)}`;
+  const title = `${point.cascade}: ${formatPoint(point)}`;
   return draw(
     "circle",
     { cx, cy, r: isServed ? 5.5 : 2.5, class: isServed ? "served" : "point" },
@@ -58,7 +58,7 @@ function makeDot(point, [cx, cy], isServed) {
   );
 }
 
-// Time grows by factors, accuracy by points.
+// Latency has a logarithmic axis, accuracy a linear one.
 function makeScale(frontier) {
   const times = frontier.map((point) => Math.log(Math.max(point.predicted_ms, 0.01)));
   const heights = frontier.map((point) => point.accuracy);
@@ -85,8 +85,8 @@ function makeScale(frontier) {
 
 function describe(frontier, served) {
   const [first, last] = [frontier[0], frontier[frontier.length - 1]];
-  const range = `Accuracy against time: from ${sayPoint(first)} to ${sayPoint(last)}`;
-  return served ? `${range}; served: ${sayPoint(served)}` : range;
+  const range = `Accuracy against latency: from ${formatPoint(first)} to ${formatPoint(last)}`;
+  return served ? `${range}; served: ${formatPoint(served)}` : range;
 }
 
-const sayPoint = (point) => `${point.accuracy.toFixed(1)} at ${milliseconds(point.predicted_ms)}`;
+const formatPoint = (point) => `${point.accuracy.toFixed(1)} at ${milliseconds(point.predicted_ms)}`;

@@ -1,6 +1,6 @@
-// The keyboard goes everywhere: arrows through the answers, Esc back to the question.
+// Keyboard shortcuts: arrows move through the answers, Esc returns to the question.
 
-import { forget } from "./ask.js";
+import { reset } from "./ask.js";
 import { find } from "./dom.js";
 
 export function startKeyboard() {
@@ -21,12 +21,12 @@ export function startKeyboard() {
 function pick({ key, target }) {
   if (find("asking").hidden) return null;
   const question = find("question");
-  const answers = [...find("found").querySelectorAll(".answer")];
+  const answers = [...find("results").querySelectorAll(".answer")];
   const article = target.closest?.(".answer");
-  if (key === "Escape") return target === question ? leave : () => goTo(question);
+  if (key === "Escape") return target === question ? clear : () => goTo(question);
   if (target === question)
     return key === "ArrowDown" && answers.length ? () => answers[0].focus() : null;
-  if (article) return move(key, answers, answers.indexOf(article), question) ?? judge(key, article);
+  if (article) return move(key, answers, answers.indexOf(article), question) ?? markAnswer(key, article);
   return key === "/" && !target.matches?.("input, textarea") ? () => goTo(question) : null;
 }
 
@@ -36,9 +36,9 @@ function move(key, answers, place, question) {
   return () => (answers[next] ?? (next < 0 ? question : answers[place])).focus();
 }
 
-function judge(key, article) {
+function markAnswer(key, article) {
   const right = { r: true, w: false }[key.toLowerCase()];
-  return right === undefined || !article.say ? null : () => article.say(right);
+  return right === undefined || !article.mark ? null : () => article.mark(right);
 }
 
 function goTo(box) {
@@ -46,7 +46,7 @@ function goTo(box) {
   box.select();
 }
 
-function leave() {
+function clear() {
   find("question").value = "";
-  forget();
+  reset();
 }

@@ -1,18 +1,18 @@
-// Starts the page, once the server has said what it serves.
+// Starts the page, once the server has described itself.
 
+import { connect } from "./api.js";
 import { startAsking } from "./ask.js";
 import { startDocuments } from "./documents.js";
 import { find } from "./dom.js";
-import { showFrontier } from "./frontier.js";
+import { renderFrontier } from "./frontier.js";
 import { startKeyboard } from "./keyboard.js";
-import { unlockServer } from "./key.js";
 import { startPaste } from "./paste.js";
 import { startUploads } from "./uploads.js";
 import { startViews } from "./views.js";
 
-const info = await unlockServer();
+const info = await connect();
 find("version").textContent = `rejoinder ${info.version}, serving ${info.model_id}`;
-showFrontier(info);
+renderFrontier(info);
 startAsking(info);
 startPaste();
 startKeyboard();

@@ -1,10 +1,10 @@
-// Numbers as people read them.
+// Formats numbers for people.
 
 const plain = new Intl.NumberFormat("en");
 
 export const count = (number, noun) => `${plain.format(number)} ${noun}${number === 1 ? "" : "s"}`;
 
-export const show = (number) => plain.format(number);
+export const formatNumber = (number) => plain.format(number);
 
 export function milliseconds(value) {
   if (value >= 9950) return `${(value / 1000).toFixed(0)} s`;

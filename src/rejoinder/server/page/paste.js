@@ -1,10 +1,10 @@
-// The text of one's own.  A long one is held beside the box: laying it out would stop the page.
+// The pasted text.  A long one is kept out of the text box: laying it out would freeze the page.
 
 import { find, make } from "./dom.js";
 import { bytes } from "./numbers.js";
 
-const LONG = 100_000; // characters
-const SHOWN = 300;
+const MAX_BOX_CHARACTERS = 100_000;
+const PREVIEW_CHARACTERS = 300;
 
 let held = null;
 
@@ -14,42 +14,42 @@ export function startPaste() {
   const box = find("text");
   box.addEventListener("paste", (event) => {
     const pasted = event.clipboardData.getData("text/plain");
-    if (box.value.length + pasted.length <= LONG) return;
+    if (box.value.length + pasted.length <= MAX_BOX_CHARACTERS) return;
     event.preventDefault();
     hold(box.value.slice(0, box.selectionStart) + pasted + box.value.slice(box.selectionEnd));
   });
-  // What comes in another way: dropped, or put back by the browser.
+  // Text that was dropped, or restored by the browser.
   box.addEventListener("input", () => {
-    if (box.value.length > LONG) hold(box.value);
+    if (box.value.length > MAX_BOX_CHARACTERS) hold(box.value);
   });
 }
 
 function hold(text) {
   held = text;
   find("text").value = "";
-  show();
+  render();
   find("question").focus();
 }
 
-function show() {
+function render() {
   const card = find("held");
   card.hidden = held === null;
   find("text").hidden = held !== null;
   if (held === null) return;
   const size = new Blob([held]).size;
   card.replaceChildren(
-    make("p", { class: "beginning" }, `${held.slice(0, SHOWN)} …`),
+    make("p", { class: "beginning" }, `${held.slice(0, PREVIEW_CHARACTERS)} …`),
     make(
       "p",
       { class: "quiet" },
       `${bytes(size)} of text `,
-      make("button", { type: "button", click: drop }, "Take another"),
+      make("button", { type: "button", click: drop }, "Use another text"),
     ),
   );
 }
 
 function drop() {
   held = null;
-  show();
+  render();
   find("text").focus();
 }

@@ -1,7 +1,6 @@
-// Sends files, one after the other, and says what became of each.
+// Uploads files one by one, and renders the outcome of each.
 
-import { pause, upload } from "./api.js";
-import { waitForServer } from "./connection.js";
+import { pause, upload, waitForServer } from "./api.js";
 import { refresh } from "./documents.js";
 import { find, make } from "./dom.js";
 import { bytes, count } from "./numbers.js";
@@ -19,7 +18,7 @@ export function startUploads({ max_upload_bytes }) {
     add([...chooser.files].map((file) => ({ file })));
     chooser.value = "";
   });
-  // Anywhere on the page: a file that misses the box must not replace the page.
+  // Anywhere on the page: a file dropped beside the box must not replace the page.
   addEventListener("dragover", (event) => {
     event.preventDefault();
     find("drop").classList.add("over");
@@ -69,8 +68,8 @@ async function sendAll() {
 async function sendOne(file, row) {
   for (;;) {
     try {
-      const found = await upload(file, row.progress);
-      return row.end(found.what, describe(found));
+      const event = await upload(file, row.progress);
+      return row.end(event.what, describe(event));
     } catch (problem) {
       if (problem.status === 429 || problem.status === 503) await pause(1000);
       else if (problem.status === 0) await waitForServer();

@@ -1,4 +1,4 @@
-// Shows one of the views: the one that the address names.
+// Switches to the view that the URL's fragment names.
 
 import { find } from "./dom.js";
 
@@ -17,11 +17,11 @@ export function startViews({ hasIndex }) {
   for (const link of document.querySelectorAll("[data-view]")) {
     link.hidden = !views.includes(link.dataset.view);
   }
-  addEventListener("hashchange", show);
-  show();
+  addEventListener("hashchange", render);
+  render();
 }
 
-function show() {
+function render() {
   const view = getView();
   for (const link of document.querySelectorAll("[data-view]")) {
     if (link.dataset.view === view) link.setAttribute("aria-current", "page");

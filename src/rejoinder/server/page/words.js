@@ -1,10 +1,10 @@
-// Shades the words of a sentence by how related they are to the question's.
+// Shades the words of a sentence by their relatedness to the question's words.
 
 import { make } from "./dom.js";
 
-// A word is what stands between spaces and punctuation, as the server cuts it.
+// Words as the server's tokenizer splits them: at spaces and punctuation.
 const WORD = /\p{Script=Han}|[^\s\p{P}$+<=>^`|~\p{Script=Han}]+/gu;
-const LEAST = 0.3; // less says nothing: any two words are related a little
+const MIN_RELATEDNESS = 0.3; // any two words are related a little
 
 export function shade(sentence, matches) {
   const relatedness = new Map();
@@ -15,7 +15,7 @@ export function shade(sentence, matches) {
   let end = 0;
   for (const { 0: word, index } of sentence.matchAll(WORD)) {
     const value = relatedness.get(fold(word)) ?? 0;
-    if (value < LEAST) continue;
+    if (value < MIN_RELATEDNESS) continue;
     parts.push(sentence.slice(end, index));
     parts.push(make("span", { class: "match", "--related": toShare(value) }, word));
     end = index + word.length;
@@ -23,12 +23,12 @@ export function shade(sentence, matches) {
   return [...parts, sentence.slice(end)];
 }
 
-// As the server's tokenizer: no capitals, no accents.
+// As the server's tokenizer: lower case, without accents.
 const fold = (word) => word.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
 
-const toShare = (value) => Math.min(1, Math.max(0, (value - LEAST) / (1 - LEAST))).toFixed(2);
+const toShare = (value) => Math.min(1, Math.max(0, (value - MIN_RELATEDNESS) / (1 - MIN_RELATEDNESS))).toFixed(2);
 
-export function showWords(place, answer) {
+export function renderWords(place, answer) {
   const matches = answer?.matches ?? [];
   place.hidden = !matches.length;
   place.replaceChildren(

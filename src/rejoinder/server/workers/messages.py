@@ -5,7 +5,7 @@ bytes are the body of the response.
 """
 
 from collections.abc import Sequence
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Literal, Protocol, get_args
 
 import msgspec
 from msgspec import Meta, Struct, field
@@ -203,10 +203,7 @@ class Backend(Protocol):
 
 _encoder = msgspec.msgpack.Encoder()
 _job_decoder = msgspec.msgpack.Decoder(tuple[int, str, msgspec.Raw])
-_job_types: dict[str, type[Job]] = {
-    kind.__name__: kind
-    for kind in (AnswerRequest, RankRequest, Feedback, ListDocuments, AddDocument, RemoveDocument)
-}
+_job_types: dict[str, type[Job]] = {kind.__name__: kind for kind in get_args(Job)}
 
 
 def pack_job(number: int, job: Job) -> bytes:
