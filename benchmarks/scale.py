@@ -7,7 +7,7 @@ The first ranks a table with a cascade of bm25 and Cosinet, one thread per proce
 on a Dask cluster of two workers and on a Spark cluster of two, all in one run, each as the command
 `rejoinder rank-table` with nothing but the cluster started before.  Outputs must be equal in every
 bit.  Then it measures the constants of the arithmetic, each on one core.  Prints one JSON object.
-The second writes the tables of the page from it.  Needs the extras `scale` and `spark`, and Java;
+The second writes the tables of the page from it.  Needs the extras `batch` and `spark`, and Java;
 leave the machine alone while it runs.
 """
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from rejoinder.batch.job import Carrier, run_job
-from rejoinder.batch.packing import Packed
+from rejoinder.batch.job import Executor, run_job
+from rejoinder.batch.packed_scorer import PackedScorer
 from tests.batch.clusters import Cluster
 from tests.batch.tables import read_ranked, write_questions
 
@@ -13,7 +13,7 @@ ROWS_EACH = 10
 
 
 def kill_in_the_middle(
-    cluster: Cluster, make_carrier: Callable[[str], Carrier], folder: Path
+    cluster: Cluster, make_executor: Callable[[str], Executor], folder: Path
 ) -> tuple[int, int]:
     """Run a job, kill a worker while most of it is left, and return how many rows there are.
 
@@ -23,11 +23,11 @@ def kill_in_the_middle(
     source = write_questions(
         folder / "in.parquet", PARTITIONS * ROWS_EACH, group=ROWS_EACH, candidates=30
     )
-    packed = Packed("bm25")
-    list(run_job(source, folder / "alone", kind="rank", scorer=packed))
-    carrier = make_carrier(cluster.address)
+    packed = PackedScorer("bm25")
+    list(run_job(source, folder / "alone", scorer=packed))
+    executor = make_executor(cluster.address)
     has_killed = False
-    for at in run_job(source, folder / "out", kind="rank", scorer=packed, carrier=carrier):
+    for at in run_job(source, folder / "out", scorer=packed, executor=executor):
         if not has_killed and at.done >= 3:
             assert at.done < PARTITIONS, "the job was over too soon to be disturbed"
             cluster.kill_worker()

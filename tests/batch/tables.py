@@ -7,8 +7,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rejoinder.batch.job import Carrier, Progress, run_here, run_job
-from rejoinder.batch.packing import Packed
+from rejoinder.batch.job import Executor, JobProgress, run_job, run_locally
+from rejoinder.batch.packed_scorer import PackedScorer
 from rejoinder.errors import InputError
 
 WORDS = ["tea", "bees", "caves", "ice", "honey", "water", "dance", "bitter", "light", "queen"]
@@ -40,9 +40,11 @@ def write_questions(path: Path, count: int, *, group: int = 1000, candidates: in
     return path
 
 
-def rank(source: Path, folder: Path, scorer: Packed, carrier: Carrier = run_here) -> list[Progress]:
+def rank(
+    source: Path, folder: Path, scorer: PackedScorer, executor: Executor = run_locally
+) -> list[JobProgress]:
     """Rank a table to the end; return how it went on."""
-    return list(run_job(source, folder, kind="rank", scorer=scorer, carrier=carrier))
+    return list(run_job(source, folder, scorer=scorer, executor=executor))
 
 
 def read_ranked(folder: Path) -> pa.Table:
@@ -50,9 +52,9 @@ def read_ranked(folder: Path) -> pa.Table:
     return pa.concat_tables(pq.read_table(part) for part in sorted(folder.glob("part-*.parquet")))
 
 
-def check_missing_bundle(carrier: Carrier, folder: Path) -> None:
+def check_missing_bundle(executor: Executor, folder: Path) -> None:
     """Check that a worker that cannot open the scorer is named, in one line."""
     source = write_questions(folder / "in.parquet", 10)
     with pytest.raises(InputError, match=r"unknown scorer .*gone.*0 of 1 partitions") as caught:
-        rank(source, folder / "out", Packed(str(folder / "gone")), carrier)
+        rank(source, folder / "out", PackedScorer(str(folder / "gone")), executor)
     assert "\n" not in str(caught.value)

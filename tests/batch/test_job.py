@@ -10,14 +10,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from rejoinder.batch import partitions
-from rejoinder.batch.job import Numbered, Outcome, Progress, Task, run_here, run_job
-from rejoinder.batch.packing import Packed, load_packed, pack_scorer
-from rejoinder.batch.parts import MANIFEST, read_parts
+from rejoinder.batch.job import JobProgress, PartitionResult, Task, run_job, run_locally
+from rejoinder.batch.job_output import MANIFEST, read_parts
+from rejoinder.batch.packed_scorer import PackedScorer, load_packed_scorer, pack_scorer
+from rejoinder.batch.partitions import Partition
 from rejoinder.errors import DataError, InputError, RejoinderError, StoreError
 from rejoinder.storage.lock import lock_folder
 from tests.batch.tables import make_rows, read_ranked, write_questions
 
-BM25 = Packed("bm25")
+BM25 = PackedScorer("bm25")
 
 
 @pytest.fixture
@@ -26,8 +27,8 @@ def questions(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return write_questions(tmp_path / "in.parquet", 25, group=10)
 
 
-def run(source: Path, output: Path, **options: object) -> list[Progress]:
-    return list(run_job(source, output, kind="rank", scorer=BM25, **options))  # type: ignore[arg-type]
+def run(source: Path, output: Path, **options: object) -> list[JobProgress]:
+    return list(run_job(source, output, scorer=BM25, **options))  # type: ignore[arg-type]
 
 
 def test_every_row_comes_out_once_in_order(questions: Path, tmp_path: Path) -> None:
@@ -39,7 +40,7 @@ def test_every_row_comes_out_once_in_order(questions: Path, tmp_path: Path) -> N
     assert pq.read_table(tmp_path / "out.parquet") == ranked  # as any reader of folders sees it
 
 
-def test_large_row_groups_are_cut(questions: Path) -> None:
+def test_large_row_groups_are_split(questions: Path) -> None:
     source = partitions.open_table(questions, {}, rows=4)
 
     assert [(item.group, item.start, item.count, item.first_row) for item in source.partitions] == [
@@ -63,48 +64,48 @@ def test_a_folder_of_files_is_one_table(tmp_path: Path) -> None:
     assert run(folder, tmp_path / "out")[-1].rows == 7
 
 
-def test_a_finished_job_does_nothing_again(questions: Path, tmp_path: Path) -> None:
+def test_a_finished_job_is_not_repeated(questions: Path, tmp_path: Path) -> None:
     run(questions, tmp_path / "out")
 
-    def refuse(task: Task, items: list[Numbered]) -> Iterator[Outcome]:
+    def refuse(task: Task, items: list[Partition]) -> Iterator[PartitionResult]:
         raise AssertionError("something was done again")
 
-    assert [step.done for step in run(questions, tmp_path / "out", carrier=refuse)] == [3]
+    assert [step.done for step in run(questions, tmp_path / "out", executor=refuse)] == [3]
 
 
 def stop_after(count: int) -> object:
-    def carrier(task: Task, items: list[Numbered]) -> Iterator[Outcome]:
+    def executor(task: Task, items: list[Partition]) -> Iterator[PartitionResult]:
         yield from map(task, items[:count])
         raise KeyboardInterrupt
 
-    return carrier
+    return executor
 
 
-def test_a_broken_job_goes_on_where_it_was(questions: Path, tmp_path: Path) -> None:
+def test_an_interrupted_job_is_resumed(questions: Path, tmp_path: Path) -> None:
     output = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
-        run(questions, output, carrier=stop_after(1))
+        run(questions, output, executor=stop_after(1))
     before = (output / "part-00000.parquet").stat()
 
     steps = run(questions, output)
 
-    assert steps[0] == Progress(1, 3, 10)
+    assert steps[0] == JobProgress(1, 3, 10)
     assert (output / "part-00000.parquet").stat().st_ino == before.st_ino
     assert read_ranked(output).num_rows == 25
 
 
 def test_a_part_done_twice_counts_once(questions: Path, tmp_path: Path) -> None:
-    def twice(task: Task, items: list[Numbered]) -> Iterator[Outcome]:
+    def twice(task: Task, items: list[Partition]) -> Iterator[PartitionResult]:
         for item in items:
             yield task(item)
             yield task(item)
 
-    assert run(questions, tmp_path / "out", carrier=twice)[-1].rows == 25
+    assert run(questions, tmp_path / "out", executor=twice)[-1].rows == 25
     assert read_ranked(tmp_path / "out").num_rows == 25
 
 
 @pytest.mark.parametrize("damage", ["gone", "cut"])
-def test_a_listed_part_that_is_no_longer_whole_is_done_again(
+def test_a_missing_or_truncated_part_is_written_again(
     questions: Path, tmp_path: Path, damage: str
 ) -> None:
     output = tmp_path / "out"
@@ -116,7 +117,9 @@ def test_a_listed_part_that_is_no_longer_whole_is_done_again(
     assert read_ranked(output).num_rows == 25
 
 
-def test_a_torn_last_line_of_the_list_counts_for_nothing(questions: Path, tmp_path: Path) -> None:
+def test_an_incomplete_last_line_of_the_manifest_is_dropped(
+    questions: Path, tmp_path: Path
+) -> None:
     output = tmp_path / "out"
     run(questions, output)
     with (output / MANIFEST).open("ab") as file:
@@ -126,10 +129,10 @@ def test_a_torn_last_line_of_the_list_counts_for_nothing(questions: Path, tmp_pa
     assert read_parts(output)[0] == 25
 
 
-def test_what_dead_workers_have_left_is_cleared_away(questions: Path, tmp_path: Path) -> None:
+def test_temporary_files_of_dead_workers_are_removed(questions: Path, tmp_path: Path) -> None:
     output = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
-        run(questions, output, carrier=stop_after(0))
+        run(questions, output, executor=stop_after(0))
     (output / ".part-00000.parquet.abc").write_bytes(b"PAR1")
 
     run(questions, output)
@@ -144,20 +147,20 @@ def test_what_dead_workers_have_left_is_cleared_away(questions: Path, tmp_path: 
 def test_another_jobs_output_is_refused(questions: Path, tmp_path: Path) -> None:
     run(questions, tmp_path / "out")
 
-    with pytest.raises(InputError, match=r"output of another job \(other: top\)"):
+    with pytest.raises(InputError, match=r"output of another job \(different: top\)"):
         run(questions, tmp_path / "out", top=1)
 
 
 def test_a_bundle_that_has_changed_is_another_job(questions: Path, tmp_path: Path) -> None:
     cascade = tmp_path / "mine.toml"
     cascade.write_text('[[stage]]\nscorer = "bm25"\n')
-    job = {"kind": "rank", "carrier": run_here}
+    job = {"executor": run_locally}
     before = pack_scorer(str(cascade), send=False)
     list(run_job(questions, tmp_path / "out", scorer=before, **job))  # type: ignore[arg-type]
     cascade.write_text('[[stage]]\nscorer = "jaccard"\n')
     after = pack_scorer(str(cascade), send=False)
 
-    with pytest.raises(InputError, match=r"another job \(other: scorer\)"):
+    with pytest.raises(InputError, match=r"another job \(different: scorer\)"):
         list(run_job(questions, tmp_path / "out", scorer=after, **job))  # type: ignore[arg-type]
 
 
@@ -165,15 +168,15 @@ def test_a_folder_of_other_things_is_refused(questions: Path, tmp_path: Path) ->
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / "thesis.tex").touch()
 
-    with pytest.raises(InputError, match="not empty, and not the output of a job"):
+    with pytest.raises(InputError, match="not empty and not the output of a job"):
         run(questions, tmp_path / "out")
 
 
-def test_a_torn_list_is_refused(questions: Path, tmp_path: Path) -> None:
+def test_a_corrupt_manifest_is_refused(questions: Path, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out" / MANIFEST).write_bytes(b"PAR1\n")
 
-    with pytest.raises(InputError, match="torn"):
+    with pytest.raises(InputError, match="corrupt"):
         run(questions, tmp_path / "out")
 
 
@@ -188,7 +191,7 @@ def test_two_jobs_do_not_write_one_output(questions: Path, tmp_path: Path) -> No
 
 
 def test_an_output_that_cannot_be_made_is_named(questions: Path) -> None:
-    with pytest.raises(StoreError, match=r"cannot be made \(Not a directory\)"):
+    with pytest.raises(StoreError, match=r"cannot create the folder \(Not a directory\)"):
         run(questions, questions / "out")
 
 
@@ -207,15 +210,15 @@ def test_files_of_one_table_have_the_same_columns(tmp_path: Path) -> None:
     rows = [{key: row[key] for key in ("question", "candidates")} for row in make_rows(2)]
     pq.write_table(pa.Table.from_pylist(rows), folder / "b.parquet")
 
-    with pytest.raises(DataError, match=r"b\.parquet: other columns than in the files before it"):
+    with pytest.raises(DataError, match=r"b\.parquet: its columns differ from the files before it"):
         run(folder, tmp_path / "out")
 
 
-def test_columns_that_are_not_read_are_told(tmp_path: Path) -> None:
+def test_ignored_columns_are_reported(tmp_path: Path) -> None:
     rows = [{**row, "language": "en"} for row in make_rows(2)]
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "in.parquet")
 
-    assert run(tmp_path / "in.parquet", tmp_path / "out")[-1].left_out == ("language",)
+    assert run(tmp_path / "in.parquet", tmp_path / "out")[-1].ignored_columns == ("language",)
 
 
 def test_an_empty_table_is_refused(questions: Path, tmp_path: Path) -> None:
@@ -226,7 +229,7 @@ def test_an_empty_table_is_refused(questions: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("content", [b"", b"PAR1 but not for long", None])
-def test_what_is_no_parquet_is_named(tmp_path: Path, content: bytes | None) -> None:
+def test_a_file_that_is_not_parquet_is_named(tmp_path: Path, content: bytes | None) -> None:
     path = tmp_path / "in.parquet"
     if content is not None:
         path.write_bytes(content)
@@ -250,7 +253,7 @@ def test_a_partition_that_cannot_be_read_is_named_and_the_others_stay(
         run(questions, tmp_path / "out")
 
     assert f"{questions}: row group 1 cannot be read" in str(caught.value)
-    assert "1 of 3 partitions are done and stay" in str(caught.value)
+    assert "1 of 3 partitions are done; run the same command again to resume" in str(caught.value)
     assert "\n" not in str(caught.value)
     assert (tmp_path / "out" / "part-00000.parquet").is_file()
     assert state.st_size == questions.stat().st_size
@@ -276,33 +279,33 @@ def test_a_row_that_cannot_be_used_is_named_by_its_place_in_the_file(tmp_path: P
 
 
 def test_a_worker_without_the_bundle_says_so(questions: Path, tmp_path: Path) -> None:
-    gone = Packed(str(tmp_path / "gone"))
+    gone = PackedScorer(str(tmp_path / "gone"))
 
     with pytest.raises(InputError, match=r"unknown scorer '.*gone'.*0 of 3 partitions are done"):
-        list(run_job(questions, tmp_path / "out", kind="rank", scorer=gone))
+        list(run_job(questions, tmp_path / "out", scorer=gone))
 
 
-def test_a_carrier_that_loses_partitions_is_found_out(questions: Path, tmp_path: Path) -> None:
-    def lose(task: Task, items: list[Numbered]) -> Iterator[Outcome]:
+def test_an_executor_that_loses_partitions_is_detected(questions: Path, tmp_path: Path) -> None:
+    def lose(task: Task, items: list[Partition]) -> Iterator[PartitionResult]:
         return map(task, items[:-1])
 
-    with pytest.raises(StoreError, match="1 partitions were not done; run the same again"):
-        run(questions, tmp_path / "out", carrier=lose)
+    with pytest.raises(StoreError, match="1 partitions are not done; run the same command again"):
+        run(questions, tmp_path / "out", executor=lose)
 
 
 def test_a_part_that_only_the_worker_sees_is_not_done(questions: Path, tmp_path: Path) -> None:
-    def elsewhere(task: Task, items: list[Numbered]) -> Iterator[Outcome]:
-        return (Outcome(item.number) for item in items)
+    def elsewhere(task: Task, items: list[Partition]) -> Iterator[PartitionResult]:
+        return (PartitionResult(item.number) for item in items)
 
     with pytest.raises(StoreError, match="do all workers see this folder"):
-        run(questions, tmp_path / "out", carrier=elsewhere)
+        run(questions, tmp_path / "out", executor=elsewhere)
 
 
 def test_a_full_disk_is_named(questions: Path, tmp_path: Path) -> None:
     # A folder in the place of the part: what cannot be replaced cannot be written.
     output = tmp_path / "out"
     with pytest.raises(KeyboardInterrupt):
-        run(questions, output, carrier=stop_after(0))
+        run(questions, output, executor=stop_after(0))
     (output / "part-00001.parquet").mkdir()
 
     with pytest.raises(InputError, match=r"part-00001\.parquet: cannot be written"):
@@ -314,7 +317,7 @@ def test_unfinished_parts_are_not_read(questions: Path, tmp_path: Path) -> None:
     with pytest.raises(InputError, match="not the output of a job"):
         read_parts(tmp_path)
     with pytest.raises(KeyboardInterrupt):
-        run(questions, tmp_path / "out", carrier=stop_after(1))
+        run(questions, tmp_path / "out", executor=stop_after(1))
 
     with pytest.raises(InputError, match="1 of 3 partitions are done; finish the job"):
         read_parts(tmp_path / "out")
@@ -331,15 +334,15 @@ def test_a_torn_part_is_named_when_it_is_read(questions: Path, tmp_path: Path) -
 
 
 def test_a_model_is_loaded_once(questions: Path, tmp_path: Path) -> None:
-    load_packed.cache_clear()
+    load_packed_scorer.cache_clear()
 
     run(questions, tmp_path / "out")
 
-    assert load_packed.cache_info().misses == 1
-    assert load_packed.cache_info().hits == 2
+    assert load_packed_scorer.cache_info().misses == 1
+    assert load_packed_scorer.cache_info().hits == 2
 
 
-def test_the_list_says_what_is_done(questions: Path, tmp_path: Path) -> None:
+def test_the_manifest_lists_the_finished_parts(questions: Path, tmp_path: Path) -> None:
     run(questions, tmp_path / "out")
 
     job, *parts = map(json.loads, (tmp_path / "out" / MANIFEST).read_text().splitlines())
@@ -348,9 +351,11 @@ def test_the_list_says_what_is_done(questions: Path, tmp_path: Path) -> None:
     assert [(part["part"], part["rows"]) for part in parts] == [(0, 10), (1, 10), (2, 5)]
 
 
-def test_run_here_is_the_carrier_of_one_process() -> None:
-    assert list(run_here(lambda item: Outcome(item), [1, 2])) == [Outcome(1), Outcome(2)]  # type: ignore[arg-type,list-item]
+def test_run_locally_is_the_executor_of_one_process() -> None:
+    results = run_locally(lambda item: PartitionResult(item), [1, 2])  # type: ignore[arg-type,list-item]
+
+    assert list(results) == [PartitionResult(1), PartitionResult(2)]
 
 
 def test_a_name_goes_as_it_is() -> None:
-    assert pack_scorer("bm25", send=True) == Packed("bm25")
+    assert pack_scorer("bm25", send=True) == PackedScorer("bm25")

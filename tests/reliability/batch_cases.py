@@ -5,9 +5,9 @@ from contextlib import AbstractContextManager
 from functools import partial
 from pathlib import Path
 
-from rejoinder.batch.job import Carrier
-from rejoinder.batch.on_dask import OnDask
-from rejoinder.batch.on_spark import OnSpark
+from rejoinder.batch.dask import DaskExecutor
+from rejoinder.batch.job import Executor
+from rejoinder.batch.spark import SparkExecutor
 from tests.batch.clusters import Cluster, dask_cluster, find_why_no_spark, spark_cluster
 from tests.batch.killing import PARTITIONS, ROWS_EACH, kill_in_the_middle
 from tests.reliability.case import CannotRunError, Case, Found
@@ -15,17 +15,17 @@ from tests.reliability.case import CannotRunError, Case, Found
 
 def kill_workers(
     start: Callable[[], AbstractContextManager[Cluster]],
-    make_carrier: Callable[[str], Carrier],
+    make_executor: Callable[[str], Executor],
     folder: Path,
     kills: int,
 ) -> Found:
     """Run a job for each kill; count the rows that are missing, doubled or not the same."""
-    if make_carrier is OnSpark and (why := find_why_no_spark()):
+    if make_executor is SparkExecutor and (why := find_why_no_spark()):
         raise CannotRunError(why)
     lost = 0
     with start() as cluster:
         for number in range(kills):
-            rows, wrong = kill_in_the_middle(cluster, make_carrier, folder / str(number))
+            rows, wrong = kill_in_the_middle(cluster, make_executor, folder / str(number))
             lost += wrong + abs(rows - PARTITIONS * ROWS_EACH)
             cluster.start_worker()
     rows = kills * PARTITIONS * ROWS_EACH
@@ -34,9 +34,21 @@ def kill_workers(
 
 LOST = "rows missing, doubled, or other than one process writes"
 CASES = [
-    Case("batch", "Dask: worker killed", partial(kill_workers, dask_cluster, OnDask), 0, 5, LOST),
     Case(
-        "batch", "Spark: worker killed", partial(kill_workers, spark_cluster, OnSpark), 0, 5, LOST
+        "batch",
+        "Dask: worker killed",
+        partial(kill_workers, dask_cluster, DaskExecutor),
+        0,
+        5,
+        LOST,
+    ),
+    Case(
+        "batch",
+        "Spark: worker killed",
+        partial(kill_workers, spark_cluster, SparkExecutor),
+        0,
+        5,
+        LOST,
     ),
 ]
-"""The short form is in `tests/scale`, on the clusters that are there anyway."""
+"""The short form is in `tests/batch`, on the clusters of its fixtures."""

@@ -1,1 +1,1 @@
-"""Ranking and encoding tables on Dask and Spark."""
+"""Batch jobs: rank and encode parquet tables here, on Dask or on Spark."""

@@ -1,7 +1,7 @@
-"""Encodes a table of documents into parts of an index: a pure function on Arrow record batches.
+"""Encode a table of documents for an index: a pure function on Arrow record batches.
 
-Cutting sentences and word pieces is the costly part of building an index and needs nothing but
-the text, so workers do it; one writer then adds the parts (`add_parts`).
+Sentence splitting and tokenisation are the costly part of building an index and need only the
+text, so workers do them; one writer then adds the results to the index (`add_parts`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,10 +24,10 @@ from rejoinder.text.wordpiece import WordPiece
 
 
 def encode_table(batch: pa.RecordBatch, *, pieces: WordPiece, first_row: int = 0) -> pa.RecordBatch:
-    """Return each document with its sentences and their word pieces; columns as in `ENCODED`.
+    """Return each document with its sentences and tokens, with the columns of `ENCODED`.
 
     Args:
-        first_row: where the batch begins in its table, for errors.
+        first_row: the index of the first row in its file, for error messages.
 
     Raises:
         InputError: a column is missing or of another type, or a row has no id or text.

@@ -1,7 +1,8 @@
-"""A job: every partition of a table through one pure function, wherever workers are.
+"""A batch job: one pure function applied to every partition of a table, on any executor.
 
-A carrier (`here`, `on_dask`, `on_spark`) takes a task and the partitions that are left, and gives
-each as its part is on disk.  What is done, and what is left, is decided here.
+An executor (`run_locally`, `DaskExecutor`, `SparkExecutor`) gets a task and the remaining
+partitions, and reports each partition when its part is on disk.  The job keeps the list of
+finished partitions, so that it can be resumed.
 """
 
 import os
@@ -9,14 +10,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import pyarrow as pa
 
 from rejoinder.batch.encode_table import encode_table
-from rejoinder.batch.packing import Packed, load_packed
-from rejoinder.batch.partitions import Partition, Table, open_table, read_partition
-from rejoinder.batch.parts import begin_job, note_part, write_part
+from rejoinder.batch.job_output import begin_job, record_part, write_part
+from rejoinder.batch.packed_scorer import PackedScorer, load_packed_scorer
+from rejoinder.batch.partitions import Partition, PartitionedTable, open_table, read_partition
 from rejoinder.batch.rank_table import rank_table
 from rejoinder.batch.schemas import DOCUMENTS, QUESTIONS
 from rejoinder.errors import DataError, InputError, RejoinderError, StoreError
@@ -24,21 +25,12 @@ from rejoinder.models.static_vectors.vectors import load_vectors
 from rejoinder.storage.lock import lock_folder
 from rejoinder.text.wordpiece import WordPiece
 
-Kind = Literal["rank", "encode"]
 
+class PartitionResult(NamedTuple):
+    """A finished or failed partition.
 
-class Numbered(NamedTuple):
-    """A partition and its number, which names its part."""
-
-    number: int
-    partition: Partition
-
-
-class Outcome(NamedTuple):
-    """What became of a partition.
-
-    An error is told, not raised: it must reach the user as one line through any carrier, which
-    would else try the same again.
+    An error is returned, not raised: executors would retry it, and it must reach the user as
+    one line.
     """
 
     number: int
@@ -47,114 +39,133 @@ class Outcome(NamedTuple):
 
 @dataclass(frozen=True)
 class Task:
-    """What a worker does with a partition; it is sent to workers whole."""
+    """The work on one partition, sent to workers: rank its questions, or encode its documents."""
 
-    kind: Kind
-    scorer: Packed
+    scorer: PackedScorer | None
+    """None to encode."""
     columns: tuple[str, ...]
     output: str
     top: int | None = None
 
-    def __call__(self, item: Numbered) -> Outcome:
-        """Read a partition, do the work, and commit its part."""
+    def __call__(self, partition: Partition) -> PartitionResult:
+        """Read a partition, process it, and write its part."""
         try:
-            batch = read_partition(item.partition, self.columns)
-            done = self._work(batch, item.partition)
-            write_part(Path(self.output), item.number, done)
+            batch = read_partition(partition, self.columns)
+            write_part(Path(self.output), partition.number, self._process(batch, partition))
         except RejoinderError as error:
-            return Outcome(item.number, f"{error} (on {os.uname().nodename})")
-        return Outcome(item.number)
+            return PartitionResult(partition.number, f"{error} (on {os.uname().nodename})")
+        return PartitionResult(partition.number)
 
-    def _work(self, batch: pa.RecordBatch, partition: Partition) -> pa.RecordBatch:
+    def _process(self, batch: pa.RecordBatch, partition: Partition) -> pa.RecordBatch:
+        first = partition.first_row
         try:
-            if self.kind == "rank":
-                scorer = load_packed(self.scorer)
-                return rank_table(batch, scorer=scorer, top=self.top, first_row=partition.first_row)
-            return encode_table(batch, pieces=_load_pieces(), first_row=partition.first_row)
+            if self.scorer is None:
+                return encode_table(batch, pieces=_load_tokenizer(), first_row=first)
+            scorer = load_packed_scorer(self.scorer)
+            return rank_table(batch, scorer=scorer, top=self.top, first_row=first)
         except InputError as error:
             raise DataError(str(error), path=Path(partition.path)) from error
 
 
-class Carrier(Protocol):
-    """Carries a task to workers."""
+class Executor(Protocol):
+    """Runs a task on workers."""
 
-    def __call__(self, task: Task, items: list[Numbered]) -> Iterable[Outcome]:
-        """Do the task with each item; give what became of each as it is known."""
+    def __call__(self, task: Task, partitions: list[Partition]) -> Iterable[PartitionResult]:
+        """Run the task on each partition; yield each result when it is known."""
         ...
 
 
-def run_here(task: Task, items: list[Numbered]) -> Iterator[Outcome]:
-    """Do everything in this process, one partition after the other."""
-    return map(task, items)
+def run_locally(task: Task, partitions: list[Partition]) -> Iterator[PartitionResult]:
+    """Run the task in this process, one partition after the other."""
+    return map(task, partitions)
 
 
-class Progress(NamedTuple):
-    """How far a job is."""
+def choose_executor(*, dask: str | None = None, spark: str | None = None) -> Executor:
+    """Return the executor for a Dask address or a Spark master; by default this process.
+
+    Raises:
+        InputError: both are given.
+    """
+    if dask is not None and spark is not None:
+        raise InputError("give only one of --dask and --spark")
+    if dask is not None:
+        from rejoinder.batch.dask import DaskExecutor
+
+        return DaskExecutor(dask)
+    if spark is not None:
+        from rejoinder.batch.spark import SparkExecutor
+
+        return SparkExecutor(spark)
+    return run_locally
+
+
+class JobProgress(NamedTuple):
+    """How many partitions and rows of a job are done."""
 
     done: int
     total: int
     rows: int
-    left_out: tuple[str, ...] = ()
-    """Columns of the table that are not read."""
+    ignored_columns: tuple[str, ...] = ()
 
 
 def run_job(
     source: Path,
     output: Path,
     *,
-    kind: Kind,
-    scorer: Packed,
-    carrier: Carrier = run_here,
+    scorer: PackedScorer | None,
+    executor: Executor = run_locally,
     top: int | None = None,
-) -> Iterator[Progress]:
-    """Do what is left of a job, and give how far it is, first of all where it was left.
+) -> Iterator[JobProgress]:
+    """Run or resume a job, and yield its progress, first that of earlier runs.
+
+    Args:
+        scorer: ranks the questions of the table; None to encode documents.
+        top: keep only so many candidates of each question.
 
     Raises:
-        InputError: the table cannot be used, or the output is another job's.
-        DataError: a partition cannot be read, or a row of it cannot be used.
+        InputError: the table cannot be used, or the output belongs to another job.
+        DataError: a partition cannot be read, or a row is invalid.
         StoreError: the output cannot be written, or another process is writing it.
     """
-    found = open_table(source, QUESTIONS if kind == "rank" else DOCUMENTS)
+    table = open_table(source, QUESTIONS if scorer else DOCUMENTS)
     _make_folder(output)
     with lock_folder(output, name="_lock"):
-        done = begin_job(output, _describe(kind, found, scorer, top))
-        left = [
-            Numbered(number, partition)
-            for number, partition in enumerate(found.partitions)
-            if number not in done
-        ]
-        total = len(found.partitions)
-        rows = found.rows - sum(item.partition.count for item in left)
-        yield Progress(total - len(left), total, rows, found.left_out)
-        if not left:
+        done = begin_job(output, _describe(table, scorer, top))
+        remaining = [item for item in table.partitions if item.number not in done]
+        total = len(table.partitions)
+        rows = table.rows - sum(partition.count for partition in remaining)
+        yield JobProgress(total - len(remaining), total, rows, table.ignored_columns)
+        if not remaining:
             return
-        task = Task(kind, scorer, found.columns, str(output.resolve()), top)
-        waiting = {item.number for item in left}
-        for outcome in carrier(task, left):
-            if outcome.problem:
-                raise InputError(f"{outcome.problem}; {_say_done(total - len(waiting), total)}")
-            if outcome.number in waiting:
-                waiting.discard(outcome.number)
-                rows += note_part(output, outcome.number)
-                yield Progress(total - len(waiting), total, rows, found.left_out)
+        task = Task(scorer, table.columns, str(output.resolve()), top)
+        waiting = {partition.number for partition in remaining}
+        for result in executor(task, remaining):
+            if result.problem:
+                raise InputError(
+                    f"{result.problem}; {total - len(waiting)} of {total} partitions are done;"
+                    " run the same command again to resume"
+                )
+            if result.number in waiting:
+                waiting.discard(result.number)
+                rows += record_part(output, result.number)
+                yield JobProgress(total - len(waiting), total, rows, table.ignored_columns)
         if waiting:
             raise StoreError(
-                f"{output}: {len(waiting)} partitions were not done; run the same again"
+                f"{output}: {len(waiting)} partitions are not done;"
+                " run the same command again to resume"
             )
 
 
-def _say_done(done: int, total: int) -> str:
-    return f"{done} of {total} partitions are done and stay; run the same again to go on"
-
-
-def _describe(kind: Kind, source: Table, scorer: Packed, top: int | None) -> dict[str, Any]:
-    """Return what tells this job from others, as JSON reads it back."""
+def _describe(
+    table: PartitionedTable, scorer: PackedScorer | None, top: int | None
+) -> dict[str, Any]:
+    """Return the values that identify the job, as JSON reads them back."""
     return {
-        "kind": kind,
-        "scorer": scorer.digest or scorer.name,
+        "kind": "rank" if scorer else "encode",
+        "scorer": scorer and (scorer.digest or scorer.name),
         "top": top,
-        "partitions": len(source.partitions),
-        "files": [list(file) for file in source.files],
+        "partitions": len(table.partitions),
+        "files": [list(file) for file in table.files],
     }
 
 
@@ -162,11 +173,11 @@ def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise StoreError(f"{folder}: cannot be made ({error.strerror})") from error
+        raise StoreError(f"{folder}: cannot create the folder ({error.strerror})") from error
 
 
 @cache
-def _load_pieces() -> WordPiece:
-    pieces = load_vectors().pieces
-    assert pieces is not None
-    return pieces
+def _load_tokenizer() -> WordPiece:
+    tokenizer = load_vectors().pieces
+    assert tokenizer is not None
+    return tokenizer

@@ -1,7 +1,7 @@
-"""Cuts parquet files into partitions, and reads one of them.
+"""Partitions of parquet files.
 
-A partition is a run of rows inside a row group: small enough that a lost worker costs little, and
-known before any row is read.
+A partition is a range of rows inside a row group: small enough that a lost worker costs little,
+and known before any row is read.
 """
 
 from collections.abc import Sequence
@@ -15,63 +15,63 @@ import pyarrow.parquet as pq
 from rejoinder.batch.schemas import Columns, check_columns, choose_columns
 from rejoinder.errors import DataError, InputError
 
-ROWS = 500
+MAX_ROWS = 500
 """The most rows of a partition."""
 
-
-_TORN = (pa.ArrowException, OSError, ValueError)
-"""What pyarrow raises of a file that is not what it says."""
+_READ_ERRORS = (pa.ArrowException, OSError, ValueError)
+"""The exceptions of pyarrow for a corrupt file."""
 
 
 @dataclass(frozen=True, slots=True)
 class Partition:
-    """Rows of a file: `count` from `start` of a row group on."""
+    """Rows of a file: `count` rows of a row group, from `start`."""
 
+    number: int
     path: str
     group: int
     start: int
     count: int
     first_row: int
-    """Where the rows begin in the file, for errors."""
+    """The index in the file of its first row, for error messages."""
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """The files of a table, and what says whether they are still the same."""
+class PartitionedTable:
+    """A table in one or several files."""
 
     partitions: tuple[Partition, ...]
     columns: tuple[str, ...]
-    left_out: tuple[str, ...]
+    ignored_columns: tuple[str, ...]
     files: tuple[tuple[str, int, int], ...]
-    """Path, size, and when it was changed."""
+    """Path, size and modification time of each file, to detect changes."""
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return sum(partition.count for partition in self.partitions)
 
 
-def open_table(path: Path, columns: Columns, *, rows: int = ROWS) -> Table:
-    """Return the partitions of a parquet file, or of the parquet files in a folder.
+def open_table(path: Path, columns: Columns, *, rows: int = MAX_ROWS) -> PartitionedTable:
+    """Open a parquet file, or the parquet files of a folder, as one table.
 
     Raises:
-        InputError: there is nothing there.
-        DataError: a file is no parquet, has other columns or types, or no row is in any.
+        InputError: there is no parquet file.
+        DataError: a file is not parquet or has other columns or types, or there are no rows.
     """
     files = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
     if not files or not path.exists():
         raise InputError(f"{path}: no parquet file there")
     partitions: list[Partition] = []
-    read, others = _read_columns(files, columns)
+    read, ignored = _read_columns(files, columns)
     for file in files:
-        partitions += _cut(file, rows)
+        partitions += _split(file, rows, len(partitions))
     if not partitions:
         raise DataError("no rows in it", path=path)
     states = [(str(file.resolve()), file.stat()) for file in files]
-    return Table(
+    return PartitionedTable(
         tuple(partitions),
         read,
-        others,
+        ignored,
         tuple((name, state.st_size, state.st_mtime_ns) for name, state in states),
     )
 
@@ -85,8 +85,8 @@ def read_partition(partition: Partition, columns: Sequence[str]) -> pa.RecordBat
     try:
         group = _read_group(partition.path, partition.group, tuple(columns))
         (batch,) = group.slice(partition.start, partition.count).combine_chunks().to_batches()
-        batch.validate(full=True)  # Arrow believes the file, also that text is UTF-8
-    except _TORN as error:
+        batch.validate(full=True)  # Arrow trusts the file, even that text is UTF-8
+    except _READ_ERRORS as error:
         raise DataError(
             f"row group {partition.group} cannot be read ({_shorten(error)})",
             path=Path(partition.path),
@@ -96,7 +96,7 @@ def read_partition(partition: Partition, columns: Sequence[str]) -> pa.RecordBat
 
 @lru_cache(maxsize=1)
 def _read_group(path: str, group: int, columns: tuple[str, ...]) -> pa.Table:
-    # A worker gets the partitions of a group one after the other: it is unpacked once.
+    # A worker gets the partitions of a group in sequence, so the group is decompressed once.
     with pq.ParquetFile(path) as file:
         return file.read_row_group(group, columns=list(columns), use_threads=False)
 
@@ -104,8 +104,8 @@ def _read_group(path: str, group: int, columns: tuple[str, ...]) -> pa.Table:
 def _read_columns(
     files: Sequence[Path], columns: Columns
 ) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the columns that are read, and those that are left out; all files must agree."""
-    found: dict[tuple[str, ...], tuple[str, ...]] = {}
+    """Return the columns to read and the ignored ones; all files must agree."""
+    variants: dict[tuple[str, ...], tuple[str, ...]] = {}
     for file in files:
         schema, _ = _open(file)
         try:
@@ -113,31 +113,30 @@ def _read_columns(
         except InputError as error:
             raise DataError(str(error), path=file) from error
         read = tuple(choose_columns(schema, columns))
-        found.setdefault(read, tuple(name for name in schema.names if name not in read))
-        if len(found) > 1:
-            raise DataError("other columns than in the files before it", path=file)
-    ((read, left_out),) = found.items()
-    return read, left_out
+        variants.setdefault(read, tuple(name for name in schema.names if name not in read))
+        if len(variants) > 1:
+            raise DataError("its columns differ from the files before it", path=file)
+    ((read, ignored),) = variants.items()
+    return read, ignored
 
 
-def _cut(path: Path, rows: int) -> list[Partition]:
+def _split(path: Path, rows: int, number: int) -> list[Partition]:
     _, metadata = _open(path)
-    partitions, first = [], 0
+    places, first = [], 0
     for group in range(metadata.num_row_groups):
         size = metadata.row_group(group).num_rows
-        partitions += [
-            Partition(str(path.resolve()), group, at, min(rows, size - at), first + at)
-            for at in range(0, size, rows)
+        places += [
+            (group, start, min(rows, size - start), first + start) for start in range(0, size, rows)
         ]
         first += size
-    return partitions
+    return [Partition(own, str(path.resolve()), *place) for own, place in enumerate(places, number)]
 
 
 def _open(path: Path) -> tuple[pa.Schema, pq.FileMetaData]:
     try:
         with pq.ParquetFile(path) as file:
             return file.schema_arrow, file.metadata
-    except _TORN as error:
+    except _READ_ERRORS as error:
         raise DataError(f"not a parquet file ({_shorten(error)})", path=path) from error
 
 

@@ -1,7 +1,4 @@
-"""Ranks a table of questions: a pure function on Arrow record batches.
-
-Everything else in this package only carries it to workers.
-"""
+"""Rank a table of questions: a pure function on Arrow record batches, run on workers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -18,14 +15,14 @@ from rejoinder.types import Candidate, Document, Ranking, ScoredCandidate
 def rank_table(
     batch: pa.RecordBatch, *, scorer: Scorer, top: int | None = None, first_row: int = 0
 ) -> pa.RecordBatch:
-    """Return the ranking of each question, in the order of the rows; columns as in `RANKED`.
+    """Return the ranking of each question, in row order, with the columns of `RANKED`.
 
     Args:
         top: keep only so many candidates of each question.
-        first_row: where the batch begins in its table, for errors.
+        first_row: the index of the first row in its file, for error messages.
 
     Raises:
-        InputError: a column is missing or of another type, or a row cannot be used.
+        InputError: a column is missing or of another type, or a row is invalid.
     """
     check_columns(batch.schema, QUESTIONS)
     rows = []

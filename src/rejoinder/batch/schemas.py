@@ -1,7 +1,7 @@
-"""The columns of the tables: what may come in, and what goes out.
+"""The columns of input and output tables.
 
-Questions in have the fields of our JSON lines (`data/jsonl.py`); documents in, those of rows that
-`index add` reads.  Text may be any of Arrow's kinds of text, lists any of its kinds of lists.
+Questions have the fields of the JSON lines format (datasets/readers/jsonl.py); documents those
+of the rows that `index add` reads.  Every text type and list type of Arrow is accepted.
 """
 
 from collections.abc import Callable
@@ -34,7 +34,7 @@ RANKED = pa.schema(
         pa.field("abstains", pa.bool_(), nullable=False),
     ]
 )
-"""One row per question: its candidates best first, and how sure the first one is."""
+"""One row per question: its candidates, best first, and the confidence in the first."""
 
 ENCODED = pa.schema(
     [
@@ -60,13 +60,13 @@ ENCODED = pa.schema(
         ),
     ]
 )
-"""One row per document: its sentences with their places and word pieces, as an index keeps them."""
+"""One row per document: its sentences with offsets and tokens, as an index stores them."""
 
 Fits = Callable[[pa.DataType], bool]
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether values are text."""
+    """Whether a type is text."""
     if pa.types.is_dictionary(kind):
         return is_text(kind.value_type)
     return bool(
@@ -75,7 +75,7 @@ def is_text(kind: pa.DataType) -> bool:
 
 
 def is_list_of(fits: Fits) -> Fits:
-    """Return what tells whether values are lists of such items."""
+    """Return a check for lists of items that pass another check."""
 
     def check(kind: pa.DataType) -> bool:
         is_list = (
@@ -89,7 +89,7 @@ def is_list_of(fits: Fits) -> Fits:
 
 
 def is_struct_of(required: dict[str, Fits], optional: dict[str, Fits]) -> Fits:
-    """Return what tells whether values are structs with these fields."""
+    """Return a check for structs with these fields."""
 
     def check(kind: pa.DataType) -> bool:
         if not pa.types.is_struct(kind):
@@ -109,7 +109,7 @@ _is_candidate = is_struct_of(
 _is_document = is_struct_of({"id": is_text}, {"title": is_text, "sentences": is_list_of(is_text)})
 
 Columns = dict[str, tuple[Fits, str]]
-"""What a column must be, and how that is said; one that ends in `?` may be missing."""
+"""For each column a check of its type, and its description; a name with `?` is optional."""
 
 QUESTIONS: Columns = {
     "question": (is_text, "text"),
@@ -128,22 +128,22 @@ DOCUMENTS: Columns = {
 
 
 def check_columns(schema: pa.Schema, columns: Columns) -> None:
-    """Refuse a table whose columns are others.
+    """Check the columns of a table.
 
     Raises:
         InputError: a column is missing, or of another type.
     """
-    for key, (fits, meant) in columns.items():
+    for key, (fits, expected) in columns.items():
         name = key.removesuffix("?")
         place = schema.get_field_index(name)
         if place < 0 and not key.endswith("?"):
-            found = ", ".join(schema.names) or "none"
-            raise InputError(f"no column {name!r} (columns: {found})")
+            names = ", ".join(schema.names) or "none"
+            raise InputError(f"no column {name!r} (columns: {names})")
         if place >= 0 and not fits(schema.field(place).type):
             kind = schema.field(place).type
-            raise InputError(f"column {name!r} is {kind}; it must be {meant}")
+            raise InputError(f"column {name!r} is {kind}; it must be {expected}")
 
 
 def choose_columns(schema: pa.Schema, columns: Columns) -> list[str]:
-    """Return the names of the columns that are read."""
+    """Return the names of the columns to read."""
     return [name for key in columns if (name := key.removesuffix("?")) in schema.names]

@@ -38,16 +38,9 @@ feedback = click.option(
     type=click.Path(file_okay=False, path_type=Path),
     help="Learn from the answers that are marked in this index, too.",
 )
-on_dask = click.option(
-    "--dask",
-    is_flag=False,
-    flag_value="local",
-    metavar="[ADDRESS]",
-    help="Work on a Dask cluster; without an address on one made here, a process per core.",
-)
-on_spark = click.option(
-    "--spark", metavar="MASTER", help="Work on Spark: spark://HOST:PORT, or local[2]."
-)
+
+SCORER = "A name of `models list`, the folder of a bundle, or a cascade file (TOML)."
+scorer = click.option("--scorer", default="default", show_default=True, help=SCORER)
 
 models = click.option(
     "--models",
@@ -56,7 +49,6 @@ models = click.option(
 )
 
 SIZE = "Extend each list to this many: the whole document, then sentences of other questions."
-SCORER = "A name of `models list`, a bundle, or a cascade's TOML file."
 
 
 def need_arrow() -> None:
@@ -66,7 +58,7 @@ def need_arrow() -> None:
         MissingExtraError: the package for Arrow's tables is not installed.
     """
     if find_spec("pyarrow") is None:
-        raise MissingExtraError("a table", extra="scale")
+        raise MissingExtraError("a table", extra="batch")
 
 
 def split_names(given: str) -> list[str]:

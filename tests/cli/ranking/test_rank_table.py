@@ -34,7 +34,7 @@ def test_json_is_one_object(tmp_path: Path) -> None:
     result = run(tmp_path / "in.parquet", tmp_path / "out", "--scorer", "bm25", "--json")
 
     assert json.loads(result.stdout) == {"rows": 2, "partitions": 1, "done_before": 0}
-    assert result.stderr == "columns that are not read: language\n"
+    assert result.stderr == "ignored columns: language\n"
 
 
 def test_bad_input_is_one_line(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_two_engines_are_one_too_many(tmp_path: Path) -> None:
 
     result = run(source, tmp_path / "out", "--spark", "local[1]", "--dask")
 
-    assert result.stderr == "Error: name one of --dask and --spark\n"
+    assert result.stderr == "Error: give only one of --dask and --spark\n"
 
 
 @pytest.mark.parametrize(
@@ -68,7 +68,7 @@ def test_two_engines_are_one_too_many(tmp_path: Path) -> None:
 def test_a_cluster_that_is_not_there_is_one_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, option: list[str]
 ) -> None:
-    monkeypatch.setattr("rejoinder.batch.on_dask.CONNECT_SECONDS", 1)
+    monkeypatch.setattr("rejoinder.batch.dask.CONNECT_SECONDS", 1)
     source = write_questions(tmp_path / "in.parquet", 2)
 
     result = run(source, tmp_path / "out", "--scorer", "bm25", *option)
@@ -86,4 +86,4 @@ def test_without_the_extra_it_says_what_to_install(
 
     result = run(tmp_path / "in.parquet", tmp_path / "out")
 
-    assert result.stderr == "Error: a table needs extra packages: pip install 'rejoinder[scale]'\n"
+    assert result.stderr == "Error: a table needs extra packages: pip install 'rejoinder[batch]'\n"

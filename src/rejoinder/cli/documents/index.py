@@ -108,7 +108,7 @@ def load(source: Path, folder: Path) -> None:
     """
     options.need_arrow()
     from rejoinder.batch.encode_table import add_parts
-    from rejoinder.batch.parts import read_parts
+    from rejoinder.batch.job_output import read_parts
     from rejoinder.index.index import Index
 
     documents = 0

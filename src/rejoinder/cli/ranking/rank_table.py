@@ -9,8 +9,20 @@ from rejoinder.cli import options
 from rejoinder.cli.output import count, print_json, say, show_progress
 
 if TYPE_CHECKING:
-    from rejoinder.batch.job import Carrier, Kind
-    from rejoinder.batch.packing import Packed
+    from rejoinder.batch.packed_scorer import PackedScorer
+
+source_argument = click.argument("source", metavar="IN.parquet", type=click.Path(path_type=Path))
+output_argument = click.argument("output", metavar="OUT.parquet", type=click.Path(path_type=Path))
+dask_option = click.option(
+    "--dask",
+    is_flag=False,
+    flag_value="local",
+    metavar="[ADDRESS]",
+    help="Run on a Dask cluster; without ADDRESS on a local one, with a process per core.",
+)
+spark_option = click.option(
+    "--spark", metavar="MASTER", help="Run on Spark: spark://HOST:PORT, or local[2]."
+)
 
 
 @click.command(
@@ -20,20 +32,20 @@ if TYPE_CHECKING:
         "rejoinder rank-table questions.parquet ranked.parquet --spark spark://master:7077",
     )
 )
-@click.argument("source", metavar="IN.parquet", type=click.Path(path_type=Path))
-@click.argument("output", metavar="OUT.parquet", type=click.Path(path_type=Path))
-@click.option("--scorer", help=f"{options.SCORER}  [default: the cascade `default`]")
-@click.option("--top", type=click.IntRange(min=1), help="Keep only so many of each question.")
-@options.on_dask
-@options.on_spark
+@source_argument
+@output_argument
+@options.scorer
+@click.option("--top", type=click.IntRange(min=1), help="Keep so many candidates per question.")
+@dask_option
+@spark_option
 @click.option(
-    "--send-scorer", is_flag=True, help="Send the scorer's files to workers that have them not."
+    "--send-scorer", is_flag=True, help="Send the files of the scorer to workers without them."
 )
 @options.as_json
 def rank_table(
     source: Path,
     output: Path,
-    scorer: str | None,
+    scorer: str,
     top: int | None,
     dask: str | None,
     spark: str | None,
@@ -42,64 +54,41 @@ def rank_table(
 ) -> None:
     """Rank each question of IN.parquet, a file or folder, into the folder OUT.parquet.
 
-    IN has the columns `question` and `candidates` (texts, or structs with `text`, and `id`,
-    `document`, `position` where known), and where known `id` and `documents`.  OUT has a row per
+    IN has the columns `question` and `candidates` (texts, or structs with `text` and optionally
+    `id`, `document`, `position`), and optionally `id` and `documents`.  OUT has a row per
     question in the same order: `id`, `question`, `answers` best first, `confidence`, `abstains`.
 
-    Run the same again after a crash: what is done stays done.
+    After a crash, run the same command again: it resumes where it stopped.
     """
-    from rejoinder.batch.packing import pack_scorer
-    from rejoinder.cascade.loading import DEFAULT
-
     options.need_arrow()
-    packed = pack_scorer(scorer or DEFAULT, send=send_scorer)
-    run_table(source, output, "rank", packed, choose_carrier(dask, spark), top, as_json)
+    from rejoinder.batch.packed_scorer import pack_scorer
+
+    run_table(source, output, pack_scorer(scorer, send=send_scorer), top, dask, spark, as_json)
 
 
 def run_table(
     source: Path,
     output: Path,
-    kind: "Kind",
-    scorer: "Packed",
-    carrier: "Carrier",
+    scorer: "PackedScorer | None",
     top: int | None,
+    dask: str | None,
+    spark: str | None,
     as_json: bool,
 ) -> None:
-    """Run a job, show how far it is, and sum up."""
-    from rejoinder.batch.job import run_job
+    """Run a job, show its progress, and print a summary."""
+    from rejoinder.batch.job import choose_executor, run_job
 
+    executor = choose_executor(dask=dask, spark=spark)
     resumed = -1
-    with show_progress(f"{kind} table") as progress:
-        for at in run_job(source, output, kind=kind, scorer=scorer, carrier=carrier, top=top):
+    with show_progress("ranking" if scorer else "encoding") as progress:
+        for at in run_job(source, output, scorer=scorer, executor=executor, top=top):
             if resumed < 0:
                 resumed = at.done
-                if at.left_out:
-                    say(f"columns that are not read: {', '.join(at.left_out)}")
+                if at.ignored_columns:
+                    say(f"ignored columns: {', '.join(at.ignored_columns)}")
             progress(at.done, at.total, count(at.rows, "row"))
     if as_json:
         print_json({"rows": at.rows, "partitions": at.total, "done_before": resumed})
         return
     before = f", {resumed} of them done before" if resumed else ""
     say(f"{count(at.rows, 'row')} in {count(at.total, 'partition')}{before}")
-
-
-def choose_carrier(dask: str | None, spark: str | None) -> "Carrier":
-    """Return what carries the work: this process, where no cluster is named.
-
-    Raises:
-        InputError: two are named.
-    """
-    from rejoinder.batch.job import run_here
-    from rejoinder.errors import InputError
-
-    if dask is not None and spark is not None:
-        raise InputError("name one of --dask and --spark")
-    if dask is not None:
-        from rejoinder.batch.on_dask import OnDask
-
-        return OnDask(dask)
-    if spark is not None:
-        from rejoinder.batch.on_spark import OnSpark
-
-        return OnSpark(spark)
-    return run_here

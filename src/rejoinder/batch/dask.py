@@ -1,4 +1,4 @@
-"""Carries a task to Dask's workers, of a cluster that is there or of one made for the job."""
+"""Run a task on Dask: on an existing cluster, or on a local one started for the job."""
 
 import queue
 import time
@@ -7,14 +7,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from rejoinder.batch.job import Numbered, Outcome, Task
+from rejoinder.batch.job import PartitionResult, Task
+from rejoinder.batch.partitions import Partition
 from rejoinder.errors import InputError, MissingExtraError
 
 if TYPE_CHECKING:
     from distributed import Client, Future, WorkerPlugin
 
 LOCAL = "local"
-"""Stands for a cluster of this machine's own, with one worker process per core."""
+"""The address that stands for a local cluster with one worker process per core."""
 
 CONNECT_SECONDS = 10
 FIRST_WORKER_SECONDS = 30
@@ -22,26 +23,27 @@ MAX_SECONDS_WITHOUT_WORKERS = 60
 POLL_SECONDS = 2
 
 
-class OnDask:
-    """A carrier: each worker process does one partition at a time."""
+class DaskExecutor:
+    """An executor: each worker process runs one partition at a time."""
 
     def __init__(self, address: str = LOCAL) -> None:
         self._address = address
 
-    def __call__(self, task: Task, items: list[Numbered]) -> Iterator[Outcome]:
-        """Send the task once, and the partitions to whoever is free.
+    def __call__(self, task: Task, partitions: list[Partition]) -> Iterator[PartitionResult]:
+        """Send the task to every worker once, and each partition to a free worker.
 
         Raises:
-            InputError: no scheduler or no worker is there, or workers die of a partition.
+            InputError: there is no scheduler or no worker, or a partition kills its workers.
         """
         with _connecting(self._address) as client:
             name = f"rejoinder-{uuid.uuid4().hex}"
             client.register_plugin(_make_plugin(task, name))
             try:
-                # A thread of Dask's puts what is done here; lost workers' work is Dask's to repeat.
-                finished: queue.Queue[Future[Outcome]] = queue.Queue()
-                futures = [  # Dask forgets what nobody holds
-                    client.submit(_do, name, item, key=f"{name}-{item.number}") for item in items
+                # Filled by a thread of Dask, which also repeats the work of lost workers.
+                finished: queue.Queue[Future[PartitionResult]] = queue.Queue()
+                futures = [  # Dask cancels futures without a reference
+                    client.submit(_run, name, item, key=f"{name}-{item.number}")
+                    for item in partitions
                 ]
                 for future in futures:
                     future.add_done_callback(finished.put)
@@ -52,64 +54,66 @@ class OnDask:
 
 
 _tasks: dict[str, Task] = {}
-"""What this worker process carries."""
+"""The tasks of this worker process."""
 
 
-def _do(name: str, item: Numbered) -> Outcome:
-    return _tasks[name](item)
+def _run(name: str, partition: Partition) -> PartitionResult:
+    return _tasks[name](partition)
 
 
-def _carry(name: str, task: Task) -> None:
+def _add_task(name: str, task: Task) -> None:
     _tasks[name] = task
 
 
-def _drop(name: str) -> None:
+def _remove_task(name: str) -> None:
     _tasks.pop(name, None)
 
 
 def _make_plugin(task: Task, key: str) -> "WorkerPlugin":
-    """Return what takes a task to every worker, also to those that come later.
+    """Return a plugin that gives the task to every worker, also to those that join later.
 
-    What is scattered among workers is gone with the last of them.
+    Scattered data would be lost with the last worker that has it.
     """
     from distributed import WorkerPlugin
 
-    class Carry(WorkerPlugin):
+    class TaskPlugin(WorkerPlugin):
         name = key
 
         def setup(self, worker: Any) -> None:  # noqa: ARG002
-            _carry(key, task)
+            _add_task(key, task)
 
         def teardown(self, worker: Any) -> None:  # noqa: ARG002
-            _drop(key)
+            _remove_task(key)
 
-    return Carry()
+    return TaskPlugin()
 
 
-def _take(finished: "queue.Queue[Future[Outcome]]", client: "Client", address: str) -> Outcome:
-    """Return the next that is done; workers may come and go, but not all be gone for long."""
+def _take(
+    finished: "queue.Queue[Future[PartitionResult]]", client: "Client", address: str
+) -> PartitionResult:
+    """Return the next result; fail if there is no worker for too long."""
     from distributed import KilledWorker
     from distributed.client import FutureCancelledError
 
-    future: Future[Outcome] | None = None
+    future: Future[PartitionResult] | None = None
     seen = time.monotonic()
     while True:
         try:
             future = future or finished.get(timeout=POLL_SECONDS)
-            outcome: Outcome = future.result(timeout=POLL_SECONDS)
-            return outcome
+            result: PartitionResult = future.result(timeout=POLL_SECONDS)
+            return result
         except (queue.Empty, TimeoutError):
             if client.status == "running" and client.scheduler_info(n_workers=-1)["workers"]:
                 seen = time.monotonic()
             if time.monotonic() - seen > MAX_SECONDS_WITHOUT_WORKERS:
-                raise InputError(f"no worker is left at {address}; {_AGAIN}") from None
+                raise InputError(f"no worker is left at {address}; {_RESUME}") from None
         except FutureCancelledError as error:
-            raise InputError(f"the Dask scheduler at {address} was lost; {_AGAIN}") from error
+            raise InputError(f"the Dask scheduler at {address} was lost; {_RESUME}") from error
         except KilledWorker as error:
-            raise InputError(f"workers die again and again of one partition: {error}") from error
+            raise InputError(f"a partition kills its workers repeatedly: {error}") from error
 
 
-_AGAIN = "what is done stays done; run the same again to go on"
+_RESUME = "run the same command again to resume"
 
 
 @contextmanager
@@ -117,7 +121,7 @@ def _connecting(address: str) -> Iterator["Client"]:
     try:
         from distributed import Client, LocalCluster
     except ImportError as error:
-        raise MissingExtraError("Dask", extra="scale") from error
+        raise MissingExtraError("Dask", extra="batch") from error
     if address == LOCAL:
         with (
             LocalCluster(threads_per_worker=1, dashboard_address=None) as cluster,

@@ -9,10 +9,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from rejoinder.batch import on_spark
-from rejoinder.batch.on_spark import RANKED_COLUMNS, OnSpark, rank_batches
-from rejoinder.batch.packing import Packed, load_packed
+from rejoinder.batch import spark as spark_executor
+from rejoinder.batch.packed_scorer import PackedScorer, load_packed_scorer
 from rejoinder.batch.rank_table import rank_table
+from rejoinder.batch.spark import RANKED_COLUMNS, SparkExecutor, rank_batches
 from rejoinder.cascade.loading import load
 from rejoinder.errors import InputError
 from tests.batch.clusters import Cluster, find_free_port, find_why_no_spark, spark_cluster
@@ -39,10 +39,10 @@ def _python(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_two_workers_write_what_one_process_writes(cluster: Cluster, tmp_path: Path) -> None:
     source = write_questions(tmp_path / "in.parquet", 40, group=5)
-    packed = Packed("cosinet")
+    packed = PackedScorer("cosinet")
     rank(source, tmp_path / "alone", packed)
 
-    steps = rank(source, tmp_path / "out", packed, OnSpark(cluster.address))
+    steps = rank(source, tmp_path / "out", packed, SparkExecutor(cluster.address))
 
     assert (steps[-1].done, steps[-1].rows) == (8, 40)
     assert read_ranked(tmp_path / "out") == read_ranked(tmp_path / "alone")
@@ -54,11 +54,11 @@ def test_a_data_frame_of_ones_own_is_ranked(cluster: Cluster, tmp_path: Path) ->
 
     def count_loads(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         for _ in batches:
-            load_packed(Packed("jaccard"))
-            row = {"pid": os.getpid(), "loads": load_packed.cache_info().misses}
+            load_packed_scorer(PackedScorer("jaccard"))
+            row = {"pid": os.getpid(), "loads": load_packed_scorer.cache_info().misses}
             yield pa.RecordBatch.from_pylist([row])
 
-    with on_spark._connecting(cluster.address) as spark:
+    with spark_executor._connecting(cluster.address) as spark:
         places = spark.range(0, 12, 1, numPartitions=12)
         counted = places.mapInArrow(count_loads, "pid bigint, loads bigint").collect()
         frame = spark.read.parquet(str(source))
@@ -72,11 +72,11 @@ def test_a_data_frame_of_ones_own_is_ranked(cluster: Cluster, tmp_path: Path) ->
 
 
 def test_a_worker_without_the_bundle_is_named_in_one_line(cluster: Cluster, tmp_path: Path) -> None:
-    check_missing_bundle(OnSpark(cluster.address), tmp_path)
+    check_missing_bundle(SparkExecutor(cluster.address), tmp_path)
 
 
 def test_a_killed_worker_loses_and_doubles_no_row(cluster: Cluster, tmp_path: Path) -> None:
-    found = kill_in_the_middle(cluster, OnSpark, tmp_path / "job")
+    found = kill_in_the_middle(cluster, SparkExecutor, tmp_path / "job")
     cluster.start_worker()
 
     assert found == (PARTITIONS * ROWS_EACH, 0)
@@ -84,17 +84,17 @@ def test_a_killed_worker_loses_and_doubles_no_row(cluster: Cluster, tmp_path: Pa
 
 def test_a_master_that_is_not_there_is_named(tmp_path: Path) -> None:
     source = write_questions(tmp_path / "in.parquet", 10)
-    carrier = OnSpark(f"spark://127.0.0.1:{find_free_port()}")
+    executor = SparkExecutor(f"spark://127.0.0.1:{find_free_port()}")
 
     with pytest.raises(InputError, match="no Spark master at spark://127"):
-        rank(source, tmp_path / "out", Packed("bm25"), carrier)
+        rank(source, tmp_path / "out", PackedScorer("bm25"), executor)
 
 
 def test_an_address_that_is_none_is_named(tmp_path: Path) -> None:
     source = write_questions(tmp_path / "in.parquet", 10)
 
     with pytest.raises(InputError, match="no Spark at nonsense"):
-        rank(source, tmp_path / "out", Packed("bm25"), OnSpark("nonsense"))
+        rank(source, tmp_path / "out", PackedScorer("bm25"), SparkExecutor("nonsense"))
 
 
 def test_without_java_it_says_what_to_install(
@@ -105,4 +105,4 @@ def test_without_java_it_says_what_to_install(
     monkeypatch.delenv("JAVA_HOME", raising=False)
 
     with pytest.raises(InputError, match="apt install default-jre-headless"):
-        rank(source, tmp_path / "out", Packed("bm25"), OnSpark("local[1]"))
+        rank(source, tmp_path / "out", PackedScorer("bm25"), SparkExecutor("local[1]"))

@@ -1,6 +1,6 @@
-"""A scorer on its way to workers: by its name or path, or with its files.
+"""Scorers for workers: sent by name or path, or with their files.
 
-A worker process loads it once, however many partitions it gets.
+A worker process loads a scorer once, however many partitions it gets.
 """
 
 import hashlib
@@ -21,47 +21,47 @@ _BUNDLE = "bundle"
 
 
 @dataclass(frozen=True, slots=True)
-class Packed:
-    """What a worker loads: a name or path that it knows itself, or files that are sent to it."""
+class PackedScorer:
+    """A scorer for a worker: a name or path that it can open itself, or the files."""
 
     name: str
     files: Mapping[str, bytes] = field(default_factory=dict, repr=False, compare=False)
     digest: str = ""
-    """Tells a scorer's files from others; empty where it has a name."""
+    """Identifies the files of the scorer; empty for a name."""
 
 
-def pack_scorer(scorer: str, *, send: bool) -> Packed:
-    """Return a scorer as workers get it.
+def pack_scorer(scorer: str, *, send: bool) -> PackedScorer:
+    """Prepare a scorer for workers.
 
     Args:
-        scorer: a name of `rejoinder models list`, a bundle's folder, or a cascade's file.
-        send: send the files along, for workers that cannot open them by their path.
+        scorer: a name of `rejoinder models list`, the folder of a bundle, or a cascade file.
+        send: send the files, for workers that cannot open the path.
 
     Raises:
-        RejoinderError: it is not there, or cannot be read.
+        RejoinderError: it does not exist, or cannot be read.
     """
     path = Path(scorer)
     if not path.exists():
         known = [*list_names(), *(cascade.name for cascade in describe_cascades())]
         if scorer not in known:
             raise UnknownNameError("scorer", scorer, known)
-        return Packed(scorer)  # a name, which the package knows on every machine
+        return PackedScorer(scorer)  # the package has it on every machine
     is_cascade = path.suffix == ".toml"
     files = _pack_cascade(path) if is_cascade else _pack_folder(path, _BUNDLE)
     digest = hashlib.sha256()
     for name, content in files.items():
         digest.update(f"{name}\0{len(content)}\0".encode() + content)
     if not send:
-        return Packed(str(path.resolve()), digest=digest.hexdigest())
-    return Packed(_CASCADE if is_cascade else _BUNDLE, files, digest.hexdigest())
+        return PackedScorer(str(path.resolve()), digest=digest.hexdigest())
+    return PackedScorer(_CASCADE if is_cascade else _BUNDLE, files, digest.hexdigest())
 
 
 @lru_cache(maxsize=1)
-def load_packed(packed: Packed) -> Scorer:
-    """Return the scorer, on one thread: there is a process for each core.
+def load_packed_scorer(packed: PackedScorer) -> Scorer:
+    """Load a scorer with one thread, since there is one process per core.
 
     Raises:
-        RejoinderError: this machine does not have it, or it cannot be read.
+        RejoinderError: it does not exist on this machine, or cannot be read.
     """
     if not packed.files:
         return load(packed.name, threads=1)
@@ -69,23 +69,23 @@ def load_packed(packed: Packed) -> Scorer:
         for name, content in packed.files.items():
             path = Path(folder, name)
             if ".." in path.parts or Path(name).is_absolute():
-                raise InputError(f"file {name!r} of the scorer leads out of its folder")
+                raise InputError(f"file {name!r} of the scorer is outside its folder")
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_bytes(content)
         return load(Path(folder, packed.name), threads=1)
 
 
 def _pack_cascade(path: Path) -> dict[str, bytes]:
-    """Return the cascade's file, and the bundles that it names, beside it."""
+    """Return the cascade file and the bundles that it names."""
     cascade = read_cascade_file(path)
     files: dict[str, bytes] = {}
     stages = []
     for number, stage in enumerate(cascade.stages, start=1):
-        found = find_scorer(stage.scorer, path.parent)
+        source = find_scorer(stage.scorer, path.parent)
         name = stage.scorer
-        if isinstance(found, Path):
+        if isinstance(source, Path):
             name = f"stage-{number}"
-            files |= _pack_folder(found, name)
+            files |= _pack_folder(source, name)
         stages.append(replace(stage, scorer=name))
     return {_CASCADE: to_toml(replace(cascade, stages=tuple(stages))).encode(), **files}
 

@@ -1,4 +1,4 @@
-"""Carries a task to Spark's workers, and `rank_table` into jobs that people have on Spark."""
+"""Run a task on Spark, and rank data frames of other Spark jobs."""
 
 import os
 import queue
@@ -12,9 +12,10 @@ from urllib.parse import urlsplit
 
 import pyarrow as pa
 
-from rejoinder.batch.job import Numbered, Outcome, Task
-from rejoinder.batch.packing import load_packed, pack_scorer
-from rejoinder.batch.parts import name_part
+from rejoinder.batch.job import PartitionResult, Task
+from rejoinder.batch.job_output import get_part_name
+from rejoinder.batch.packed_scorer import load_packed_scorer, pack_scorer
+from rejoinder.batch.partitions import Partition
 from rejoinder.batch.rank_table import rank_table
 from rejoinder.errors import InputError, MissingExtraError
 
@@ -29,9 +30,9 @@ RANKED_COLUMNS = (
     " document: string, position: bigint, score: double, stage: int>>,"
     " confidence double, abstains boolean"
 )
-"""The columns of a ranking, as `mapInArrow` wants to be told."""
+"""The schema of `rank_batches` for `mapInArrow`."""
 
-_OUTCOMES = pa.schema([("number", pa.int64()), ("problem", pa.string())])
+_RESULTS = pa.schema([("number", pa.int64()), ("problem", pa.string())])
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -39,98 +40,100 @@ Batches = Iterator[pa.RecordBatch]
 def rank_batches(
     scorer: str, *, send: bool = False, top: int | None = None
 ) -> Callable[[Batches], Batches]:
-    """Return what `mapInArrow` needs in order to rank a data frame of questions.
+    """Return a function for `mapInArrow` that ranks a data frame of questions.
 
         frame.mapInArrow(rank_batches("cosinet"), RANKED_COLUMNS)
 
     Args:
-        scorer: a name of `rejoinder models list`, a bundle's folder, or a cascade's file.
-        send: send the files along, for workers that cannot open them by their path.
+        scorer: a name of `rejoinder models list`, the folder of a bundle, or a cascade file.
+        send: send the files, for workers that cannot open the path.
         top: keep only so many candidates of each question.
     """
     packed = pack_scorer(scorer, send=send)
 
     def work(batches: Batches) -> Batches:
-        loaded = load_packed(packed)
+        loaded = load_packed_scorer(packed)
         for batch in batches:
             yield rank_table(batch, scorer=loaded, top=top)
 
     return work
 
 
-class OnSpark:
-    """A carrier: one task of Spark's per partition."""
+class SparkExecutor:
+    """An executor: one Spark task per partition."""
 
     def __init__(self, master: str) -> None:
         self._master = master
 
-    def __call__(self, task: Task, items: list[Numbered]) -> Iterator[Outcome]:
-        """Send the task once, and the partitions to whoever is free.
+    def __call__(self, task: Task, partitions: list[Partition]) -> Iterator[PartitionResult]:
+        """Broadcast the task, and run each partition on a free worker.
 
         Raises:
-            InputError: no master is there, or Spark gives up.
+            InputError: there is no master, or the Spark job fails.
         """
         with _connecting(self._master) as spark:
-            sent = spark.sparkContext.broadcast((task, items))
+            sent = spark.sparkContext.broadcast((task, partitions))
 
             def work(batches: Batches) -> Batches:
-                do, given = sent.value
+                run, own = sent.value
                 for batch in batches:
-                    outcomes = [do(given[place]) for place in batch.column(0).to_pylist()]
+                    results = [run(own[place]) for place in batch.column(0).to_pylist()]
                     yield pa.RecordBatch.from_pylist(
-                        [outcome._asdict() for outcome in outcomes], schema=_OUTCOMES
+                        [result._asdict() for result in results], schema=_RESULTS
                     )
 
-            places = spark.range(0, len(items), 1, numPartitions=len(items))
+            places = spark.range(0, len(partitions), 1, numPartitions=len(partitions))
             frame = places.mapInArrow(work, "number bigint, problem string")
-            yield from _follow(frame.collect, task, items)
+            yield from _follow(frame.collect, task, partitions)
 
 
 def _follow(
-    collect: Callable[[], list[Any]], task: Task, items: list[Numbered]
-) -> Iterator[Outcome]:
-    """Run Spark's job beside, and give each partition as its part appears.
+    collect: Callable[[], list[Any]], task: Task, partitions: list[Partition]
+) -> Iterator[PartitionResult]:
+    """Run the Spark job in a thread, and yield each partition when its part file appears.
 
-    Spark tells results at the end of a job only, and parts appear whole.
+    Spark returns results only at the end of a job; part files are written atomically.
     """
-    ended: queue.Queue[list[Outcome] | Exception] = queue.Queue()
+    ended: queue.Queue[list[PartitionResult] | Exception] = queue.Queue()
 
     def run() -> None:
         try:
-            ended.put([Outcome(row["number"], row["problem"]) for row in collect()])
-        except Exception as error:  # Spark's, and handed on below
+            ended.put([PartitionResult(row["number"], row["problem"]) for row in collect()])
+        except Exception as error:  # raised again below
             ended.put(error)
 
     threading.Thread(target=run, daemon=True).start()
-    # A part that an earlier run has left without listing it is done anew.
-    before = {item.number: _find_state(task, item.number) for item in items}
+    # A part that an earlier run wrote but did not record is written again.
+    before = {item.number: _get_state(task, item.number) for item in partitions}
     while True:
         try:
             result = ended.get(timeout=POLL_SECONDS)
         except queue.Empty:
-            for number in [at for at in before if _find_state(task, at) != before[at]]:
+            for number in [at for at in before if _get_state(task, at) != before[at]]:
                 del before[number]
-                yield Outcome(number)
+                yield PartitionResult(number)
             continue
         if isinstance(result, Exception):
-            raise InputError(f"Spark gave up ({_shorten(result)}); run the same again") from result
+            raise InputError(
+                f"the Spark job failed ({_shorten(result)}); run the same command again to resume"
+            ) from result
         yield from result
         return
 
 
 def _shorten(error: Exception) -> str:
-    """Return the line that says why: Java's own comes after the one that names the call."""
+    """Return the cause: Java reports it after the line that names the call."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     causes = [line for line in lines if "Exception: " in line]
     return (causes or lines or [type(error).__name__])[0][-300:]
 
 
-def _find_state(task: Task, number: int) -> tuple[int, int] | None:
+def _get_state(task: Task, number: int) -> tuple[int, int] | None:
     try:
-        found = os.stat(os.path.join(task.output, name_part(number)))  # noqa: PTH116, PTH118
+        state = os.stat(os.path.join(task.output, get_part_name(number)))  # noqa: PTH116, PTH118
     except FileNotFoundError:
         return None
-    return found.st_ino, found.st_mtime_ns
+    return state.st_ino, state.st_mtime_ns
 
 
 @contextmanager
@@ -164,7 +167,7 @@ def _connecting(master: str) -> Iterator["SparkSession"]:
 
 
 def _check_master(master: str) -> None:
-    """Find out in seconds what Spark would take a minute to say."""
+    """Fail in seconds where Spark would try for a minute."""
     if not master.startswith("spark://"):
         return
     for place in master.removeprefix("spark://").split(","):

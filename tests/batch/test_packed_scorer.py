@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 from benchmarks.made_up import write_cosinet
 
-from rejoinder.batch.packing import Packed, load_packed, pack_scorer
+from rejoinder.batch.packed_scorer import PackedScorer, load_packed_scorer, pack_scorer
 from rejoinder.errors import InputError, RejoinderError
 from rejoinder.models.static_vectors.vectors import SHIPPED_VECTORS as VECTORS
 
@@ -32,13 +32,15 @@ def test_a_path_goes_as_the_place_it_means(tmp_path: Path) -> None:
 def test_a_sent_cascade_scores_as_the_one_at_home(tmp_path: Path) -> None:
     path = write_cascade(tmp_path / "mine")
     asked = "who wrote it?", ["Ada wrote it.", "It rained.", "Nobody.", "He did."]
-    expected = load_packed(Packed(str(path))).score(*asked)
+    expected = load_packed_scorer(PackedScorer(str(path))).score(*asked)
 
     packed = pack_scorer(str(path), send=True)
     (tmp_path / "mine").rename(tmp_path / "elsewhere")
 
-    assert load_packed(packed).score(*asked).tolist() == expected.tolist()
-    assert load_packed(packed) is load_packed(Packed(packed.name, {}, packed.digest))
+    assert load_packed_scorer(packed).score(*asked).tolist() == expected.tolist()
+    assert load_packed_scorer(packed) is load_packed_scorer(
+        PackedScorer(packed.name, {}, packed.digest)
+    )
 
 
 def test_a_sent_bundle_is_told_from_others_by_its_content(tmp_path: Path) -> None:
@@ -46,15 +48,15 @@ def test_a_sent_bundle_is_told_from_others_by_its_content(tmp_path: Path) -> Non
     (tmp_path / "one" / "extra").write_text("x")
     other = pack_scorer(str(tmp_path / "one"), send=True)
 
-    assert load_packed(one).name
+    assert load_packed_scorer(one).name
     assert one != other
 
 
 def test_what_holds_no_scorer_is_refused() -> None:
     with pytest.raises(RejoinderError, match="holds no scorer"):
-        load_packed(pack_scorer(str(VECTORS), send=True))
+        load_packed_scorer(pack_scorer(str(VECTORS), send=True))
 
 
 def test_a_file_that_leads_out_of_the_model_is_refused() -> None:
-    with pytest.raises(InputError, match="leads out"):
-        load_packed(Packed("bundle", {"../x": b""}, "1"))
+    with pytest.raises(InputError, match="is outside"):
+        load_packed_scorer(PackedScorer("bundle", {"../x": b""}, "1"))
