@@ -1,9 +1,10 @@
-"""Keeps the packages in the order that the design gives them."""
+"""The layers, the size of folders, and names with one meaning."""
 
 import ast
 import re
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -13,8 +14,7 @@ import rejoinder
 ROOT = Path(rejoinder.__file__).parent
 MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
 
-# Each layer may import what stands in the rows above its own; packages of one row only
-# where it is said.
+# A layer may import the rows above its own.
 LAYERS = [
     {"errors"},
     {"types"},
@@ -31,6 +31,26 @@ LAYERS = [
 ]
 TORCH = re.compile(r"models/(encoders/.*|\w+/(module|export)(/.*|_\w+)?)\.py")
 """Model files that may import torch: the modules, the exports, and the encoders."""
+LARGE_FOLDERS = {"papers"}
+SHARED_NAMES = {
+    # Adapters: the names that users of each framework expect.
+    "RejoinderRanker",
+    "RejoinderRerank",
+    "Counts",
+    "Located",
+    "LstmHead",
+    "Page",
+    "Protocol",
+    "Published",
+    "RnnHead",
+    "Row",
+    "Run",
+    "Source",
+    "Summary",
+    "Table",
+    "Trained",
+    "WordVectors",
+}
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 
@@ -91,6 +111,25 @@ def test_one_module_imports_onnxruntime(module: Path) -> None:
     # Elsewhere it would be loaded with its telemetry on.
     if module != Path("models/onnx_session.py"):
         assert "onnxruntime" not in imported_libraries(ROOT / module)
+
+
+def test_no_folder_has_more_than_fifteen_modules() -> None:
+    sizes = Counter(module.parent for module in MODULES if module.name != "__init__.py")
+
+    large = {folder.as_posix() for folder, size in sizes.items() if size > 15}
+
+    assert large <= LARGE_FOLDERS
+
+
+def test_no_two_classes_share_a_name() -> None:
+    names = Counter(
+        node.name
+        for module in MODULES
+        for node in ast.walk(ast.parse((ROOT / module).read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef) and not node.name.startswith("_")
+    )
+
+    assert {name for name, count in names.items() if count > 1} <= SHARED_NAMES
 
 
 @pytest.mark.parametrize(
