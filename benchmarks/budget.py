@@ -25,7 +25,7 @@ from rejoinder import load, rank
 from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.models.scorer import Scorer
 from rejoinder.models.static_vectors.vectors import load_vectors
-from rejoinder.papers.sequential import build_lists
+from rejoinder.papers.examples import build_lists
 from rejoinder.types import Example
 
 GRACE_MS = 30.0

@@ -41,14 +41,8 @@ SHARED_NAMES = {
     "LstmHead",
     "Page",
     "Protocol",
-    "Published",
     "RnnHead",
-    "Row",
-    "Run",
     "Source",
-    "Summary",
-    "Table",
-    "Trained",
     "WordVectors",
 }
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}

@@ -8,8 +8,9 @@ from tests.evaluation.test_replay import make_examples
 from rejoinder.cli import main
 from rejoinder.evaluation.score_cache import CachedScorer
 from rejoinder.models.lexical.scorers import Bm25, Jaccard, WordOverlap
-from rejoinder.papers import sequential
-from rejoinder.papers.sequential import build_lists, measure_rows
+from rejoinder.papers import examples as examples_module
+from rejoinder.papers.examples import build_lists
+from rejoinder.papers.sequential import measure_pairs
 
 HEADER = "QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel\n"
 
@@ -22,18 +23,18 @@ def test_lists_are_long_and_questions_spread() -> None:
 
 
 def test_a_large_set_fills_its_lists_from_the_chosen(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sequential, "LARGE_POOL", 10)
+    monkeypatch.setattr(examples_module, "LARGE_POOL", 10)
 
     lists = build_lists(make_examples(count=20, size=4), size=30, questions=5)
 
     assert {len(item.candidates) for item in lists} <= set(range(15, 21))
 
 
-def test_rows_stand_against_the_selector_on_all() -> None:
+def test_pairs_are_compared_with_the_selector_on_all_candidates() -> None:
     examples = make_examples(count=6, size=12)
 
     firsts = [CachedScorer(Jaccard()), CachedScorer(Bm25())]
-    rows = list(measure_rows(firsts, [CachedScorer(WordOverlap())], examples, keeps=(2, 50)))
+    rows = list(measure_pairs(firsts, [CachedScorer(WordOverlap())], examples, keeps=(2, 50)))
 
     assert [(row.first, row.keep) for row in rows] == [
         ("", None),

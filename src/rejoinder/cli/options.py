@@ -1,13 +1,12 @@
 """Options that several commands share, so that they mean the same everywhere."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Protocol, TypeVar
 
 import click
 
-from rejoinder.errors import InputError, MissingExtraError, UnknownNameError
+from rejoinder.errors import InputError, MissingExtraError
 
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
@@ -45,7 +44,8 @@ scorer = click.option("--scorer", default="default", show_default=True, help=SCO
 models = click.option(
     "--models",
     default="",
-    help="Only the rows of these names, or that begin so; comma-separated.",
+    callback=lambda _context, _option, value: split_names(value),
+    help="Only the rows with these names or prefixes; comma-separated.",
 )
 
 SIZE = "Extend each list to this many: the whole document, then sentences of other questions."
@@ -64,36 +64,6 @@ def need_arrow() -> None:
 def split_names(given: str) -> list[str]:
     """Return the names of a comma-separated list."""
     return [name.strip() for name in given.split(",") if name.strip()]
-
-
-class Named(Protocol):
-    """A row of a table."""
-
-    @property
-    def name(self) -> str:
-        """What `--models` calls it."""
-
-
-Row = TypeVar("Row", bound=Named)
-
-
-def choose_rows(rows: Sequence[Row], models: str, *, of: str) -> list[Row]:
-    """Return the rows that `--models` names, in their own order; all where it names none.
-
-    A name that is a row's means this row alone, another one all rows that begin so.
-
-    Raises:
-        UnknownNameError: no row begins so.
-    """
-    names = split_names(models)
-    known = [row.name for row in rows]
-    chosen = set()
-    for name in names:
-        found = {name} if name in known else {row for row in known if row.startswith(name)}
-        if not found:
-            raise UnknownNameError(f"row of {of}", name, known)
-        chosen |= found
-    return [row for row in rows if not names or row.name in chosen]
 
 
 def parse_pairs(pairs: Iterable[str]) -> dict[str, str]:

@@ -11,7 +11,6 @@ import click
 
 if TYPE_CHECKING:
     from rejoinder.evaluation.significance import Interval
-    from rejoinder.papers.gains import Gain
     from rejoinder.types import StageTrace
 
 
@@ -97,14 +96,6 @@ def percent(value: float) -> str:
 def show_interval(interval: "Interval") -> str:
     """Return an interval of fractions in points: -1.20 to +0.40."""
     return f"{100 * interval.low:+.2f} to {100 * interval.high:+.2f}"
-
-
-def show_gain(gain: "Gain") -> str:
-    """Return what a row of a table gains over another, in points, and how sure that is."""
-    return (
-        f"{gain.row} over {gain.over} {100 * gain.mean:+.2f} {gain.measure}"
-        f" (95 % {show_interval(gain.interval)}, p {gain.p_value:.4f}, seed-averaged)"
-    )
 
 
 def count(number: int, noun: str) -> str:

@@ -21,7 +21,7 @@ def plot_frontier(
     Raises:
         InputError: the file cannot be written, or its suffix is not a known image format.
     """
-    with _plotting(path) as axes:
+    with plotting(path) as axes:
         for colour, last in enumerate(dict.fromkeys(item.names[-1] for item in outcomes)):
             own = [item for item in outcomes if item.names[-1] == last]
             axes.plot(
@@ -49,7 +49,7 @@ def plot_curves(path: Path, reports: Mapping[str, CalibrationReport]) -> None:
     Raises:
         InputError: the file cannot be written, or its suffix is not a known image format.
     """
-    with _plotting(path) as axes:
+    with plotting(path) as axes:
         for name, report in reports.items():
             # Long names would leave no room for the curve.
             short = shorten(name, 40, placeholder=" …")
@@ -60,7 +60,13 @@ def plot_curves(path: Path, reports: Mapping[str, CalibrationReport]) -> None:
 
 
 @contextmanager
-def _plotting(path: Path) -> Iterator[Any]:
+def plotting(path: Path) -> Iterator[Any]:
+    """Yield the axes of a new picture, then save it with a grid and a legend.
+
+    Raises:
+        InputError: the file cannot be written, or its suffix is not a known image format.
+        MissingExtraError: matplotlib is not installed.
+    """
     try:
         import matplotlib as mpl
     except ImportError as error:

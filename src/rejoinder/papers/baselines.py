@@ -1,18 +1,22 @@
-"""The lexical baselines of the Cosinet paper, published and measured side by side.
+"""Lexical baselines of the Cosinet paper, published and measured side by side.
 
-Figures: Bonadiman & Moschitti 2020, "A Study on Efficiency, Accuracy and Document Structure
-for Answer Sentence Selection", Tables 2, 4, 5 and 6.  The paper does not say how it breaks
-ties or cuts words; the rules below are those that give its figures back: its WO lets a tied
-wrong candidate come first, its WO+RR breaks ties by the original order, its words are
-spaCy's for WikiQA and NQ-LA and white space for SQuAD, of which the first annotated answer
-counts.  Only questions with an answer count.
+Bonadiman & Moschitti 2020, "A Study on Efficiency, Accuracy and Document Structure for Answer
+Sentence Selection", Tables 2, 4, 5 and 6.  The paper does not state its tie rule or its
+tokenizer; the rules below reproduce its numbers.  Its word overlap (WO) ranks a tied wrong
+candidate first; WO+RR breaks ties by the original order.  Its words are spaCy's for WikiQA and
+NQ-LA, and split at white space for SQuAD, where the first annotated answer counts.  Only
+questions with an answer count.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
 
+from rejoinder.errors import MissingDataError
 from rejoinder.evaluation import Protocol, evaluate
+from rejoinder.papers.examples import read_available
+from rejoinder.papers.table import PrintedTable, Reporter
 from rejoinder.types import Example
 
 RANDOM_SEEDS = 5
@@ -20,7 +24,7 @@ RANDOM_SEEDS = 5
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """One row of the paper: a scorer under the rules that reproduce it."""
+    """A scorer with the tie rule that reproduces the published percentages."""
 
     scorer: str
     ties: str
@@ -28,19 +32,17 @@ class Baseline:
 
 
 @dataclass(frozen=True, slots=True)
-class Table:
-    """The rows of one data set, and the words that they were counted in."""
+class BaselineTable:
+    """The baselines on one data set, and how the paper splits words there."""
 
-    dataset: str
-    split: str
+    test: str
     words: str
     rows: tuple[Baseline, ...]
 
 
-TABLES = (
-    Table(
-        "wikiqa",
-        "test",
+BASELINES = (
+    BaselineTable(
+        "wikiqa:test",
         "spacy",
         (
             Baseline("random", "stable", {"P@1": 14.43, "MAP": 25.15}),
@@ -49,9 +51,8 @@ TABLES = (
             Baseline("word-overlap+order", "stable", {"P@1": 56.38, "MAP": 68.25, "MRR": 69.43}),
         ),
     ),
-    Table(
-        "squad-v2",
-        "dev",
+    BaselineTable(
+        "squad-v2:dev",
         "whitespace",
         (
             Baseline("random", "stable", {"P@1": 18.34, "MAP": 43.81}),
@@ -60,9 +61,8 @@ TABLES = (
             Baseline("word-overlap+order", "stable", {"P@1": 73.12, "MRR": 83.60}),
         ),
     ),
-    Table(
-        "nq-la",
-        "dev",
+    BaselineTable(
+        "nq-la:dev",
         "spacy",
         (
             Baseline("random", "stable", {"P@1": 3.24, "MAP": 12.33}),
@@ -75,8 +75,8 @@ TABLES = (
 
 
 @dataclass(frozen=True, slots=True)
-class Reproduced:
-    """One published figure with what we measure: in the paper's words, and in ours."""
+class BaselineFigure:
+    """A published percentage, and ours with the paper's words and with our own."""
 
     dataset: str
     split: str
@@ -89,15 +89,56 @@ class Reproduced:
     measured: float
     in_our_words: float
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the figure as plain JSON types; all values are percentages."""
-        return {name: getattr(self, name) for name in self.__slots__}
+
+def reproduce_baselines(
+    folder: Path | None = None, reporter: Reporter | None = None
+) -> list[dict[str, Any]]:
+    """Measure every baseline whose data set is here; return the figures as plain JSON types.
+
+    Raises:
+        MissingDataError: none of the data sets is here.
+    """
+    reporter = reporter or Reporter()
+    figures: list[BaselineFigure] = []
+    for table in BASELINES:
+        examples = read_available(table.test, folder, reporter.say)
+        figures.extend(compare_baselines(table, examples) if examples else ())
+    if not figures:
+        raise MissingDataError("none of the data sets was found; give their folder as --data")
+    header = ["data set", "questions", "scorer", "ties", "words", "measure"]
+    rows = [
+        [
+            *(f"{item.dataset} {item.split}", str(item.questions), item.scorer, item.ties),
+            *(item.words, item.measure, f"{item.published:.2f}"),
+            *(f"{item.measured:.2f}", f"{item.in_our_words:.2f}"),
+        ]
+        for item in figures
+    ]
+    reporter.show(PrintedTable([*header, "published", "measured", "our words"], rows))
+    return [asdict(item) for item in figures]
 
 
-def measure_row(
+def compare_baselines(
+    table: BaselineTable, examples: Sequence[Example]
+) -> Iterator[BaselineFigure]:
+    """Yield each published percentage of a table with the measured ones."""
+    questions = sum(any(example.labels) for example in examples)
+    dataset, _, split = table.test.partition(":")
+    for row in table.rows:
+        measures = list(row.published)
+        theirs = measure_baseline(row, table.words, examples, measures)
+        ours = measure_baseline(row, "unicode", examples, measures)
+        for name, published in row.published.items():
+            rules = (row.scorer, row.ties, table.words, name)
+            yield BaselineFigure(
+                dataset, split, questions, *rules, published, theirs[name], ours[name]
+            )
+
+
+def measure_baseline(
     row: Baseline, words: str, examples: Sequence[Example], measures: Sequence[str]
 ) -> dict[str, float]:
-    """Return the percentages that a row reaches, in these words."""
+    """Return the percentages of a baseline with this way to split words."""
     report = evaluate(
         row.scorer,
         examples,
@@ -106,25 +147,3 @@ def measure_row(
         seeds=RANDOM_SEEDS if row.scorer == "random" else 1,
     )
     return {name: round(100 * value, 2) for name, value in report.means.items()}
-
-
-def reproduce(table: Table, examples: Sequence[Example]) -> Iterator[Reproduced]:
-    """Yield each published figure of a table with the measured ones."""
-    questions = sum(any(example.labels) for example in examples)
-    for row in table.rows:
-        measures = list(row.published)
-        theirs = measure_row(row, table.words, examples, measures)
-        ours = measure_row(row, "unicode", examples, measures)
-        for name, published in row.published.items():
-            yield Reproduced(
-                table.dataset,
-                table.split,
-                questions,
-                row.scorer,
-                row.ties,
-                table.words,
-                name,
-                published,
-                theirs[name],
-                ours[name],
-            )

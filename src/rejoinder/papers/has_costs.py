@@ -1,17 +1,15 @@
-"""What stored answers cost: time per question and memory, all contenders in one run.
+"""Costs of stored answers: time per question and memory, all contenders in one run.
 
-Table 6 of Xu & Li 2020 in our form: 500 answers of 25 words, one thread, the same encoder.
-Stored contenders read a store that was closed and opened again.
+Table 6 of Xu & Li 2020 in our setting: 500 answers of 25 words, one thread, the same encoder.
+Stored contenders read a store that was closed and reopened.
 """
 
 import os
 import statistics
-import time
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
 
 import numpy as np
 
@@ -24,79 +22,85 @@ from rejoinder.models.has.scorer import HasScorer
 from rejoinder.models.ranker.relatedness import RelatednessScorer, WeightedSum
 from rejoinder.models.scorer import Scorer
 from rejoinder.models.static_vectors.vectors import load_vectors
+from rejoinder.papers.table import PrintedTable, time_ms
 from rejoinder.types import Candidate
 
 ANSWERS = 500
 STORED = 4_000
-"""Answers whose memory is measured; few would vanish in what the process has anyway."""
+"""Answers whose memory is measured; fewer would vanish in the memory of the process."""
 PER_DOCUMENT = 40
+PUBLISHED = PrintedTable(
+    ["model", "seconds", "GB for the answers"],
+    [
+        ["pooling", "0.03", "0.07"],
+        ["attention (recalculated)", "4.19", "0.02"],
+        ["attention (stored)", "0.28", "14.29"],
+        ["has", "0.28", "0.45"],
+    ],
+    title="published (Xu & Li 2020), InsuranceQA V1, on one TitanXP",
+)
 
 
 @dataclass(frozen=True, slots=True)
 class AnswerCost:
-    """One way of serving answers."""
+    """Time of a question, and memory of an answer where answers are stored."""
 
     name: str
     question_ms: float
-    """Encoding the question, which each does once."""
+    """Encoding the question, once for all answers."""
     median_ms: float
-    """All the rest."""
+    """Everything else."""
     p95_ms: float
     disk_bytes: int | None = None
-    """Of one answer, where answers are stored."""
     resident_bytes: int | None = None
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the cost as plain JSON types."""
-        return asdict(self)
+    def to_cells(self) -> list[str]:
+        """Return the cost as the cells of a row."""
+        times = (f"{time:.1f}" for time in (self.question_ms, self.median_ms, self.p95_ms))
+        memory = (self.disk_bytes, self.resident_bytes)
+        return [self.name, *times, *("–" if size is None else f"{size:,}" for size in memory)]
 
 
 def measure_costs(
-    bundles: Mapping[str, Path], *, answers: int = ANSWERS, stored: int = STORED, repeats: int = 20
+    bundles: Mapping[str, Path], *, stored: int = STORED, repeats: int = 20
 ) -> Iterator[AnswerCost]:
     """Yield the cost of each bundle over stored answers.
 
     Args:
-        bundles: by the name of the row; the one called attention is also recalculated, and
-            has is also measured with relatedness beside it.
+        bundles: by the name of the row.  `attention` is also measured without a store, and `has`
+            with relatedness added.
     """
-    candidates = make_candidates(answers)
+    candidates = make_candidates(ANSWERS)
     for name, folder in bundles.items():
         scorer = HasScorer(open_bundle(folder), threads=1)
         with TemporaryDirectory() as place:
-            texts = store_texts(
-                Path(place, "store"), scorer.encoder, [item.text for item in candidates]
-            )
-            bound = scorer.bind(texts)
-            disk, resident = _measure_memory(Path(place, "memory"), scorer, stored)
+            texts = [item.text for item in candidates]
+            bound = scorer.bind(store_texts(Path(place, "store"), scorer.encoder, texts))
+            memory = _measure_memory(Path(place, "memory"), scorer, stored)
             label = f"{name} (stored)" if name == "attention" else name
-            question_ms, times = _time(bound, scorer, candidates, repeats)
-            yield _to_cost(label, question_ms, times, disk, resident)
+            yield AnswerCost(label, *_time(bound, scorer, candidates, repeats), *memory)
             if name == "has":
                 beside = WeightedSum(bound, RelatednessScorer(load_vectors()), 1.0)
-                question_ms, times = _time(beside, scorer, candidates, repeats)
-                yield _to_cost("has+relatedness", question_ms, times, disk, resident)
+                times = _time(beside, scorer, candidates, repeats)
+                yield AnswerCost("has+relatedness", *times, *memory)
         if name == "attention":
-            few = max(3, repeats // 7)
-            question_ms, times = _time(scorer, scorer, candidates, few)
-            yield _to_cost("attention (recalculated)", question_ms, times)
+            times = _time(scorer, scorer, candidates, max(3, repeats // 7))
+            yield AnswerCost("attention (recalculated)", *times)
 
 
-def _to_cost(
-    name: str,
-    question_ms: float,
-    times: list[float],
-    disk: int | None = None,
-    resident: int | None = None,
-) -> AnswerCost:
-    p95 = statistics.quantiles(times, n=20)[-1]
-    return AnswerCost(name, question_ms, statistics.median(times), p95, disk, resident)
+def print_costs(costs: list[AnswerCost]) -> PrintedTable:
+    """Return the measured costs as a table."""
+    return PrintedTable(
+        ["model", "question ms", "answers ms", "95 % ms", "bytes on disk", "bytes resident"],
+        [cost.to_cells() for cost in costs],
+        title="time per question with 500 answers of 25 words, one thread; memory of an answer",
+    )
 
 
 def _time(
     scorer: Scorer, encoding: HasScorer, candidates: list[Candidate], repeats: int
-) -> tuple[float, list[float]]:
-    """Return the milliseconds of the question, and those of the rest each time."""
+) -> tuple[float, float, float]:
+    """Return milliseconds for the question, and median and 95th percentile of the rest."""
 
     def encode() -> object:
         return pool(encoding.encoder.texts.encode([QUESTION])[0])
@@ -106,18 +110,13 @@ def _time(
 
     for _ in range(2):
         score()
-    question_ms = statistics.median(_clock(encode) for _ in range(repeats))
-    return question_ms, [_clock(score) - question_ms for _ in range(repeats)]
-
-
-def _clock(work: Callable[[], object]) -> float:
-    start = time.perf_counter_ns()
-    work()
-    return (time.perf_counter_ns() - start) / 1e6
+    question_ms = statistics.median(time_ms(encode) for _ in range(repeats))
+    times = [time_ms(score) - question_ms for _ in range(repeats)]
+    return question_ms, statistics.median(times), statistics.quantiles(times, n=20)[-1]
 
 
 def _measure_memory(folder: Path, scorer: HasScorer, answers: int) -> tuple[int, int]:
-    """Return the bytes of one answer on disk, and in memory once all were read."""
+    """Return the bytes of one answer on disk, and in memory after all were read."""
     encoder = scorer.encoder
     rng = np.random.default_rng(0)
     store = RowStore.create(folder, bundle="", hash_=encoder.hash, row_bytes=encoder.row_bytes)

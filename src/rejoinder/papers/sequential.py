@@ -1,62 +1,65 @@
-"""The sequential rerankers of Matsubara et al. 2020, on lists of open data.
+"""Sequential rerankers of Matsubara et al. 2020, on candidate lists of open data.
 
 "Reranking for Efficient Transformer-based Answer Selection", Tables 4 and 5: a first scorer
-hands its k best candidates to a selector; accuracy (P@1) and latency stand against the
-selector on all candidates.  Their lists are ASNQ (about 350 candidates) and ASNQ++ (1,300);
-where those are missing, ours are built the same way from SQuAD v2.0 dev and WikiQA test.
+passes its k best candidates to a selector, which is compared in accuracy (P@1) and latency with
+the selector on all candidates.  Their lists are ASNQ (about 350 candidates) and ASNQ++ (1,300);
+ours are also built from SQuAD v2.0 dev and WikiQA test.
 """
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
-from itertools import islice
+from pathlib import Path
 from typing import Any
 
 from rejoinder.cascade.budget import Cost
 from rejoinder.cascade.cascade import Cascade, Stage
-from rejoinder.datasets.transforms.long_lists import extend_lists
+from rejoinder.cascade.loading import load
+from rejoinder.errors import MissingDataError
 from rejoinder.evaluation.replay import Contender, Outcome, replay
 from rejoinder.evaluation.score_cache import CachedScorer
 from rejoinder.evaluation.significance import Interval
 from rejoinder.evaluation.timing import measure_latency
+from rejoinder.papers.examples import build_lists, read_available
+from rejoinder.papers.table import PrintedTable, Reporter, show_interval
 from rejoinder.types import Example
 
 KEEPS = (10, 20, 50, 100, 200, 300)
 SIZES = (350, 1300)
-SETS = (("squad-v2", "dev"), ("wikiqa", "test"), ("asnq", "dev"))
-LARGE_POOL = 2000
-"""Questions that are more than enough to draw negatives from."""
+SETS = ("squad-v2:dev", "wikiqa:test", "asnq:dev")
 TIMED = 10
-"""Questions whose latency is measured, of each row."""
-
-
-@dataclass(frozen=True, slots=True)
-class Published:
-    """A row of the paper: P@1 as a percentage, seconds per question on their machine."""
-
-    dataset: str
-    selector: str
-    first: str
-    keep: int | None
-    accuracy: float
-    seconds: float
-
-
-PUBLISHED = (
-    Published("ASNQ", "BERT-Base", "Jaccard", 100, 47.4, 0.352),
-    Published("ASNQ", "BERT-Base", "CA", 100, 56.9, 0.458),
-    Published("ASNQ", "BERT-Base", "", None, 57.1, 1.300),
-    Published("ASNQ", "BERT-Large", "Jaccard", 100, 49.2, 0.819),
-    Published("ASNQ", "BERT-Large", "CA", 100, 59.6, 0.926),
-    Published("ASNQ", "BERT-Large", "", None, 59.9, 3.320),
-    Published("ASNQ++", "BERT-Base", "Jaccard", 100, 44.3, 0.580),
-    Published("ASNQ++", "BERT-Base", "CA", 100, 52.8, 0.924),
-    Published("ASNQ++", "BERT-Base", "", None, 53.6, 4.230),
+"""Questions whose latency is measured, for each pair of scorers."""
+PUBLISHED = PrintedTable(
+    ["data set", "selector", "first", "k", "P@1", "seconds"],
+    [
+        ["ASNQ", "BERT-Base", "Jaccard", "100", "47.4", "0.352"],
+        ["ASNQ", "BERT-Base", "CA", "100", "56.9", "0.458"],
+        ["ASNQ", "BERT-Base", "–", "all", "57.1", "1.300"],
+        ["ASNQ", "BERT-Large", "Jaccard", "100", "49.2", "0.819"],
+        ["ASNQ", "BERT-Large", "CA", "100", "59.6", "0.926"],
+        ["ASNQ", "BERT-Large", "–", "all", "59.9", "3.320"],
+        ["ASNQ++", "BERT-Base", "Jaccard", "100", "44.3", "0.580"],
+        ["ASNQ++", "BERT-Base", "CA", "100", "52.8", "0.924"],
+        ["ASNQ++", "BERT-Base", "–", "all", "53.6", "4.230"],
+    ],
+    title="published (Matsubara et al. 2020), on one V100",
 )
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
-    """A first scorer with a selector, held against the selector on all candidates."""
+class SequentialOptions:
+    """Options of `reproduce_sequential`; scorers are names or bundles."""
+
+    selectors: Sequence[str]
+    firsts: Sequence[str] = ("jaccard",)
+    questions: int = 500
+    score_cache: Path | None = None
+    """Journal of scored lists, which are not scored again."""
+    folder: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ScorerPair:
+    """A selector behind a first scorer, compared with the selector on all candidates."""
 
     selector: str
     first: str
@@ -68,64 +71,109 @@ class Row:
     difference: float
     interval: Interval
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the row as plain JSON types."""
-        return asdict(self)
+
+def reproduce_sequential(
+    options: SequentialOptions, reporter: Reporter | None = None
+) -> list[dict[str, Any]]:
+    """Measure every pair of scorers on every set that is here; return plain JSON types.
+
+    Raises:
+        MissingDataError: none of the data sets is here.
+    """
+    reporter = reporter or Reporter()
+    firsts, selectors = (
+        [CachedScorer(load(name), path=options.score_cache) for name in names]
+        for names in (options.firsts, options.selectors)
+    )
+    results = []
+    for choice in SETS:
+        examples = read_available(choice, options.folder, reporter.say)
+        for size in SIZES if examples else ():
+            lists = build_lists(examples, size=size, questions=options.questions)
+            results.append(_measure_set(choice, lists, firsts, selectors, reporter))
+    if not results:
+        raise MissingDataError("none of the data sets was found; give their folder as --data")
+    reporter.show(PUBLISHED)
+    return results
 
 
-def build_lists(examples: Sequence[Example], *, size: int, questions: int) -> list[Example]:
-    """Return answerable questions, spread evenly over the set, with long lists."""
-    answerable = [item for item in examples if any(item.labels)]
-    step = max(1, len(answerable) // questions)
-    chosen = answerable[::step][:questions]
-    wanted = {item.id for item in chosen}
-    # The negatives of a small set come from all of its questions.
-    pool = examples if len(examples) <= LARGE_POOL else chosen
-    found = (item for item in extend_lists(pool, size=size) if item.id in wanted)
-    return list(islice(found, questions))
+def _measure_set(
+    choice: str,
+    lists: Sequence[Example],
+    firsts: Sequence[CachedScorer],
+    selectors: Sequence[CachedScorer],
+    reporter: Reporter,
+) -> dict[str, Any]:
+    name = choice.replace(":", " ")
+    with reporter.progress(name) as progress:
+        pairs = list(
+            measure_pairs(
+                firsts, selectors, lists, on_question=lambda done: progress(done, len(lists), "")
+            )
+        )
+    candidates = round(sum(len(item.candidates) for item in lists) / len(lists))
+    table = PrintedTable(
+        ["selector", "first", "k", "P@1", "ms", "speed-up", "P@1 over all", "95 %"],
+        [
+            [
+                *(pair.selector, pair.first or "–", str(pair.keep or "all")),
+                *(f"{100 * pair.accuracy:.2f}", f"{pair.latency_ms:.1f}", f"{pair.speed_up:.1f}"),
+                *(f"{100 * pair.difference:+.2f}", show_interval(pair.interval)),
+            ]
+            for pair in pairs
+        ],
+        title=f"{name}: {len(lists)} questions, {candidates} candidates each",
+        footer=[""],
+    )
+    reporter.show(table)
+    return {
+        "dataset": name,
+        "questions": len(lists),
+        "candidates": candidates,
+        "rows": [asdict(pair) for pair in pairs],
+    }
 
 
-def measure_rows(
+def measure_pairs(
     firsts: Sequence[CachedScorer],
     selectors: Sequence[CachedScorer],
     examples: Sequence[Example],
     *,
     keeps: Sequence[int] = KEEPS,
     on_question: Callable[[int], None] = lambda _: None,
-) -> Iterator[Row]:
-    """Yield the rows: for each selector itself on all candidates, then behind each first scorer.
+) -> Iterator[ScorerPair]:
+    """Yield for each selector the one on all candidates, then those behind each first scorer.
 
-    Accuracies are replayed from one pass over all pairs; latencies are measured live.
+    Accuracies are replayed from one pass over all candidates; latencies are measured live.
     """
-    scorers = {asked.name: asked.scorer for asked in (*firsts, *selectors)}
-    lasts = {asked.name for asked in selectors}
-    contenders = [Contender(asked.name, asked, Cost()) for asked in (*firsts, *selectors)]
+    cached = (*firsts, *selectors)
+    scorers = {item.name: item.scorer for item in cached}
+    lasts = {item.name for item in selectors}
     outcomes = replay(
-        contenders,
+        [Contender(item.name, item, Cost()) for item in cached],
         examples,
         keeps=keeps,
         is_included=lambda names: len(names) == 1 or (len(names) == 2 and _is_pair(names, lasts)),
         on_question=on_question,
     )
-    for selector in (asked.scorer for asked in selectors):
+    for selector in (item.scorer for item in selectors):
         (whole,) = (item for item in outcomes if item.names == (selector.name,))
         whole_ms = measure_latency(selector, examples, most=TIMED)
-        yield _to_row(whole, whole, whole_ms, whole_ms)
+        yield _to_pair(whole, whole, whole_ms, whole_ms)
         for item in outcomes:
             if len(item.names) == 2 and item.names[-1] == selector.name:
-                cascade = Cascade(
-                    item.label, [Stage(scorers[item.names[0]], item.keeps[0]), Stage(selector)]
-                )
+                first = Stage(scorers[item.names[0]], item.keeps[0])
+                cascade = Cascade(item.label, [first, Stage(selector)])
                 latency_ms = measure_latency(cascade, examples, most=TIMED)
-                yield _to_row(item, whole, latency_ms, whole_ms)
+                yield _to_pair(item, whole, latency_ms, whole_ms)
 
 
 def _is_pair(names: tuple[str, ...], lasts: set[str]) -> bool:
     return names[0] not in lasts and names[1] in lasts
 
 
-def _to_row(item: Outcome, whole: Outcome, latency_ms: float, whole_ms: float) -> Row:
-    return Row(
+def _to_pair(item: Outcome, whole: Outcome, latency_ms: float, whole_ms: float) -> ScorerPair:
+    return ScorerPair(
         item.names[-1],
         item.names[0] if item.keeps else "",
         item.keeps[0] if item.keeps else None,

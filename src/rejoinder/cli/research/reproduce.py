@@ -1,13 +1,42 @@
-"""`rejoinder reproduce`: a paper's table, published and measured side by side."""
+"""`rejoinder reproduce`: a paper's tables, published and measured side by side."""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from rejoinder.cli import options
-from rejoinder.cli.research.reproduce_baselines import baselines
-from rejoinder.cli.research.reproduce_context import context
-from rejoinder.cli.research.reproduce_has import has
-from rejoinder.cli.research.reproduce_sequential import sequential
-from rejoinder.cli.research.reproduce_tables import TABLES, make_command
+from rejoinder.cli.output import print_json, print_table, say, show_progress
+
+if TYPE_CHECKING:
+    from rejoinder.papers.table import PrintedTable, Reporter
+
+RANKERS = {
+    "wikiqa": "Table 4 of the Cosinet paper: small rankers trained and tested on WikiQA.",
+    "squad": "Table 5 of the Cosinet paper, trained on the part of SQuAD that is available.",
+    "nq-la": "Table 6 of the Cosinet paper, where you have Natural Questions.",
+    "trecqa": "Compare-Aggregate and Cosinet on TREC-QA, trained on train-all and on train.",
+}
+_TRAINS = (
+    "Trains every row once per seed by the paper's recipe (three epochs, slanted triangular"
+    " learning rate, last epoch kept) and measures on the test part."
+)
+_FIRST = "A first scorer, name or bundle; give several."
+_SELECTOR = "A selector, name or bundle; give several."
+_Command = Callable[..., None]
+_runs = click.option(
+    "--runs",
+    type=click.Path(path_type=Path),
+    help="Keep every finished run in this file, and resume from it.",
+)
+
+
+def _seeds(default: int, help_: str | None = None) -> Callable[[_Command], _Command]:
+    return click.option(
+        "--seeds", type=click.IntRange(min=1), default=default, show_default=True, help=help_
+    )
 
 
 @click.group(epilog=options.example("rejoinder reproduce baselines --data data"))
@@ -15,7 +44,158 @@ def reproduce() -> None:
     """Print a paper's table with our column beside it."""
 
 
-for _command in (baselines, context, has, sequential):
-    reproduce.add_command(_command)
-for _name, _what in TABLES.items():
-    reproduce.add_command(make_command(_name, _what))
+@reproduce.command(epilog=options.example("rejoinder reproduce baselines --data data"))
+@options.data_folder
+@options.as_json
+def baselines(folder: Path | None, as_json: bool) -> None:
+    """Lexical baselines of the Cosinet paper: random, RR, WO, WO+RR.
+
+    Measured twice: with the word splitting that reproduces the paper, and with our own.
+    Data sets that are not found are left out, with a message.
+    """
+    from rejoinder.papers.baselines import reproduce_baselines
+
+    _report(partial(reproduce_baselines, folder), as_json)
+
+
+def _add_rankers(name: str, title: str) -> None:
+    call = f"rejoinder reproduce {name} --seeds 1 --data data"
+
+    @reproduce.command(name, help=f"{title}\n\n{_TRAINS}", epilog=options.example(call))
+    @_seeds(5)
+    @options.models
+    @_runs
+    @click.option(
+        "--picture", type=click.Path(path_type=Path), help="Draw quality against training time."
+    )
+    @options.threads
+    @options.data_folder
+    @options.as_json
+    def run(as_json: bool, **given: Any) -> None:
+        from rejoinder.papers.cosinet import RankerTableOptions, reproduce_rankers
+
+        _report(partial(reproduce_rankers, name, RankerTableOptions(**given)), as_json)
+
+
+for _name, _title in RANKERS.items():
+    _add_rankers(_name, _title)
+
+
+@reproduce.command(
+    epilog=options.example(
+        "rejoinder reproduce sequential --first jaccard --first my-cosinet"
+        " --selector my-selector --data data"
+    )
+)
+@click.option("--first", "firsts", multiple=True, default=["jaccard"], help=_FIRST)
+@click.option("--selector", "selectors", multiple=True, required=True, help=_SELECTOR)
+@click.option("--questions", type=click.IntRange(min=1), default=500, show_default=True)
+@options.score_cache
+@options.data_folder
+@options.as_json
+def sequential(as_json: bool, **given: Any) -> None:
+    """Tables 4 and 5 of the sequential-reranker paper, on lists of open data.
+
+    Lists of 350 and 1,300 candidates from SQuAD v2.0 dev, WikiQA test and, where you have it,
+    ASNQ dev; the selector on all candidates against the selector on the k best of a first
+    scorer.  P@1 is over all questions; milliseconds are measured on ten of them.
+    """
+    from rejoinder.papers.sequential import SequentialOptions, reproduce_sequential
+
+    _report(partial(reproduce_sequential, SequentialOptions(**given)), as_json)
+
+
+@reproduce.command(
+    epilog=options.example(
+        "rejoinder reproduce context --runs context.jsonl --to bundles --data data",
+        "rejoinder reproduce context --models none,local,multi-way --seeds 3 --runs context.jsonl",
+    )
+)
+@_seeds(3, "For none, local and multi-way; the other rows are trained once.")
+@options.models
+@click.option(
+    "--pairs",
+    type=click.IntRange(min=1),
+    default=10_000,
+    show_default=True,
+    help="Pairs that each run is trained on, approximately.",
+)
+@_runs
+@click.option(
+    "--to",
+    type=click.Path(path_type=Path),
+    help="Keep the trained bundles in this folder, and resume from those that are there.",
+)
+@options.threads
+@options.data_folder
+@options.as_json
+def context(as_json: bool, **given: Any) -> None:
+    """Tables 2 and 4 of the context paper: selectors that see more than a sentence.
+
+    Every row starts from the shipped selector and is trained on the same questions of SQuAD over
+    whole pages; it is tested as a bundle, in int8 where that is close enough, on SQuAD, WikiQA,
+    SelQA and, where you have it, ASNQ.  Latencies are for one thread; measure them on an idle
+    machine.
+    """
+    from rejoinder.papers.context import ContextTableOptions, reproduce_context
+
+    _report(partial(reproduce_context, ContextTableOptions(**given)), as_json)
+
+
+@reproduce.command(
+    epilog=options.example(
+        "rejoinder reproduce has --tables wikiqa --seeds 3 --runs has.jsonl --data data",
+        "rejoinder reproduce has --study --runs has.jsonl --data data",
+        "rejoinder reproduce has --costs",
+    ),
+)
+@click.option(
+    "--tables",
+    default="wikiqa,squad-pools",
+    show_default=True,
+    help="Comma-separated: also insuranceqa, insuranceqa-v1, yahooqa.",
+)
+@options.models
+@_seeds(3)
+@click.option("--epochs", type=click.IntRange(min=1), help="[default: the table's own]")
+@click.option("--learning-rate", type=float, help="[default: 2e-5]")
+@click.option("--precision", type=click.Choice(["int8", "fp32"]), default="int8", show_default=True)
+@_runs
+@click.option("--study", is_flag=True, help="The study over beta and delta, on WikiQA dev.")
+@click.option("--costs", is_flag=True, help="Time and memory only, without training.")
+@options.threads
+@options.data_folder
+@options.as_json
+def has(tables: str, as_json: bool, **given: Any) -> None:
+    """Tables 5 and 6 of the HAS paper: pooling, attention, answers as bits.
+
+    Trains every row once per seed, keeps the epoch that is best on dev, writes the bundle,
+    stores the test's answers, and measures from the reopened store.  Then time per question
+    with 500 stored answers of 25 words on one thread, and the memory of an answer.  Data
+    sets that are not found are left out, with a message.  With --runs, a table that was stopped
+    resumes inside the interrupted training.
+    """
+    from rejoinder.papers.has import HasTableOptions, reproduce_has
+
+    chosen = HasTableOptions(tables=options.split_names(tables), **given)
+    _report(partial(reproduce_has, chosen), as_json)
+
+
+def _report(run: "Callable[[Reporter], Any]", as_json: bool) -> None:
+    """Print tables as they are completed, or the whole result as JSON."""
+    from rejoinder.papers.table import Reporter
+
+    show: Callable[[PrintedTable], None] = (lambda _: None) if as_json else _print
+    result = run(Reporter(say, show, show_progress))
+    if as_json:
+        print_json(result)
+
+
+def _print(table: "PrintedTable") -> None:
+    for note in table.notes:
+        say(note)
+    if table.title:
+        click.echo(table.title)
+    print_table(table.header, table.rows)
+    for line in table.footer:
+        click.echo(line)

@@ -7,39 +7,41 @@ from click.testing import CliRunner
 torch = pytest.importorskip("torch")
 
 from rejoinder.cli import main  # noqa: E402
+from rejoinder.datasets.readers.judged import Judged, to_ordered_example  # noqa: E402
 from rejoinder.errors import InputError  # noqa: E402
-from rejoinder.papers.kept_runs import KeptRuns  # noqa: E402
-from rejoinder.papers.published import TABLES, WIKIQA  # noqa: E402
-from rejoinder.papers.reproduction import (  # noqa: E402
-    Run,
+from rejoinder.models import registry  # noqa: E402
+from rejoinder.models.registry import open_scorer  # noqa: E402
+from rejoinder.papers.cosinet import (  # noqa: E402
+    TABLES,
+    UNSEEN,
+    RankerRow,
     measure_gains,
-    summarise,
+    train_row,
 )
+from rejoinder.papers.table import Run  # noqa: E402
+from rejoinder.training.loop import Step  # noqa: E402
+from rejoinder.training.mixing import Part  # noqa: E402
 
 NONE, BIRNN = "cosinet/listwise/none", "cosinet/listwise/birnn"
+EXAMPLES = [
+    to_ordered_example(
+        word,
+        f"where is the {word}?",
+        [Judged(f"The {word} is here.", True), Judged("It rained all day.", False)],
+    )
+    for word in ("cat", "dog", "cow", "owl", "hen")
+]
 
 
-def a_run(row: str, seed: int, *values: float) -> Run:
-    return Run("wikiqa", row, seed, 10, 2.0 + seed, {"MAP": list(values)})
+def make_run(row: str, seed: int, *values: float) -> Run:
+    return Run("wikiqa", row, seed, {"MAP": list(values)}, 10, 2.0 + seed)
 
 
-def test_a_summary_is_the_mean_and_deviation_over_seeds() -> None:
-    (row,) = (row for row in WIKIQA.rows if row.name == BIRNN)
+def test_a_recurrent_head_is_compared_with_none() -> None:
+    runs = [make_run(NONE, 0, 0.2, 0.4), make_run(NONE, 1, 0.4, 0.6)]
+    runs += [make_run(BIRNN, 0, 0.5, 0.7), make_run(BIRNN, 1, 0.5, 0.7)]
 
-    found = summarise(row, [a_run(BIRNN, 0, 0.5, 0.7), a_run(BIRNN, 1, 0.6, 0.8)])
-
-    # 60 and 70: mean 65, deviation 10 / sqrt(2)
-    assert found.means == {"MAP": 65.0}
-    assert found.deviations == {"MAP": 7.07}
-    assert found.seconds == 2.5
-    assert found.to_dict()["published"] == {"MAP": 75.62, "MRR": 77.13}
-
-
-def test_a_gain_is_paired_over_questions_on_seed_averages() -> None:
-    runs = [a_run(NONE, 0, 0.2, 0.4), a_run(NONE, 1, 0.4, 0.6)]
-    runs += [a_run(BIRNN, 0, 0.5, 0.7), a_run(BIRNN, 1, 0.5, 0.7)]
-
-    (gain,) = measure_gains(WIKIQA, runs)
+    (gain,) = measure_gains(TABLES["wikiqa"][0], runs)
 
     # averages (0.3, 0.5) and (0.5, 0.7)
     assert (gain.row, gain.over) == (BIRNN, NONE)
@@ -47,35 +49,12 @@ def test_a_gain_is_paired_over_questions_on_seed_averages() -> None:
     assert (gain.interval.low, gain.interval.high) == pytest.approx((0.2, 0.2))
 
 
-def test_runs_are_kept_in_a_file(tmp_path: Path) -> None:
-    path = tmp_path / "runs.jsonl"
-    runs = [a_run(NONE, seed, 0.5) for seed in range(3)]
-
-    assert KeptRuns(path, Run).keep(runs[:2]) == runs[:2]
-    again = KeptRuns(path, Run)
-    assert again.done == runs[:2]
-    again.keep(runs)
-    assert KeptRuns(path, Run).done == runs
-
-    path.write_text('{"other": 1}\n')
-    with pytest.raises(InputError, match="not a file of runs"):
-        KeptRuns(path, Run)
-
-
-def test_without_a_file_nothing_is_kept() -> None:
-    runs = [a_run(NONE, 0, 0.5)]
-
-    assert KeptRuns(None, Run).keep(runs) == runs
-    assert KeptRuns(None, Run).done == []
-
-
 def test_all_tables_have_data_that_exists() -> None:
     from rejoinder.datasets.catalogue import DATASETS
 
     for tables in TABLES.values():
         for table in tables:
-            assert table.split in DATASETS[table.test].splits
-            for choice in table.train:
+            for choice in (table.test, table.train):
                 name, _, split = choice.partition(":")
                 assert (split or "train") in DATASETS[name].splits
 
@@ -132,3 +111,40 @@ def to_nq(place: int, animal: str) -> dict[str, object]:
         ],
         "annotations": [{"long_answer": {"start_token": 5, "end_token": 12, "candidate_index": 1}}],
     }
+
+
+def train(row: RankerRow) -> tuple[list[float], int, float, int]:
+    steps: list[Step] = []
+    scorer, parameters, seconds = train_row(row, 0, [Part(EXAMPLES)], steps.append)
+    scores = scorer.score(EXAMPLES[0].question, EXAMPLES[0].candidates)
+    return scores.tolist(), parameters, seconds, len(steps)
+
+
+def test_a_small_ranker_is_trained_from_new_weights() -> None:
+    scores, parameters, seconds, steps = train(RankerRow("cosinet", "none", "listwise"))
+    assert (len(scores), parameters, steps) == (2, 772_201, 6)
+    assert seconds > 0
+
+
+def test_the_shipped_selector_is_measured_as_it_is() -> None:
+    scores, parameters, seconds, steps = train(
+        RankerRow("selector", "none", UNSEEN, is_shipped=True)
+    )
+    assert (seconds, steps) == (0.0, 0)
+    assert parameters > 20_000_000
+    example = EXAMPLES[0]
+    assert scores == open_scorer("selector").score(example.question, example.candidates).tolist()
+
+
+def test_the_shipped_selector_is_adapted() -> None:
+    before, *_ = train(RankerRow("selector", "none", UNSEEN, is_shipped=True))
+    scores, _, _, steps = train(RankerRow("selector", "none", "anchored", is_shipped=True))
+    assert steps == 2
+    assert scores != before
+    assert scores[0] > scores[1]
+
+
+def test_missing_weights_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(registry, "WEIGHTS", tmp_path)
+    with pytest.raises(InputError, match="the weights of selector are not installed"):
+        train(RankerRow("selector", "none", UNSEEN, is_shipped=True))

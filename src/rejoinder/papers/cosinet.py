@@ -1,0 +1,356 @@
+"""Trained rankers of the Cosinet paper, and selectors beside them.
+
+Bonadiman & Moschitti 2020, Tables 4 (WikiQA), 5 (SQuAD-sent) and 6 (NQ-LA); Matsubara et al.
+2020, Table 2 (TREC-QA).  Published values are percentages; published seconds are of their GTX
+1080 ti.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from rejoinder.datasets.catalogue import open_dataset
+from rejoinder.errors import InputError, MissingExtraError
+from rejoinder.evaluation import Protocol, evaluate
+from rejoinder.evaluation.plots import plotting
+from rejoinder.models.encoders.loading import DEFAULT
+from rejoinder.models.ranker.export import read_weights
+from rejoinder.models.ranker.module.ranker import (
+    RankerConfig,
+    TorchScorer,
+    count_parameters,
+    initialise,
+)
+from rejoinder.models.registry import list_shipped, open_scorer
+from rejoinder.models.scorer import Scorer
+from rejoinder.models.static_vectors.vectors import load_vectors
+from rejoinder.papers.baselines import BASELINES, measure_baseline
+from rejoinder.papers.table import (
+    Gain,
+    OnStep,
+    PrintedTable,
+    Reporter,
+    Run,
+    Summary,
+    TableOptions,
+    choose_rows,
+    measure_gain,
+    name_columns,
+    round_values,
+    run_rows,
+    summarise,
+)
+from rejoinder.training.fit import Plan
+from rejoinder.training.loop import Recipe, use_threads
+from rejoinder.training.mixing import Part, read_parts
+from rejoinder.training.ranker import fit_ranker
+from rejoinder.training.selector import ADAPTING, SelectorTorchScorer, fit_selector, open_start
+
+UNSEEN = "unseen"
+"""In place of a loss: the shipped weights as they are."""
+COSINET, CA, SELECTOR = "cosinet", "compare-aggregate", "selector"
+
+
+@dataclass(frozen=True, slots=True)
+class RankerRow:
+    """A small ranker or a selector, trained from new or from shipped weights."""
+
+    model: str
+    head: str
+    loss: str
+    published: Mapping[str, float] = field(default_factory=dict)
+    seconds: float | None = None
+    is_shipped: bool = False
+    """Whether training starts from the shipped weights."""
+
+    @property
+    def label(self) -> str:
+        """The model as tables print it."""
+        return f"shipped-{self.model}" if self.is_shipped else self.model
+
+    @property
+    def name(self) -> str:
+        """Name on the command line and in results."""
+        return f"{self.label}/{self.loss}/{self.head}"
+
+    @property
+    def is_seeded(self) -> bool:
+        """Whether the row is trained; else the shipped weights are measured as they are."""
+        return self.loss != UNSEEN
+
+
+@dataclass(frozen=True, slots=True)
+class RankerTable:
+    """Rows with their training data, test set and measures."""
+
+    name: str
+    train: str
+    test: str
+    measures: tuple[str, ...]
+    rows: tuple[RankerRow, ...]
+    protocol: str = "answered"
+
+
+def _list_selectors(
+    published: Mapping[str, float], seconds: float | None = None
+) -> tuple[RankerRow, ...]:
+    """Return the rows to compare with BERT-base, and the small model that the selector taught.
+
+    The selector from its encoder alone, in two sizes; transferred, then adapted; and the
+    shipped weights, which never saw the data set.
+    """
+    return (
+        RankerRow(SELECTOR, "none", "anchored", published, seconds),
+        RankerRow(f"{SELECTOR}-3-layers", "none", "anchored"),
+        RankerRow(SELECTOR, "none", "anchored", published, seconds, is_shipped=True),
+        RankerRow(SELECTOR, "none", UNSEEN, is_shipped=True),
+        RankerRow(COSINET, "birnn", "listwise", is_shipped=True),
+        RankerRow(COSINET, "birnn", UNSEEN, is_shipped=True),
+    )
+
+
+_WIKIQA = (
+    RankerRow(COSINET, "none", "pointwise", {"MAP": 70.95, "MRR": 72.86}, 6),
+    RankerRow(COSINET, "none", "listwise", {"MAP": 71.22, "MRR": 73.07}, 5.5),
+    RankerRow(COSINET, "rnn", "listwise", {"MAP": 74.78, "MRR": 76.35}, 7.5),
+    RankerRow(COSINET, "birnn", "listwise", {"MAP": 75.62, "MRR": 77.13}, 8.9),
+    RankerRow(COSINET, "lstm", "listwise", {"MAP": 74.31, "MRR": 75.78}, 7),
+    RankerRow(COSINET, "bilstm", "listwise", {"MAP": 75.32, "MRR": 76.85}, 9.5),
+    RankerRow(CA, "none", "pointwise", {"MAP": 72.03, "MRR": 73.39}, 19),
+    RankerRow(CA, "none", "listwise", {"MAP": 71.43, "MRR": 73.55}, 18),
+    RankerRow(CA, "rnn", "listwise", {"MAP": 74.73, "MRR": 76.35}, 20),
+    RankerRow(CA, "birnn", "listwise", {"MAP": 74.97, "MRR": 76.44}, 21),
+    RankerRow(CA, "lstm", "listwise", {"MAP": 74.82, "MRR": 76.42}, 25),
+    RankerRow(CA, "bilstm", "listwise", {"MAP": 74.27, "MRR": 75.74}, 25),
+    RankerRow("rel-cnn", "none", "listwise"),
+    RankerRow("rel-cnn", "birnn", "listwise"),
+    *_list_selectors({"MAP": 81.32, "MRR": 82.50}, 1070),
+)
+_SQUAD = (
+    RankerRow(COSINET, "none", "pointwise", {"P@1": 86.18, "MRR": 91.81}, 107),
+    RankerRow(COSINET, "none", "listwise", {"P@1": 85.12, "MRR": 91.16}, 490),
+    RankerRow(COSINET, "birnn", "listwise", {"P@1": 86.18, "MRR": 91.97}, 750),
+    RankerRow(CA, "none", "pointwise", {"P@1": 85.71, "MRR": 91.49}, 390),
+    RankerRow(CA, "none", "listwise", {"P@1": 85.17, "MRR": 90.69}, 1451),
+    RankerRow(CA, "birnn", "listwise", {"P@1": 86.32, "MRR": 92.05}, 1710),
+    *_list_selectors({"P@1": 92.44, "MRR": 95.62}, 24_600),
+)
+_NQ_LA = (
+    RankerRow(COSINET, "none", "pointwise", {"MAP": 69.74, "MRR": 72.69}, 4380),
+    RankerRow(COSINET, "none", "listwise", {"MAP": 68.16, "MRR": 71.06}, 1020),
+    RankerRow(COSINET, "birnn", "listwise", {"MAP": 73.28, "MRR": 76.05}, 2040),
+    RankerRow(CA, "none", "pointwise", {"MAP": 69.88, "MRR": 72.77}, 20340),
+    RankerRow(CA, "none", "listwise", {"MAP": 69.82, "MRR": 72.78}, 7200),
+    RankerRow(CA, "birnn", "listwise", {"MAP": 74.21, "MRR": 76.88}, 7800),
+)
+_TRECQA = (
+    RankerRow(COSINET, "none", "pointwise"),
+    RankerRow(COSINET, "none", "listwise"),
+    RankerRow(CA, "none", "pointwise", {"MAP": 80.4, "MRR": 85.3}),
+    RankerRow(CA, "none", "listwise"),
+    RankerRow("rel-cnn", "none", "listwise"),
+    *_list_selectors({"MAP": 85.7, "MRR": 93.7}),
+)
+_MAP, _PRECISION = ("MAP", "MRR"), ("P@1", "MRR")
+TABLES = {
+    "wikiqa": [RankerTable("wikiqa", "wikiqa", "wikiqa:test", (*_MAP, "P@1"), _WIKIQA)],
+    "squad": [RankerTable("squad", "squad-train-part", "squad-v2:dev", _PRECISION, _SQUAD)],
+    "nq-la": [RankerTable("nq-la", "nq-la", "nq-la:dev", _MAP, _NQ_LA)],
+    "trecqa": [
+        RankerTable(f"trecqa-{split}", f"trecqa:{split}", "trecqa:test", _MAP, _TRECQA, "mixed")
+        for split in ("train-all", "train")
+    ],
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RankerTableOptions(TableOptions):
+    """Options of `reproduce_rankers`."""
+
+    picture: Path | None = None
+    """Plot of quality against training time."""
+
+
+def reproduce_rankers(
+    name: str, options: RankerTableOptions, reporter: Reporter | None = None
+) -> list[dict[str, Any]]:
+    """Train and measure the tables of one of `TABLES`; return them as plain JSON types.
+
+    Raises:
+        UnknownNameError: an option names a row that the table does not have.
+        MissingDataError: a data set is not here.
+    """
+    reporter = reporter or Reporter()
+    use_threads(options.threads)
+    results = []
+    for table in TABLES[name]:
+        rows = choose_rows(table.rows, options.models, of=table.name)
+        runs = _run_table(table, rows, options, reporter)
+        summaries = [summarise(row, runs) for row in rows]
+        gains = measure_gains(table, runs)
+        baselines = _measure_baselines(table, options.folder, reporter)
+        reporter.show(_print(table, summaries, gains, baselines))
+        results.append(
+            {
+                "table": table.name,
+                "train": [table.train],
+                "test": table.test,
+                "protocol": table.protocol,
+                "rows": [_to_dict(item) for item in summaries],
+                "gains": [asdict(gain) for gain in gains],
+                "baselines": baselines,
+            }
+        )
+        if options.picture:
+            plot_quality_against_time(options.picture, table.measures[0], summaries)
+            reporter.say(f"drew {options.picture}")
+    return results
+
+
+def _run_table(
+    table: RankerTable, rows: Sequence[RankerRow], options: RankerTableOptions, reporter: Reporter
+) -> list[Run]:
+    read_train = cache(lambda: read_parts([table.train], options.folder))
+    read_test = cache(lambda: list(open_dataset(table.test, folder=options.folder)))
+
+    def train(row: RankerRow, seed: int, on_step: OnStep) -> Run:
+        scorer, parameters, seconds = train_row(row, seed, read_train(), on_step)
+        report = evaluate(
+            scorer, read_test(), protocol=Protocol(table.protocol), measures=table.measures
+        )
+        values = round_values(report.values)
+        return Run(table.name, row.name, seed, values, parameters, round(seconds, 2))
+
+    return run_rows(table.name, rows, options, Run, train, reporter, measures=table.measures)
+
+
+def train_row(
+    row: RankerRow, seed: int, parts: Sequence[Part], on_step: OnStep
+) -> tuple[Scorer, int, float]:
+    """Train a row with one seed, or open the shipped weights where it is not trained.
+
+    Returns:
+        The scorer, its parameters, and the seconds of its training.
+
+    Raises:
+        InputError: the row starts from weights that this installation does not have.
+    """
+    if row.is_shipped and row.model not in list_shipped():
+        raise InputError(f"{row.name}: the weights of {row.model} are not installed")
+    if row.model.startswith(SELECTOR):
+        return _train_selector(row, seed, parts, on_step)
+    vectors = load_vectors()
+    config = RankerConfig(row.model, vectors.width, row.head)
+    if not row.is_seeded:  # measured as it is used: without torch
+        return open_scorer(row.model), count_parameters(initialise(config, seed=0)), 0.0
+    start = read_weights(row.model, config) if row.is_shipped else None
+    plan = Plan(config, Recipe(row.loss, seed=seed))
+    fitted = fit_ranker(plan, parts, vectors, start=start, on_step=on_step)
+    return TorchScorer(fitted.model, vectors), count_parameters(fitted.model), fitted.seconds
+
+
+def _train_selector(
+    row: RankerRow, seed: int, parts: Sequence[Part], on_step: OnStep
+) -> tuple[Scorer, int, float]:
+    layers = row.model.removeprefix(SELECTOR).removeprefix("-").removesuffix("-layers")
+    start = SELECTOR if row.is_shipped else None
+    model, vocabulary = open_start(start, DEFAULT, int(layers) if layers else None)
+    size = count_parameters(model)
+    if not row.is_seeded:  # measured as it is used: in int8, without torch
+        return open_scorer(row.model), size, 0.0
+    plan = Plan(model.config, replace(ADAPTING, loss=row.loss, seed=seed))
+    fitted = fit_selector(plan, parts, model, vocabulary, on_step=on_step)
+    return SelectorTorchScorer(model, vocabulary), size, fitted.seconds
+
+
+def measure_gains(table: RankerTable, runs: Sequence[Run]) -> list[Gain]:
+    """Compare every recurrent head with the same model and loss without one."""
+    gains = (
+        measure_gain(runs, row.name, f"{row.model}/{row.loss}/none", table.measures[0])
+        for row in table.rows
+        if not row.is_shipped and row.head != "none"
+    )
+    return [gain for gain in gains if gain]
+
+
+def _measure_baselines(
+    table: RankerTable, folder: Path | None, reporter: Reporter
+) -> list[dict[str, Any]]:
+    """Measure the lexical rows of the paper's table, where it has them."""
+    rows: list[dict[str, Any]] = []
+    for lexical in (item for item in BASELINES if item.test == table.test):
+        examples = list(open_dataset(table.test, folder=folder))
+        for row in lexical.rows[1:]:
+            try:
+                means = measure_baseline(row, lexical.words, examples, table.measures)
+            except MissingExtraError as error:
+                reporter.say(f"left out {row.scorer}: {error}")
+                continue
+            rows.append({"scorer": row.scorer, "published": row.published, "measured": means})
+    return rows
+
+
+def _print(
+    table: RankerTable,
+    summaries: Sequence[Summary[RankerRow]],
+    gains: Sequence[Gain],
+    baselines: Sequence[dict[str, Any]],
+) -> PrintedTable:
+    lexical = [
+        [
+            *(row["scorer"], "–", "–", "–"),
+            *(
+                f"{row[source][name]:.2f}" if name in row[source] else ""
+                for name in table.measures
+                for source in ("published", "measured")
+            ),
+            *("–", "–"),
+        ]
+        for row in baselines
+    ]
+    trained = [
+        [
+            *(item.row.label, item.row.loss, item.row.head, str(item.seeds)),
+            *item.show_all(table.measures),
+            *(f"{item.parameters:,}", f"{item.seconds:.1f}"),
+        ]
+        for item in summaries
+    ]
+    columns = name_columns(table.measures)
+    return PrintedTable(
+        ["model", "loss", "head", "seeds", *columns, "parameters", "seconds"],
+        lexical + trained,
+        notes=[f"{table.name}: tested on {table.test}, protocol {table.protocol}"],
+        footer=[str(gain) for gain in gains],
+    )
+
+
+def _to_dict(summary: Summary[RankerRow]) -> dict[str, Any]:
+    row = summary.row
+    names = {"model": row.label, "head": row.head, "loss": row.loss}
+    return {**names, **summary.to_dict(), "published_seconds": row.seconds}
+
+
+def plot_quality_against_time(
+    path: Path, measure: str, summaries: Sequence[Summary[RankerRow]]
+) -> None:
+    """Plot one point per row; hollow points are the published values on their machine.
+
+    Raises:
+        InputError: the file cannot be written, or its suffix is no image format.
+    """
+    with plotting(path) as axes:
+        for place, model in enumerate(dict.fromkeys(item.row.label for item in summaries)):
+            colour = f"C{place}"
+            own = [item for item in summaries if item.row.label == model and item.seconds]
+            seconds, values = [item.seconds for item in own], [item.means[measure] for item in own]
+            axes.scatter(seconds, values, color=colour, label=model)
+            for item in own:
+                point = (item.seconds, item.means[measure])
+                axes.annotate(f" {item.row.loss[:4]} {item.row.head}", point, fontsize=7)
+                if item.row.seconds and measure in item.row.published:
+                    published = (item.row.seconds, item.row.published[measure])
+                    axes.scatter(*published, facecolors="none", edgecolors=colour)
+        axes.set(xscale="log", xlabel="training seconds", ylabel=measure)

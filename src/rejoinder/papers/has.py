@@ -1,0 +1,389 @@
+"""Answers stored as bits: Xu & Li 2020, "Hashing based Answer Selection", Tables 5 and 6.
+
+Published values are percentages; theirs use BERT-base, InsuranceQA V1 and five runs.
+"""
+
+from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from rejoinder.bundle.folder import open_bundle
+from rejoinder.datasets.catalogue import open_dataset
+from rejoinder.errors import MissingDataError, UnknownNameError
+from rejoinder.evaluation import evaluate
+from rejoinder.evaluation.stored_texts import list_texts, store_texts
+from rejoinder.models.has.export import write_has
+from rejoinder.models.has.module import Has, HasConfig, load_has
+from rejoinder.models.has.scorer import HasScorer
+from rejoinder.models.ranker.module.ranker import count_parameters
+from rejoinder.models.ranker.relatedness import RelatednessScorer, WeightedSum
+from rejoinder.models.scorer import Scorer
+from rejoinder.models.static_vectors.vectors import load_vectors
+from rejoinder.papers.examples import build_lists, keep_answered, spread_evenly
+from rejoinder.papers.has_costs import PUBLISHED, AnswerCost, measure_costs, print_costs
+from rejoinder.papers.table import (
+    Gain,
+    OnStep,
+    PrintedTable,
+    Reporter,
+    Run,
+    TableOptions,
+    choose_rows,
+    measure_gain,
+    name_columns,
+    round_values,
+    run_rows,
+    summarise,
+)
+from rejoinder.training.checkpoint import keep_checkpoint
+from rejoinder.training.fit import Fitted, Plan
+from rejoinder.training.has import RECIPE, fit_has
+from rejoinder.training.loop import Recipe, use_threads
+from rejoinder.training.mixing import Part
+from rejoinder.types import Example
+
+BETAS = (1.0, 2.0, 5.0, 10.0, 20.0)
+DELTAS = (0.0, 1e-7, 1e-6, 1e-5, 1e-4)
+RELATED = "+relatedness"
+SHARES = (0.0, 0.25, 0.5, 1.0, 2.0)
+"""Weights of relatedness beside HAS; the best on dev is used."""
+PARITY_TEXTS = 60
+ON_DEV = "dev MAP"
+"""Measured in addition to the table's measures, which are on test."""
+
+
+@dataclass(frozen=True, slots=True)
+class HasRow:
+    """A composition of words into answers, with its hyper-parameters."""
+
+    name: str
+    config: HasConfig
+    published: Mapping[str, float] = field(default_factory=dict)
+    is_seeded: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class HasTable:
+    """Rows with the sets that they are trained, chosen and tested on."""
+
+    name: str
+    train: str
+    dev: str
+    test: str
+    measures: tuple[str, ...]
+    rows: tuple[HasRow, ...]
+    epochs: int
+    pool: int | None = None
+    """Length of the test's candidate lists, where they are lengthened."""
+    train_questions: int | None = None
+    dev_questions: int = 300
+    test_questions: int | None = None
+    note: str = ""
+
+
+def _make_rows(**published: Mapping[str, float]) -> tuple[HasRow, ...]:
+    """Return the paper's three models, then variants that store or compute less."""
+    config = HasConfig()
+    rows = [
+        HasRow(name, replace(config, composition=name), published.get(name, {}))
+        for name in ("pooling", "attention", "has")
+    ]
+    narrow = (HasRow(f"has-{width}", replace(config, width=width)) for width in (256, 128))
+    small = HasRow("has-attention-32", replace(config, attention_width=32))
+    # Next to HAS: the same network, trained once for both.
+    return (*rows, HasRow(f"has{RELATED}", config), *narrow, small)
+
+
+def _make_study() -> tuple[HasRow, ...]:
+    """Return a row for each beta at the default delta, and for each delta at the default beta."""
+    default = HasConfig()
+    configs = [replace(default, beta=beta) for beta in BETAS]
+    configs += [replace(default, delta=delta) for delta in DELTAS if delta != default.delta]
+    return tuple(
+        HasRow(f"beta={config.beta:g} delta={config.delta:g}", config) for config in configs
+    )
+
+
+_WIKIQA = ("wikiqa:train", "wikiqa:dev")
+_MAP, _PRECISION = ("MAP", "MRR"), ("P@1", "MRR")
+TABLES = (
+    HasTable(
+        *("wikiqa", *_WIKIQA, "wikiqa:test", _MAP),
+        _make_rows(
+            pooling={"MAP": 77.22, "MRR": 78.27},
+            attention={"MAP": 80.65, "MRR": 81.83},
+            has={"MAP": 81.01, "MRR": 82.22},
+        ),
+        epochs=18,
+    ),
+    HasTable(
+        *("squad-pools", "squad-train-part:fit", "squad-train-part:dev", "squad-v2:dev"),
+        *(_PRECISION, _make_rows()),
+        epochs=2,
+        pool=500,
+        test_questions=500,
+        note="answerable questions, each with 500 candidates: its article, then others",
+    ),
+    HasTable(
+        *("insuranceqa", "insuranceqa:train", "insuranceqa:valid", "insuranceqa:test"),
+        *(_PRECISION, _make_rows()),
+        epochs=2,
+        train_questions=4_000,
+        dev_questions=50,
+        note="4,000 of V2's questions, 200 negatives each: not comparable with the paper's V1",
+    ),
+    HasTable(
+        *("insuranceqa-v1", "insuranceqa-v1:train", "insuranceqa-v1:dev", "insuranceqa-v1:test1"),
+        ("P@1",),
+        _make_rows(pooling={"P@1": 74.52}, attention={"P@1": 76.12}, has={"P@1": 76.38}),
+        epochs=2,
+        dev_questions=50,
+    ),
+    HasTable(
+        *("yahooqa", "yahooqa:train", "yahooqa:dev", "yahooqa:test", _PRECISION),
+        _make_rows(
+            pooling={"P@1": 73.49, "MRR": 81.93},
+            attention={"P@1": 74.78, "MRR": 82.68},
+            has={"P@1": 73.89, "MRR": 82.10},
+        ),
+        epochs=2,
+        note="all-MiniLM saw Yahoo Answers in its own training",
+    ),
+)
+STUDY = HasTable(
+    *("wikiqa-study", *_WIKIQA, "wikiqa:dev", _MAP, _make_study()),
+    epochs=18,
+    note="on the dev part, where it is also chosen which epoch is kept",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class HasTableOptions(TableOptions):
+    """Options of `reproduce_has`."""
+
+    tables: Sequence[str] = ("wikiqa", "squad-pools")
+    epochs: int | None = None
+    learning_rate: float | None = None
+    precision: str = "int8"
+    study: bool = False
+    """Only the study over beta and delta."""
+    costs: bool = False
+    """Only time and memory."""
+
+
+@dataclass(frozen=True, slots=True)
+class HasData:
+    """The examples of a table."""
+
+    train: Sequence[Example]
+    dev: Sequence[Example]
+    test: Sequence[Example]
+
+
+def reproduce_has(options: HasTableOptions, reporter: Reporter | None = None) -> dict[str, Any]:
+    """Train and measure the tables whose data is here, then the costs; return plain JSON types.
+
+    Raises:
+        UnknownNameError: an option names no table, or no row.
+    """
+    reporter = reporter or Reporter()
+    use_threads(options.threads)
+    tables = [
+        result
+        for table in ([] if options.costs else _choose_tables(options))
+        if (result := _reproduce_table(table, options, reporter))
+    ]
+    costs = [] if options.study else measure_untrained(options.precision)
+    if not options.study:
+        reporter.show(print_costs(costs))
+        reporter.show(PUBLISHED)
+    return {"tables": tables, "costs": [asdict(cost) for cost in costs]}
+
+
+def _choose_tables(options: HasTableOptions) -> list[HasTable]:
+    known = {table.name: table for table in TABLES}
+    for name in options.tables:
+        if name not in known:
+            raise UnknownNameError("table of HAS", name, known)
+    return [STUDY] if options.study else [known[name] for name in options.tables]
+
+
+def _reproduce_table(
+    table: HasTable, options: HasTableOptions, reporter: Reporter
+) -> dict[str, Any] | None:
+    rows = choose_rows(table.rows, options.models, of=table.name)
+    try:
+        runs = train_rows(table, rows, options, reporter)
+    except MissingDataError as error:
+        reporter.say(f"left out: {error}")
+        return None
+    summaries = [summarise(row, runs) for row in rows]
+    gains = measure_gains(table, runs)
+    sets = f"trained on {table.train}, chosen on {table.dev}, tested on {table.test}"
+    columns = name_columns(table.measures)
+    printed = PrintedTable(
+        ["model", "seeds", ON_DEV, *columns, "parameters", "seconds"],
+        [
+            [
+                *(item.row.name, str(item.seeds), f"{item.means[ON_DEV]:.2f}"),
+                *item.show_all(table.measures),
+                *(f"{item.parameters:,}", f"{item.seconds:.0f}"),
+            ]
+            for item in summaries
+        ],
+        notes=[f"{table.name}: {sets}", *([table.note] if table.note else [])],
+        footer=[str(gain) for gain in gains],
+    )
+    reporter.show(printed)
+    return {
+        "table": table.name,
+        "train": table.train,
+        "test": table.test,
+        "note": table.note,
+        "rows": [{"row": item.row.name, **item.to_dict()} for item in summaries],
+        "gains": [asdict(gain) for gain in gains],
+    }
+
+
+def measure_gains(table: HasTable, runs: Sequence[Run]) -> list[Gain]:
+    """Compare attention with pooling, and HAS and its variants with attention."""
+    pairs = [("attention", "pooling"), ("has", "pooling")]
+    pairs += [(row.name, "attention") for row in table.rows if row.name.startswith("has")]
+    gains = (measure_gain(runs, row, over, table.measures[0]) for row, over in pairs)
+    return [gain for gain in gains if gain]
+
+
+def read_data(table: HasTable, folder: Path | None) -> HasData:
+    """Read the questions of a table that have an answer.
+
+    Raises:
+        MissingDataError: a data set's files are not on this machine.
+    """
+    train, dev, test = (
+        keep_answered(list(open_dataset(choice, folder=folder)))
+        for choice in (table.train, table.dev, table.test)
+    )
+    if table.pool:
+        test = build_lists(test, size=table.pool, questions=table.test_questions or len(test))
+    train = spread_evenly(train, table.train_questions or len(train))
+    return HasData(train, spread_evenly(dev, table.dev_questions), test)
+
+
+def train_rows(
+    table: HasTable, rows: Sequence[HasRow], options: HasTableOptions, reporter: Reporter
+) -> list[Run]:
+    """Return one run per row and seed; checkpoints are written beside the journal of runs.
+
+    Raises:
+        MissingDataError: a row has to be trained, and a data set is not here.
+    """
+    recipe = replace(
+        RECIPE,
+        epochs=options.epochs or table.epochs,
+        learning_rate=options.learning_rate or RECIPE.learning_rate,
+    )
+    name = f"{table.name}, {recipe.epochs} epochs at {recipe.peak:g}, {options.precision}"
+    read = cache(lambda: read_data(table, options.folder))
+    last: _Trained | None = None
+
+    def train(row: HasRow, seed: int, on_step: OnStep) -> Run:
+        nonlocal last
+        beside = options.runs
+        keep = (
+            keep_checkpoint(beside.with_name(f"{beside.name}-{table.name}-{row.name}-{seed}"))
+            if beside
+            else nullcontext()
+        )
+        seeded = replace(recipe, seed=seed)
+        with keep as checkpoint:
+            if last is None or (last.config, last.recipe) != (row.config, seeded):
+                # Otherwise the rows differ only in the scorer that is measured.
+                last = _train(row, seeded, read(), checkpoint, on_step)
+            values = _measure(table, row, last, read(), options.precision)
+        fitted = last.fitted
+        size = count_parameters(fitted.model)
+        return Run(name, row.name, seed, values, size, round(fitted.seconds, 2))
+
+    measures = (*table.measures, ON_DEV)
+    return run_rows(name, rows, options, Run, train, reporter, measures=measures)
+
+
+@dataclass(frozen=True, slots=True)
+class _Trained:
+    """A network, and everything that it depends on."""
+
+    config: HasConfig
+    recipe: Recipe
+    fitted: Fitted[Has]
+    vocabulary: Sequence[str]
+
+
+def _train(
+    row: HasRow, recipe: Recipe, data: HasData, checkpoint: Path | None, on_step: OnStep
+) -> _Trained:
+    model, vocabulary = load_has(row.config, seed=recipe.seed)
+    fitted = fit_has(
+        Plan(model.config, recipe, keeps_best=True),
+        [Part(data.train)],
+        model,
+        vocabulary,
+        dev=data.dev,
+        checkpoint=checkpoint,
+        on_step=on_step,
+    )
+    return _Trained(row.config, recipe, fitted, vocabulary)
+
+
+def _measure(
+    table: HasTable, row: HasRow, trained: _Trained, data: HasData, precision: str
+) -> dict[str, list[float]]:
+    """Measure a row as a bundle, on answers read from a store that was reopened."""
+    with TemporaryDirectory() as folder:
+        place = Path(folder)
+        sample = list_texts(data.train)[:PARITY_TEXTS]
+        _write(place / "bundle", trained.fitted.model, trained.vocabulary, precision, sample)
+        dev: Scorer = _store(place, data.dev, "dev")
+        test: Scorer = _store(place, data.test, "test")
+        if row.name.endswith(RELATED):
+            related = RelatednessScorer(load_vectors())
+            share = _choose_share(dev, related, data.dev)
+            dev, test = WeightedSum(dev, related, share), WeightedSum(test, related, share)
+        values = {
+            **evaluate(test, data.test, measures=table.measures).values,
+            ON_DEV: evaluate(dev, data.dev, measures=["MAP"]).values["MAP"],
+        }
+    return round_values(values)
+
+
+def _write(
+    folder: Path, model: Has, vocabulary: Sequence[str], precision: str, sample: Sequence[str]
+) -> None:
+    write_has(folder, model, vocabulary, precision=precision, training={}, scores={}, sample=sample)
+
+
+def _store(place: Path, examples: Sequence[Example], name: str) -> HasScorer:
+    scorer = HasScorer(open_bundle(place / "bundle"))
+    return scorer.bind(store_texts(place / name, scorer.encoder, list_texts(examples)))
+
+
+def _choose_share(scorer: Scorer, related: RelatednessScorer, dev: Sequence[Example]) -> float:
+    means = {
+        share: evaluate(WeightedSum(scorer, related, share), dev, measures=["MAP"]).means["MAP"]
+        for share in SHARES
+    }
+    return max(means, key=means.__getitem__)
+
+
+def measure_untrained(precision: str) -> list[AnswerCost]:
+    """Measure the costs of untrained networks of each shape."""
+    with TemporaryDirectory() as place:
+        bundles = {}
+        for row in TABLES[0].rows:
+            if not row.name.endswith(RELATED):
+                bundles[row.name] = Path(place, row.name)
+                _write(bundles[row.name], *load_has(row.config), precision, [])
+        return list(measure_costs(bundles))

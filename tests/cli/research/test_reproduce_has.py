@@ -1,0 +1,173 @@
+"""The HAS paper's tables from the command line, on a tiny encoder and data set."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("onnxruntime")
+
+from rejoinder.cli import main  # noqa: E402
+from rejoinder.datasets.readers.jsonl import read_examples  # noqa: E402
+from rejoinder.models.has.module import HasConfig  # noqa: E402
+from rejoinder.papers import has as has_paper  # noqa: E402
+from rejoinder.papers.has import HasRow, HasTable, HasTableOptions  # noqa: E402
+from rejoinder.papers.table import OnProgress, Reporter, Run  # noqa: E402
+from rejoinder.training import fit as fitting  # noqa: E402
+
+
+def run(*arguments: str | Path) -> Result:
+    return CliRunner().invoke(main, [*map(str, arguments)])
+
+
+@pytest.fixture
+def _tiny(dataset: Path, encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def read(*_: object) -> object:
+        examples = list(read_examples(dataset))
+        return has_paper.HasData(examples[:4], examples[4:6], examples[6:])
+
+    config = HasConfig(encoder=str(encoder), attention_width=6)
+    rows = tuple(
+        HasRow(name, HasConfig(str(encoder), composition, 6), {"MAP": 80.0})
+        for name, composition in (
+            ("pooling", "pooling"),
+            ("attention", "attention"),
+            ("has", "has"),
+        )
+    )
+    table = HasTable(
+        "tiny",
+        "a",
+        "b",
+        "c",
+        ("MAP",),
+        (*rows, HasRow("has+relatedness", config)),
+        1,
+        note="a note",
+    )
+    monkeypatch.setattr(has_paper, "TABLES", (table,))
+    monkeypatch.setattr(has_paper, "read_data", read)
+    monkeypatch.setattr("rejoinder.papers.has_costs.ANSWERS", 5)
+
+
+@pytest.mark.usefixtures("_tiny")
+def test_finished_runs_are_not_trained_again(tmp_path: Path) -> None:
+    runs = tmp_path / "runs.jsonl"
+    options: list[str | Path] = [
+        "--tables",
+        "tiny",
+        "--seeds",
+        "1",
+        "--runs",
+        runs,
+        "--precision",
+        "fp32",
+    ]
+
+    first = run("reproduce", "has", *options)
+    again = run("reproduce", "has", *options, "--json")
+    other = run("reproduce", "has", *options, "--models", "pooling", "--learning-rate", "1e-3")
+
+    assert first.exit_code == 0, first.output
+    assert "attention over pooling" in first.stdout
+    assert "has over attention" in first.stdout
+    assert "attention (recalculated)" in first.stdout
+    assert other.exit_code == 0, other.output
+    kept = [json.loads(line) for line in runs.read_text().splitlines()]
+    # One more: the run by another recipe is none of the first four.
+    assert [row["table"] for row in kept] == [
+        *["tiny, 1 epochs at 2e-05, fp32"] * 4,
+        "tiny, 1 epochs at 0.001, fp32",
+    ]
+    found = json.loads(again.stdout)
+    on_dev = {row["row"]: row["measured"]["dev MAP"] for row in found["tables"][0]["rows"]}
+    assert [*on_dev] == ["pooling", "attention", "has", "has+relatedness"]
+    # Relatedness has a share of nothing among those it is chosen from.
+    assert on_dev["has+relatedness"] >= on_dev["has"] > 0
+    costs = {cost["name"]: cost for cost in found["costs"]}
+    # 32 numbers of 25 words: 32 bits against 32 floats
+    assert costs["attention (stored)"]["disk_bytes"] > 25 * 32 * 4
+    assert costs["has"]["disk_bytes"] < 25 * 4 * 1.2
+    assert costs["attention (recalculated)"]["disk_bytes"] is None
+
+
+@pytest.mark.usefixtures("_tiny")
+def test_an_interrupted_training_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fitting, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    table = has_paper.TABLES[0]
+    seen: list[tuple[str, int, int]] = []
+
+    def resume(stop_at: int | None) -> list[Run]:
+        @contextmanager
+        def progress(_: str) -> Iterator[OnProgress]:
+            def note(number: int, _: int, text: str) -> None:
+                row, seed = text.split()[:3:2]
+                seen.append((row, int(seed), number))
+                if number == stop_at:
+                    raise KeyboardInterrupt
+
+            yield note
+
+        options = HasTableOptions(seeds=1, runs=tmp_path / "runs.jsonl", epochs=4, precision="fp32")
+        return has_paper.train_rows(table, table.rows[:1], options, Reporter(progress=progress))
+
+    with pytest.raises(KeyboardInterrupt):
+        resume(2)
+    assert (tmp_path / "runs.jsonl-tiny-pooling-0.checkpoint").exists()
+    (finished,) = resume(None)
+
+    assert seen == [("pooling", 0, number) for number in (1, 2, 3, 4)]
+    lengths = {name: len(values) for name, values in finished.values.items()}
+    assert lengths == {"MAP": 2, "dev MAP": 2}
+    assert not list(tmp_path.glob("*.checkpoint"))
+
+
+@pytest.mark.usefixtures("_tiny")
+def test_a_kept_run_that_lacks_a_measure_is_trained_again(tmp_path: Path) -> None:
+    runs = tmp_path / "runs.jsonl"
+    lacking = Run("tiny, 1 epochs at 2e-05, fp32", "pooling", 0, {"MAP": [1.0]}, 1, 1.0)
+    runs.write_text(json.dumps(lacking.to_dict()) + "\n", encoding="utf-8")
+    options = ["--tables", "tiny", "--models", "pooling", "--seeds", "1", "--precision", "fp32"]
+
+    result = run("reproduce", "has", *options, "--runs", runs)
+
+    assert result.exit_code == 0, result.output
+    _, made = (json.loads(line) for line in runs.read_text(encoding="utf-8").splitlines())
+    assert made["values"].keys() == {"MAP", "dev MAP"}
+
+
+@pytest.mark.usefixtures("_tiny")
+@pytest.mark.parametrize(
+    ("options", "problem"),
+    [(["--tables", "tine"], "did you mean 'tiny'"), (["--tables", "tiny", "--models", "x"], "row")],
+)
+def test_unknown_names_are_refused_with_the_known_ones(options: list[str], problem: str) -> None:
+    result = run("reproduce", "has", *options)
+
+    assert result.exit_code == 1
+    assert problem in result.stderr
+
+
+def test_a_table_without_its_data_is_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("REJOINDER_DATA", raising=False)
+    monkeypatch.setattr(has_paper, "measure_untrained", lambda _: [])
+
+    result = run("reproduce", "has", "--tables", "yahooqa", "--data", tmp_path)
+
+    assert result.exit_code == 0, result.output
+    assert "left out: yahooqa" in result.stderr
+
+
+def test_the_study_covers_both_settings_of_the_paper() -> None:
+    rows = has_paper.STUDY.rows
+
+    assert [row.config.beta for row in rows] == [1, 2, 5, 10, 20, 5, 5, 5, 5]
+    assert [row.config.delta for row in rows] == [1e-6] * 5 + [0, 1e-7, 1e-5, 1e-4]
+    assert rows[0].name == "beta=1 delta=1e-06"
+    assert len({row.name for row in rows}) == len(rows)

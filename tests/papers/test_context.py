@@ -1,0 +1,181 @@
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+torch = pytest.importorskip("torch")
+
+from tests.training.selectors import VOCABULARY, WORDS, make_selector  # noqa: E402
+
+from rejoinder.cli import main  # noqa: E402
+from rejoinder.datasets.readers.jsonl import write_examples  # noqa: E402
+from rejoinder.models.selector.export import write_selector  # noqa: E402
+from rejoinder.papers import context_costs, context_data  # noqa: E402
+from rejoinder.papers.context import (  # noqa: E402
+    ContextRun,
+    ContextTableOptions,
+    summarise_sets,
+    train_rows,
+)
+from rejoinder.papers.context_data import BASE, ROWS, spread  # noqa: E402
+from rejoinder.papers.table import OnProgress, Reporter, read_runs  # noqa: E402
+from rejoinder.training import fit as fitting  # noqa: E402
+from rejoinder.types import Candidate, Document, Example  # noqa: E402
+
+ROWS_TRIED = "shipped,none,ensemble,stored,cosinet,cosinet/context"
+
+
+def make_run(row: str, seed: int, *rights: float) -> ContextRun:
+    values = {f"set:dev {name}": list(rights) for name in ("P@1", "MAP", "MRR")}
+    return ContextRun("context, 100 pairs", row, seed, values, precision="int8")
+
+
+def make_examples() -> list[Example]:
+    """Return questions over pages of 24 sentences, two candidates each."""
+    examples = []
+    for number in range(6):
+        sentences = tuple(
+            f"the {WORDS[(number + place) % len(WORDS)]} is {WORDS[place]}" for place in range(24)
+        )
+        document = Document(f"page {number}", f"page {number}", sentences)
+        candidates = tuple(
+            Candidate(f"{number}-{place}", sentences[place], document, place) for place in (3, 4)
+        )
+        word = WORDS[(number + 3) % len(WORDS)]
+        examples.append(Example(str(number), f"where is the {word}?", candidates, (True, False)))
+    return examples
+
+
+def test_questions_are_spread_evenly() -> None:
+    examples = make_examples()  # two pairs each
+
+    assert [item.id for item in spread(examples, 6)] == ["0", "2", "5"]
+    assert spread(examples, 1000) == examples
+    assert len(spread(examples, 3, most=1)) == 3
+
+
+def test_the_base_row_reads_no_context() -> None:
+    assert BASE.form == "none"
+    assert BASE.is_seeded
+
+
+def test_a_cascade_scores_only_the_kept_candidates() -> None:
+    run = ContextRun(
+        "context", "none", 0, {}, labels=[[False, True, True]], scores=[[0.5, 0.7, 0.9]]
+    )
+
+    assert [run.measure_cascade(keep) for keep in (1, 2, 3)] == [[0.0], [1.0], [1.0]]
+
+
+def test_a_run_is_read_back_as_it_was(tmp_path: Path) -> None:
+    run = make_run("none", 0, 1)
+    (tmp_path / "runs.jsonl").write_text(json.dumps(run.to_dict()) + "\n")
+
+    assert read_runs(tmp_path / "runs.jsonl", ContextRun) == [run]
+
+
+def test_a_gain_is_over_the_same_seeds_without_context() -> None:
+    runs = [make_run("none", 0, 0, 1, 0, 1), make_run("none", 1, 1, 1, 1, 1)]
+    runs += [make_run("local", 0, 1, 1, 0, 1)]
+
+    none, local = summarise_sets(ROWS[1:3], runs)
+
+    assert none.summary.means["P@1"] == 75.0  # 50 and 100
+    assert none.summary.deviations["P@1"] == pytest.approx(50 / 2**0.5)
+    assert none.gain is None
+    assert local.gain is not None
+    assert local.gain.mean == pytest.approx(0.25)  # 75 - 50, seed 0 alone
+    assert 0 <= local.gain.interval.low <= 0.25 <= local.gain.interval.high
+
+
+def test_an_interrupted_training_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(fitting, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    start = tmp_path / "start"
+    write_selector(start, make_selector(), VOCABULARY, training={}, scores={}, sample=[])
+    monkeypatch.setattr(context_data, "START", str(start))
+    examples = make_examples() * 4  # three steps of eight questions
+    data = context_data.ContextData(examples, {"pages": examples[:2]}, [])
+    seen: list[int] = []
+
+    def resume(stop_at: int | None) -> list[ContextRun]:
+        @contextmanager
+        def progress(_: str) -> Iterator[OnProgress]:
+            def note(number: int, _: int, __: str) -> None:
+                seen.append(number)
+                if number == stop_at:
+                    raise KeyboardInterrupt
+
+            yield note
+
+        options = ContextTableOptions(seeds=1, pairs=1, to=tmp_path)
+        return train_rows(ROWS[1:2], lambda: data, options, Reporter(progress=progress))
+
+    with pytest.raises(KeyboardInterrupt):
+        resume(2)
+    (run,) = resume(None)
+
+    assert seen == [1, 2, 3]
+    assert len(run.values["pages P@1"]) == 2
+    assert not list(tmp_path.glob("*.checkpoint"))
+
+
+def test_the_tables_are_reproduced_on_a_fixture(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start, data = tmp_path / "start", tmp_path / "pages.jsonl"
+    write_selector(start, make_selector(), VOCABULARY, training={}, scores={}, sample=[])
+    write_examples(data, make_examples())
+    monkeypatch.setattr(context_data, "START", str(start))
+    monkeypatch.setattr(context_costs, "SIMILARITIES", ("ngrams", "static"))
+    monkeypatch.setattr(context_costs, "EQUAL_LENGTH", 64)
+    monkeypatch.setattr(context_data, "LEAST_SENTENCES", 20)
+    monkeypatch.setattr(context_data, "TRAIN", (str(data),))
+    monkeypatch.setattr(context_data, "SETS", (str(data), "asnq:dev"))
+    monkeypatch.setattr(context_data, "LISTS", str(data))
+    runs = tmp_path / "runs.jsonl"
+    arguments = [
+        "reproduce",
+        "context",
+        "--data",
+        str(tmp_path),
+        "--models",
+        ROWS_TRIED,
+    ]
+    arguments += ["--seeds", "2", "--pairs", "12", "--runs", str(runs), "--to", str(tmp_path / "b")]
+
+    result = CliRunner().invoke(main, arguments)
+    trained = {path: path.stat().st_mtime_ns for path in (tmp_path / "b").glob("*/model.onnx")}
+    first = runs.read_text()
+    runs.unlink()
+    again = CliRunner().invoke(main, [*arguments, "--json"])
+
+    assert result.exit_code == 0, result.output
+    assert "left out: asnq" in result.stderr
+    lines = [line.split() for line in result.stdout.splitlines()]
+    assert [line[0] for line in lines if line][2:8] == ROWS_TRIED.split(",")
+    assert len(runs.read_text().splitlines()) == 7  # two of none, one of each other
+    assert sorted(path.name for path in (tmp_path / "b").iterdir()) == [
+        *("cosinet-0", "cosinet-context-0", "ensemble-0", "global-0", "local-0"),
+        *("none-0", "none-1", "stored-0"),
+    ]
+    # Without the runs, selectors that were kept are tested again, not trained again.
+    assert trained == {path: path.stat().st_mtime_ns for path in trained}
+    assert runs.read_text() == first
+    found = json.loads(again.stdout)
+    assert [item["row"] for item in found["quality"]] == ROWS_TRIED.split(",")
+    assert found["quality"][0]["questions"] == 6
+    assert [item["row"] for item in found["latency"]] == [
+        *("none", "shipped", "ensemble", "stored")
+    ]
+    assert all(item["natural_ms"] > 0 for item in found["latency"])
+    assert [item["similarity"] for item in found["construction"]] == ["ngrams", "static"]
+    none, other = found["verdict"][1:3]
+    assert none == {
+        **{"row": "none", "seeds": 2, "questions": 6, "keep": 20},
+        **{"precision": none["precision"], "gain": None},
+    }
+    low, high = other["gain"]["interval"].values()
+    assert low <= other["gain"]["mean"] <= high
