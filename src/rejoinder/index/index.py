@@ -136,7 +136,8 @@ class Index:
         """Add documents from memory, and return how many.
 
         A document replaces the one of the same id.  Its sentences are stored as they are;
-        without sentences, its text is split.  Documents are committed in batches.
+        without sentences, its text is split.  Documents are committed in batches: those
+        before a bad one stay.
 
         Args:
             metadata: stored with every document, over its own metadata.

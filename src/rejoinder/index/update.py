@@ -121,11 +121,15 @@ def add_documents(
     """Add documents from memory (`Index.add_documents`)."""
     count = 0
     with index.writing() as writer:
-        for batch in _group(documents, metadata or {}):
-            with writer.change() as change:
-                for document in batch:
-                    change.replace(document)
-            count += len(batch)
+        try:
+            for batch in _group(documents, metadata or {}):
+                with writer.change() as change:
+                    for document in batch:
+                        change.replace(document)
+                count += len(batch)
+        except InputError:
+            writer.commit()  # the documents before the bad one stay, and can be searched
+            raise
         writer.commit()
     return count
 
