@@ -221,7 +221,7 @@ def test_a_sandbox_that_dies_is_replaced(tmp_path: Path) -> None:
         assert process
         os.kill(process.pid, signal.SIGKILL)
         process.wait()
-        with pytest.raises(InputError, match="breaks the program that reads it"):
+        with pytest.raises(InputError, match="crashes the program that reads it"):
             sandbox.read(path)
         assert sandbox.read(path).title == "Green tea"
 

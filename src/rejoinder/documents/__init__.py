@@ -1,1 +1,1 @@
-"""The user's files, read into documents whose sentences know their place."""
+"""Reads the user's files into documents with located sentences."""

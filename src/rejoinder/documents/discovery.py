@@ -1,4 +1,4 @@
-"""Finds the files that are meant: named ones, and the readable ones below folders."""
+"""Finds files to read: named ones, and those of a known format below folders."""
 
 import os
 from collections.abc import Iterable, Iterator
@@ -14,7 +14,7 @@ SUFFIXES = PLAIN | TABLES | READERS.keys()
 
 
 class FileList(NamedTuple):
-    """The files below paths, and the folders that could not be looked into, with the reason."""
+    """The files below paths, and the folders that cannot be listed, with the reason."""
 
     files: list[Path]
     unreadable: dict[Path, str]
@@ -23,8 +23,8 @@ class FileList(NamedTuple):
 def find_files(paths: Iterable[Path]) -> list[Path]:
     """Return the files below the paths, each once, in order.
 
-    Hidden files and folders are passed over, and links to folders are not followed, so a
-    folder that links to itself does no harm.
+    Hidden files and folders are skipped, and links to folders are not followed, so that a
+    folder may link to itself.
 
     Raises:
         InputError: a path does not exist, or there is nothing to read.
@@ -38,7 +38,7 @@ def find_files(paths: Iterable[Path]) -> list[Path]:
 
 
 def list_files(paths: Iterable[Path]) -> FileList:
-    """Return the same files, where none is no error, and the folders that are unreadable to us.
+    """Return the files below the paths, perhaps none, and the folders that cannot be listed.
 
     Raises:
         InputError: a path does not exist, or cannot be reached.
@@ -59,13 +59,13 @@ def list_files(paths: Iterable[Path]) -> FileList:
 
 
 def describe_empty(paths: Iterable[Path]) -> str:
-    """Return the line that says that there is nothing to read."""
-    places = ", ".join(map(show_path, paths))
-    return f"nothing to read in {places}; files end in {', '.join(sorted(SUFFIXES))}"
+    """Return the error message for paths with nothing to read."""
+    names = ", ".join(map(show_path, paths))
+    return f"nothing to read in {names}; files end in {', '.join(sorted(SUFFIXES))}"
 
 
 def show_path(path: Path) -> str:
-    """Return a path as text that can be printed and stored, whatever bytes its name has."""
+    """Return a path as printable text, whatever bytes its name has."""
     readable = os.fsencode(path).decode("utf-8", "backslashreplace")
     return "".join(
         letter if letter.isprintable() else letter.encode("unicode_escape").decode()

@@ -1,7 +1,7 @@
-"""Takes the text out of Word files: a zip whose `word/document.xml` holds the paragraphs.
+"""Extracts the text of Word files: a zip whose `word/document.xml` holds the paragraphs.
 
 Read as a stream with Python's own zip and XML (expat, which refuses entities that explode),
-so that a packed bomb stops at its limit and memory stays small (docs/decisions/0012).
+so that a zip bomb stops at a limit and memory stays small (docs/decisions/0012).
 """
 
 import io
@@ -18,9 +18,9 @@ from rejoinder.errors import InputError
 
 MAX_XML_BYTES = 400_000_000
 
-# What a torn zip raises depends on where it is torn: a negative offset, a wrong length, a packing
-# that nobody knows, a file that is locked.
-_TORN = (
+# A corrupt zip raises one of many errors: for a negative offset, a wrong length, an unknown
+# compression, an encrypted file.
+_CORRUPT = (
     zipfile.BadZipFile,
     zlib.error,
     lzma.LZMAError,
@@ -40,23 +40,23 @@ _TITLE = "{http://purl.org/dc/elements/1.1/}title"
 
 
 def read_docx(raw: bytes) -> ExtractedText:
-    """Return the text of a Word file; headings, list items and table rows keep their marks.
+    """Return the text of a Word file; headings, list items and table rows get Markdown marks.
 
     Raises:
-        InputError: it is no Word file, or too large when unpacked.
+        InputError: it is not a Word file, or is too large when unpacked.
     """
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
             with archive.open("word/document.xml") as file:
                 blocks = list(_read_blocks(_Limited(file)))
             title = _read_title(archive)
-    except _TORN as error:
+    except _CORRUPT as error:
         raise InputError(f"not a Word file that can be read ({error})") from error
     return ExtractedText("\n\n".join(blocks), title)
 
 
 class _Limited(io.RawIOBase):
-    """A stream that refuses to go on for ever."""
+    """A stream with a size limit."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._file = file
@@ -71,7 +71,7 @@ class _Limited(io.RawIOBase):
 
 
 def _read_blocks(file: IO[bytes] | io.RawIOBase) -> Iterator[str]:
-    """Yield paragraphs and table rows, each with its mark, as they are complete."""
+    """Yield paragraphs and table rows, each with its Markdown mark."""
     body = _Body()
     for event, element in ElementTree.iterparse(file, ("start", "end")):
         tag = element.tag.removeprefix(_WORD)
@@ -90,13 +90,13 @@ def _read_blocks(file: IO[bytes] | io.RawIOBase) -> Iterator[str]:
 
 
 class _Body:
-    """What has been read of the paragraph and of the table row at hand."""
+    """The paragraph and the table row that are being read."""
 
     def __init__(self) -> None:
         self.words: list[str] = []
         self.cells: list[str] = []
         self.mark = ""
-        self.depth = 0  # rows inside rows are read as one
+        self.depth = 0  # nested rows are read as one
 
     def end_paragraph(self) -> str:
         text = " ".join(sanitize("".join(self.words)).split())
@@ -127,5 +127,5 @@ def _read_title(archive: zipfile.ZipFile) -> str:
     if "docProps/core.xml" not in archive.namelist():
         return ""
     with archive.open("docProps/core.xml") as file:
-        found = ElementTree.fromstring(file.read(1_000_000)).findtext(f".//{_TITLE}")
-    return " ".join(sanitize(found or "").split())
+        title = ElementTree.fromstring(file.read(1_000_000)).findtext(f".//{_TITLE}")
+    return " ".join(sanitize(title or "").split())

@@ -1,4 +1,4 @@
-"""Finds out in which encoding a file's bytes are text."""
+"""Detects the character encoding of a file."""
 
 import codecs
 import re
@@ -6,11 +6,11 @@ import re
 from rejoinder.errors import InputError
 
 MAX_SAMPLE = 200_000
-"""How many bytes the detector looks at; more did not change its mind."""
+"""Bytes that the detector reads; more did not change its result."""
 
-_MARKS = (
+_BYTE_ORDER_MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
-    (codecs.BOM_UTF32_LE, "utf-32"),  # begins like UTF-16's, so it is looked for first
+    (codecs.BOM_UTF32_LE, "utf-32"),  # begins with UTF-16's mark, so it comes first
     (codecs.BOM_UTF32_BE, "utf-32"),
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
@@ -18,12 +18,12 @@ _MARKS = (
 
 
 def decode(raw: bytes, *, declared: str | None = None) -> str:
-    """Return bytes as text: by their mark, as UTF-8, as declared, else by what they look like.
+    """Decode bytes: by their byte order mark, as UTF-8, as declared, or as detected.
 
     Raises:
         InputError: the bytes are not text.
     """
-    for mark, encoding in _MARKS:
+    for mark, encoding in _BYTE_ORDER_MARKS:
         if raw.startswith(mark):
             return raw.decode(encoding, errors="replace")
     if b"\0" not in raw:
@@ -31,11 +31,11 @@ def decode(raw: bytes, *, declared: str | None = None) -> str:
             return raw.decode("utf-8")
         except UnicodeDecodeError:
             pass
-    encoding = _known(declared) or _detect(raw)
+    encoding = _normalise(declared) or _detect(raw)
     return raw.decode(encoding, errors="replace")
 
 
-def _known(name: str | None) -> str | None:
+def _normalise(name: str | None) -> str | None:
     try:
         return codecs.lookup(name).name if name else None
     except LookupError:
@@ -45,13 +45,13 @@ def _known(name: str | None) -> str | None:
 def _detect(raw: bytes) -> str:
     import chardet
 
-    found = _known(chardet.detect(raw[:MAX_SAMPLE])["encoding"])
-    if found is None or (b"\0" in raw and not found.startswith("utf-")):
+    encoding = _normalise(chardet.detect(raw[:MAX_SAMPLE])["encoding"])
+    if encoding is None or (b"\0" in raw and not encoding.startswith("utf-")):
         raise InputError("not text")
-    sample = raw[:MAX_SAMPLE].decode(found, errors="replace")
+    sample = raw[:MAX_SAMPLE].decode(encoding, errors="replace")
     if len(_NOT_TEXT.findall(sample)) > len(sample) / 20:
         raise InputError("not text")
-    return found
+    return encoding
 
 
 _NOT_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ufffd]")

@@ -1,8 +1,7 @@
-"""Takes the text out of HTML: blocks become paragraphs, with the line that each begins on.
+"""Extracts the text of HTML: blocks become paragraphs, with the line that each begins on.
 
-Python's own parser: it knows the line of every word, and needs no dependency.  On hostile
-input it is slow rather than wrong, so it runs in the child process (child.py) with a limit
-on time.
+Python's own parser knows the line of every word and needs no dependency.  On hostile input it
+is slow rather than wrong, so it runs in the sandbox (sandbox.py) with a time limit.
 """
 
 import re
@@ -46,13 +45,13 @@ class _Parser(HTMLParser):
         self._words: list[str] = []
         self._mark = ""
         self._line = 0
-        self._silent = ""  # the tag that is passed over, and how deep inside itself
+        self._silent = ""  # the tag whose content is skipped, and its nesting depth
         self._depth = 0
         self._title: list[str] | None = None
         self._in_row = False
 
     def parse_marked_section(self, i: int, report: bool = True) -> int:
-        """Pass over what no browser knows either: `<![title` ends Python's parser otherwise."""
+        """Skip sections that browsers ignore too; `<![title` would end Python's parser."""
         try:
             return super().parse_marked_section(i, report)
         except AssertionError:

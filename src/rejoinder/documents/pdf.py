@@ -1,4 +1,4 @@
-"""Takes the text out of PDF files, page by page (pypdfium2; docs/decisions/0012)."""
+"""Extracts the text of PDF files, page by page (pypdfium2; docs/decisions/0012)."""
 
 import re
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ def read_pdf(raw: bytes) -> ExtractedText:
     """Return the text of all pages.
 
     Raises:
-        InputError: it is no PDF, is locked, or holds no text.
+        InputError: it is not a PDF, is encrypted, or holds no text.
     """
     import pypdfium2
 
@@ -44,13 +44,13 @@ _BEGINS = re.compile(r"[A-Z0-9•‣◦*“\"]")
 
 
 def _split_paragraphs(lines: list[str]) -> Iterator[str]:
-    """Yield lines, with an empty one where a short line shows that a paragraph ends.
+    """Yield lines, with an empty line after a short one that ends a paragraph.
 
-    A page has no empty lines of its own: what tells a heading or a last line apart is that it
-    stops well before most others do, and that the next line begins like a sentence.
+    A page has no empty lines of its own.  A heading or the last line of a paragraph is much
+    shorter than most lines, and the next line begins like a sentence.
     """
     lengths = sorted(map(len, lines))
-    width = lengths[3 * len(lengths) // 4] if lengths else 0  # the longest may be a table's
+    width = lengths[3 * len(lengths) // 4] if lengths else 0  # the longest may belong to a table
     for line, following in zip(lines, [*lines[1:], ""], strict=False):
         yield line
         if line and len(line) < 0.7 * width and _BEGINS.match(following):

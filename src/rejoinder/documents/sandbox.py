@@ -1,8 +1,8 @@
-"""Parses foreign formats in a child process, so that a hostile file can only harm itself.
+"""Parses complex formats in a child process, so that a hostile file cannot harm the rest.
 
-The child is started once, gets one request per line, and has a limit on memory; a file that
-takes too long costs the child its life, and the next file starts a new one.  Replies are
-JSON: nothing that the child says is run.
+The child starts once, reads one request per line, and has a memory limit.  A file that takes
+too long gets it killed, and the next file starts another.  Replies are JSON: nothing that the
+child sends is executed.
 """
 
 import json
@@ -53,7 +53,7 @@ READERS: dict[str, Callable[[bytes], ExtractedText]] = {
 
 
 class SandboxedReader:
-    """A process that reads files; started when first needed, and again after a bad one."""
+    """A process that reads files; it starts with the first file, and again after a bad one."""
 
     def __init__(
         self, *, max_seconds: float = MAX_SECONDS, max_memory_bytes: int = MAX_MEMORY_BYTES
@@ -91,7 +91,7 @@ class SandboxedReader:
             if isinstance(error, TimeoutError):
                 problem = f"takes longer than {self._max_seconds:g} s to read"
             else:
-                problem = "breaks the program that reads it"
+                problem = "crashes the program that reads it"
             raise InputError(problem) from error
         if "problem" in reply:
             raise InputError(reply["problem"])
@@ -120,7 +120,7 @@ class SandboxedReader:
         )
 
     def _receive(self, process: subprocess.Popen[bytes]) -> bytes:
-        """Return the reply: its length in eight bytes, then so many bytes."""
+        """Return the reply, which comes after its length in eight bytes."""
         end = time.monotonic() + self._max_seconds
         assert process.stdout is not None
         size = int.from_bytes(_read_exactly(process.stdout, 8, end), "big")
@@ -158,7 +158,7 @@ def _from_json(reply: dict[str, Any]) -> ExtractedText:
 
 
 def answer(request: bytes) -> dict[str, Any]:
-    """Return what the child replies to one request."""
+    """Return the child's reply to one request."""
     name, suffix = json.loads(request)
     try:
         return _to_json(READERS[suffix](Path(os.fsdecode(bytes.fromhex(name))).read_bytes()))

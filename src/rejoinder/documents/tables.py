@@ -1,7 +1,7 @@
 """Reads tables of documents: JSON lines and CSV, one document per row.
 
-A row has a `text`; `title` and `id` where known; every other field that is a word or a number
-is metadata, to be filtered by at question time.
+A row has a `text`, and perhaps `title` and `id`; every other string or number is metadata, to
+filter by at question time.
 """
 
 import csv
@@ -44,8 +44,8 @@ def read_csv(text: str) -> Iterator[ExtractedText]:
     rows = csv.DictReader(io.StringIO(text, newline=""), dialect=_find_dialect(text))
     names = {name.strip().lower(): name for name in rows.fieldnames or () if name}
     if "text" not in names:
-        found = ", ".join(names) or "none"
-        raise InputError(f"no column 'text' (columns: {found}); rename the one that holds it")
+        columns = ", ".join(names) or "none"
+        raise InputError(f"no column 'text' (columns: {columns}); rename the one that holds it")
     try:
         for row in rows:
             named = {key: row[name] for key, name in names.items() if row[name] is not None}
@@ -59,24 +59,24 @@ def _find_dialect(text: str) -> type[csv.Dialect]:
     header = text[: text.find("\n") + 1] or text
     separator = max(",;\t", key=header.count)
 
-    class Found(csv.excel):
+    class Dialect(csv.excel):
         delimiter = separator
 
-    return Found
+    return Dialect
 
 
 def _to_extract(row: Mapping[str, Any], line: int) -> ExtractedText:
     text = sanitize(row["text"])
     metadata = {
-        sanitize(str(key)): sanitize(_to_word(value))
+        sanitize(str(key)): sanitize(_to_text(value))
         for key, value in row.items()
         if key not in {"text", "title", "id"} and isinstance(value, str | int | float)
     }
     title, id_ = (sanitize(str(row.get(key) or "")).strip() for key in ("title", "id"))
-    # The text is inside one line of the file, so all of it stands on that line.
+    # The whole text is on one line of the file.
     locations = locate_lines("", first=line)
     return ExtractedText(text, title, id_ or str(line), locations, metadata)
 
 
-def _to_word(value: str | float) -> str:
+def _to_text(value: str | float) -> str:
     return value if isinstance(value, str) else json.dumps(value)

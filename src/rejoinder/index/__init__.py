@@ -1,1 +1,1 @@
-"""The user's documents on disk: the truth in SQLite, and beside it what is derived."""
+"""Documents on disk: SQLite as the source of truth, and data derived from it."""

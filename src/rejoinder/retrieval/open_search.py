@@ -1,7 +1,7 @@
 """Finds sentences with OpenSearch or Elasticsearch, through their official clients.
 
-Both take the same question and give the same hits.  Each entry of the server's index is a
-sentence; `Fields` says what its parts are called there.
+Both take the same query and return the same hits.  Each document of the server's index is a
+sentence; `Fields` maps its parts to the server's field names.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -11,28 +11,32 @@ from typing import Any
 from rejoinder.errors import MissingExtraError, StoreError
 from rejoinder.types import Candidate, Document, ScoredCandidate
 
-Ask = Callable[..., Any]
+SearchCall = Callable[..., Any]
 
 
 @dataclass(frozen=True, slots=True)
 class Fields:
-    """What the parts of a sentence are called in the server's index."""
+    """Field names of the server's index."""
 
     text: str = "text"
     title: str = "title"
     document: str = "document"
     position: str = "position"
     metadata: str = "metadata"
-    """An object of keywords, which `where` asks for."""
+    """An object of keyword fields, which `where` filters by."""
 
 
 class _ServerRetriever:
-    """An index of a server's; a retriever (`search`)."""
+    """An index on a search server; a `Retriever`."""
 
     def __init__(
-        self, ask: Ask, errors: tuple[type[Exception], ...], index: str, fields: Fields | None
+        self,
+        call: SearchCall,
+        errors: tuple[type[Exception], ...],
+        index: str,
+        fields: Fields | None,
     ) -> None:
-        self._ask = ask
+        self._call = call
         self._errors = errors
         self._index = index
         self._fields = fields or Fields()
@@ -40,23 +44,23 @@ class _ServerRetriever:
     def search(
         self, question: str, k: int, *, where: Mapping[str, str | Sequence[str]] | None = None
     ) -> list[ScoredCandidate]:
-        """Return at most k sentences that share words with a question, best first.
+        """Return the k sentences that match a question best, best first.
 
         Raises:
-            StoreError: the server cannot be asked, or not all of it has answered.
+            StoreError: the server does not answer, or some of its shards failed.
         """
         if not question.strip() or k < 1:
             return []
         body = to_body(question, k, self._fields, where)
         try:
-            found = self._ask(index=self._index, **body)
+            response = self._call(index=self._index, **body)
         except self._errors as error:
-            raise StoreError(f"the search server cannot be asked ({_shorten(error)})") from error
-        if found["timed_out"] or found["_shards"]["failed"]:
-            raise StoreError(f"only a part of {self._index!r} has answered; ask again")
+            raise StoreError(f"the search server does not answer ({_shorten(error)})") from error
+        if response["timed_out"] or response["_shards"]["failed"]:
+            raise StoreError(f"{self._index!r}: some shards failed or timed out; ask again")
         return [
             ScoredCandidate(self._to_candidate(hit), float(hit["_score"]), rank)
-            for rank, hit in enumerate(found["hits"]["hits"], start=1)
+            for rank, hit in enumerate(response["hits"]["hits"], start=1)
         ]
 
     def _to_candidate(self, hit: Mapping[str, Any]) -> Candidate:
@@ -79,10 +83,10 @@ class OpenSearchRetriever(_ServerRetriever):
             raise MissingExtraError("OpenSearch", extra="opensearch") from error
         client = OpenSearch(hosts=[address])
 
-        def ask(*, index: str, **body: Any) -> Any:
+        def call(*, index: str, **body: Any) -> Any:
             return client.search(index=index, body=body)
 
-        super().__init__(ask, (OpenSearchException,), index, fields)
+        super().__init__(call, (OpenSearchException,), index, fields)
 
 
 class ElasticsearchRetriever(_ServerRetriever):
@@ -100,7 +104,7 @@ class ElasticsearchRetriever(_ServerRetriever):
 def to_body(
     question: str, k: int, fields: Fields, where: Mapping[str, str | Sequence[str]] | None
 ) -> dict[str, Any]:
-    """Return the question as the server takes it: any word counts, the title a little."""
+    """Return the query for a question: any word matches, the title with a low weight."""
     filters = [
         {"terms": {f"{fields.metadata}.{key}": [value] if isinstance(value, str) else list(value)}}
         for key, value in (where or {}).items()

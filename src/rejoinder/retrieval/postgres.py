@@ -1,9 +1,9 @@
-"""Finds sentences with PostgreSQL's full text search.
+"""Finds sentences with PostgreSQL's full-text search.
 
     sentences(document, position, title, text, metadata, words)
 
-`words` is what PostgreSQL makes of text and title, with a GIN index over it.  A question asks for
-any of its words; `ts_rank_cd` orders what is found: not BM25, so leave the ranking to a scorer.
+`words` is the tsvector of text and title, with a GIN index.  A question matches by any of its
+words; `ts_rank_cd` orders the hits, which is not BM25: leave the ranking to a scorer.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,19 +22,19 @@ CONNECT_SECONDS = 10
 
 
 class PostgresRetriever:
-    """A table of sentences; a retriever (`search`).  Several threads may ask at once."""
+    """A table of sentences; a `Retriever`.  Several threads may search at once."""
 
     def __init__(
         self, address: str, *, table: str = "sentences", language: str = "english"
     ) -> None:
-        """Connect; the table is made by `create`, or has been.
+        """Connect to a server; `create` creates the table.
 
         Args:
-            address: what libpq takes: `postgresql://user@host/database`, or `host=… dbname=…`.
-            language: a text search configuration of the server's.
+            address: a connection string: `postgresql://user@host/database`, or `host=… dbname=…`.
+            language: the server's text search configuration.
 
         Raises:
-            StoreError: no server is there, or it refuses.
+            StoreError: the server cannot be reached, or refuses the connection.
         """
         try:
             import psycopg
@@ -54,7 +54,7 @@ class PostgresRetriever:
         self._connection.close()
 
     def create(self) -> None:
-        """Make the table and its index, where they are not there."""
+        """Create the table and its index, unless they exist."""
         index = self._sql.Identifier(f"{self._table._obj[0]}_words")
         self._run(
             "CREATE TABLE IF NOT EXISTS {table} (document text, position integer, title text,"
@@ -67,7 +67,7 @@ class PostgresRetriever:
     def add(
         self, documents: Iterable[Document], *, metadata: Mapping[str, str] | None = None
     ) -> None:
-        """Add documents, all or none; one that is there under its id is replaced."""
+        """Add documents, all or none; each replaces the one of the same id."""
         from psycopg.types.json import Jsonb
 
         facts = Jsonb(dict(metadata or {}))
@@ -99,25 +99,25 @@ class PostgresRetriever:
     def search(
         self, question: str, k: int, *, where: Mapping[str, str | Sequence[str]] | None = None
     ) -> list[ScoredCandidate]:
-        """Return at most k sentences that share words with a question, best first.
+        """Return the k sentences that match a question best, best first.
 
         Raises:
-            StoreError: the server cannot be asked.
+            StoreError: the server does not answer.
         """
         words = list(dict.fromkeys(normalise(word.text) for word in split_words(question)))
         if not words or k < 1:
             return []
-        asked = words[:MAX_QUESTION_WORDS]
-        any_word = " || ".join(["plainto_tsquery(%s::regconfig, %s)"] * len(asked))
-        values: list[Any] = [part for word in asked for part in (self._language, word)]
+        terms = words[:MAX_QUESTION_WORDS]
+        any_word = " || ".join(["plainto_tsquery(%s::regconfig, %s)"] * len(terms))
+        values: list[Any] = [part for word in terms for part in (self._language, word)]
         filters = ""
         for key, value in (where or {}).items():
             filters += " AND metadata ->> %s = ANY(%s)"
             values += [key, [value] if isinstance(value, str) else list(value)]
         rows = self._run(
-            f"SELECT document, position, title, text, ts_rank_cd(words, asked) AS score"
-            f" FROM {{table}}, (SELECT {any_word} AS asked) AS question"
-            f" WHERE words @@ asked{filters} ORDER BY score DESC, document, position LIMIT %s",
+            f"SELECT document, position, title, text, ts_rank_cd(words, query) AS score"
+            f" FROM {{table}}, (SELECT {any_word} AS query) AS question"
+            f" WHERE words @@ query{filters} ORDER BY score DESC, document, position LIMIT %s",
             [*values, k],
         )
         documents: dict[str, Document] = {}
@@ -162,7 +162,7 @@ class PostgresRetriever:
 
 
 class _Sentences(Sequence[str]):
-    """The sentences of a document that are fetched when someone looks at them."""
+    """The sentences of a document, fetched on first access."""
 
     def __init__(self, retriever: PostgresRetriever, document: str) -> None:
         self._retriever = retriever

@@ -1,4 +1,4 @@
-"""The one thing that finds candidates must be able to do."""
+"""The protocol of retrievers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -7,10 +7,14 @@ from rejoinder.types import ScoredCandidate
 
 
 class Retriever(Protocol):
-    """Finds the sentences of many documents that may answer a question."""
+    """Finds sentences that may answer a question."""
 
     def search(
         self, question: str, k: int, *, where: Mapping[str, str | Sequence[str]] | None = None
     ) -> Sequence[ScoredCandidate]:
-        """Return at most k candidates, best first; `where` says what documents must be like."""
+        """Return at most k candidates, best first.
+
+        Args:
+            where: required metadata of the documents: for each key a value, or one of several.
+        """
         ...

@@ -29,7 +29,7 @@ paths_argument = click.argument("paths", nargs=-1, required=True, type=click.Pat
 
 @click.group(epilog=options.example("rejoinder index add examples/docs --index my-index"))
 def index() -> None:
-    """Keep an index of documents, to ask again and again."""
+    """Manage an index: documents that stay searchable between questions."""
 
 
 @index.command(epilog=options.example("rejoinder index add examples/docs --index my-index"))
@@ -40,7 +40,7 @@ def index() -> None:
     "pairs",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Say this of every document, and no more what was said before.",
+    help="Metadata of every document, in place of earlier metadata; repeatable.",
 )
 @click.option(
     "--sidecar",
@@ -58,11 +58,11 @@ def add(
     bundles: tuple[Path, ...],
     as_json: bool,
 ) -> None:
-    """Add files, and all below folders; again, to follow their changes.
+    """Add files and folders, or update them.
 
     Reads .txt .md .rst .html .pdf .docx, and .jsonl and .csv with one document per row (`text`,
     `title`, `id`; the rest is metadata).  Unchanged files are not read again, changed ones
-    replace what was there, and what is gone from a folder is removed.
+    replace their documents, and files that were deleted from a folder are removed.
 
     --sidecar encodes every sentence once, earlier additions included, and stores the rows for
     cascades with this bundle: the bits of HAS, or the vectors by which a selector finds context.
@@ -77,7 +77,7 @@ def add(
     check_metadata(metadata or {})
     encoders = open_sidecars(bundles)
     if not folder.exists():
-        find_files(paths)  # so that nothing to read leaves no empty index
+        find_files(paths)  # fails before an empty index is created
     with Index(folder, create=True) as opened:
         _report(lambda show: opened.add(paths, metadata=metadata, on_event=show), as_json)
         _update_sidecars(opened, encoders)
@@ -88,9 +88,9 @@ def add(
 @folder_option
 @options.as_json
 def remove(paths: tuple[Path, ...], folder: Path, as_json: bool) -> None:
-    """Remove what was read from files, and from all below folders.
+    """Remove the documents of files and folders.
 
-    It is no longer found at once; `compact` takes its text off the disk.
+    They are no longer found; `compact` deletes their text from the disk.
     """
     from rejoinder.index.index import Index
 
@@ -104,7 +104,7 @@ def remove(paths: tuple[Path, ...], folder: Path, as_json: bool) -> None:
 def load(source: Path, folder: Path) -> None:
     """Add the documents that `rejoinder encode-table` has encoded.
 
-    A document that is there already under its id is replaced.
+    A document replaces the one of the same id.
     """
     options.need_arrow()
     from rejoinder.batch.encode_table import add_parts
@@ -150,7 +150,7 @@ def list_(folder: Path, as_json: bool) -> None:
 @index.command(epilog=options.example("rejoinder index check --index my-index"))
 @folder_option
 def check(folder: Path) -> None:
-    """Check that every document is there and whole."""
+    """Check every document and all derived data for damage."""
     from rejoinder.errors import StoreError
     from rejoinder.index.index import Index
 
@@ -167,7 +167,7 @@ def check(folder: Path) -> None:
 @index.command(epilog=options.example("rejoinder index compact --index my-index"))
 @folder_option
 def compact(folder: Path) -> None:
-    """Write the index anew, so that removed text is gone from the disk."""
+    """Rewrite the index, so that removed text is gone from the disk."""
     from rejoinder.index.index import Index
 
     with Index(folder) as opened:
@@ -178,7 +178,7 @@ def compact(folder: Path) -> None:
 @index.command(epilog=options.example("rejoinder index export --index my-index > all.jsonl"))
 @folder_option
 def export(folder: Path) -> None:
-    """Print every document as a JSON line, which `index add` reads again."""
+    """Print every document as a JSON line that `index add` can read."""
     from rejoinder.index.index import Index
 
     with Index(folder) as opened:
