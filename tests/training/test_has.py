@@ -66,7 +66,7 @@ def test_a_bundle_scores_as_torch_does(tmp_path: Path, composition: str, width: 
 def test_padding_changes_no_score() -> None:
     model = make_has()
     tokens = TextTokens(WordPiece(VOCABULARY), max_tokens=32)
-    texts = [tokens.cut(text) for text in TEXTS]
+    texts = [tokens.encode(text) for text in TEXTS]
     with torch.no_grad():
         together = model.encode(*_to_inputs(texts))
         asked = pool(together)[:1]
@@ -120,9 +120,11 @@ def test_the_loss_is_a_hinge_over_triplets_however_they_are_cut(
     expected = []
     with torch.no_grad():
         for example in right + other:
-            asked = pool(model.encode(*_to_inputs([tokens.cut(example.question)])))
+            asked = pool(model.encode(*_to_inputs([tokens.encode(example.question)])))
             found = [
-                model.score(asked, model.hash(model.encode(*_to_inputs([tokens.cut(item.text)]))))
+                model.score(
+                    asked, model.hash(model.encode(*_to_inputs([tokens.encode(item.text)])))
+                )
                 for item in example.candidates
             ]
             expected.append(max(0.0, 0.1 - found[0].item() + found[1].item()))
@@ -184,14 +186,14 @@ def test_a_list_without_a_wrong_candidate_draws_from_others() -> None:
     ((places, texts),) = batch.chunks
     row = places.tolist().index(1)  # the answer is at 0
     drawn = texts.ids[row, : int(texts.mask[row].sum())].tolist()
-    assert drawn in [tokens.cut(item.text) for item in CANDIDATES if item.id != "b"]
+    assert drawn in [tokens.encode(item.text) for item in CANDIDATES if item.id != "b"]
 
 
 def test_a_text_without_words_is_one_unknown_word() -> None:
     tokens = TextTokens(WordPiece(VOCABULARY), max_tokens=8)
 
-    assert [VOCABULARY[id_] for id_ in tokens.cut("")] == ["[CLS]", "[UNK]", "[SEP]"]
-    assert len(tokens.cut("cat " * 50)) == 8
+    assert [VOCABULARY[id_] for id_ in tokens.encode("")] == ["[CLS]", "[UNK]", "[SEP]"]
+    assert len(tokens.encode("cat " * 50)) == 8
     assert tokens.is_too_long("cat " * 7)
     assert not tokens.is_too_long("cat " * 6)
 
@@ -209,13 +211,13 @@ def test_int8_says_how_many_bits_it_flips(tmp_path: Path) -> None:
 
     manifest = open_bundle(tmp_path / "m").manifest
     assert manifest.precision == "int8"
-    assert 0 <= manifest.scores["flipped bits"] <= export_has.MOST_FLIPPED
+    assert 0 <= manifest.scores["flipped bits"] <= export_has.MAX_FLIPPED
 
 
 def test_too_many_flipped_bits_leave_nothing(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(export_has, "MOST_FLIPPED", -1.0)
+    monkeypatch.setattr(export_has, "MAX_FLIPPED", -1.0)
 
     with pytest.raises(BundleError, match="of all bits differ"):
         write(tmp_path / "m", make_has())

@@ -188,7 +188,7 @@ class Triplets:
     """
 
     def __init__(self, examples: Sequence[Example], tokens: TextTokens) -> None:
-        ids = {text: tokens.cut(text) for text in _all_texts(examples)}
+        ids = {text: tokens.encode(text) for text in _all_texts(examples)}
         self._questions = [ids[example.question] for example in examples]
         self._answers = [
             ids[item.text]

@@ -178,10 +178,10 @@ class HasTorchScorer:
 
     def score(self, question: str, candidates: Candidates) -> Scores:
         """Return one score per candidate, in the order given."""
-        texts = [self._tokens.cut(item.text) for item in to_candidates(candidates)]
+        texts = [self._tokens.encode(item.text) for item in to_candidates(candidates)]
         scores = np.empty(len(texts), dtype=np.float64)
         with torch.inference_mode():
-            pooled = pool(_encode(self._model, pad_texts([self._tokens.cut(question)])))
+            pooled = pool(_encode(self._model, pad_texts([self._tokens.encode(question)])))
             for places in group_by_length([*map(len, texts)], CHUNK):
                 words = _encode(self._model, pad_texts([texts[place] for place in places]))
                 repeated = pooled.expand(len(places), -1)

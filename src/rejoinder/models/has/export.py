@@ -1,7 +1,7 @@
 """Writes trained HAS, or a baseline of it, as a bundle, if the runtime encodes as torch does.
 
 In fp32 states must agree with torch to 1e-4.  In int8 a few bits flip, those of numbers near 0:
-at most one in twenty may, and the manifest says how many did.  Else nothing is left behind.
+at most one in twenty may, and the manifest states the share.  Otherwise nothing is written.
 """
 
 from collections.abc import Mapping, Sequence
@@ -24,9 +24,9 @@ from rejoinder.models.kernel import Matrix
 from rejoinder.models.selector.export import PRECISIONS, SIZES
 from rejoinder.text.wordpiece import WordPiece
 
-LARGEST_DIFFERENCE = 1e-4
-MOST_FLIPPED = 0.05
-"""Of all bits of the sample, in int8."""
+MAX_DIFFERENCE = 1e-4
+MAX_FLIPPED = 0.05
+"""The share of the sample's bits that may flip in int8."""
 
 
 def write_has(
@@ -40,15 +40,15 @@ def write_has(
     sample: Sequence[str],
     files: Mapping[str, bytes] = MappingProxyType({}),
 ) -> None:
-    """Write encoder, attention, vocabulary and where they come from.
+    """Write encoder, attention, vocabulary and their provenance.
 
     Args:
         vocabulary: the word piece of each row of the encoder's embedding.
         sample: texts that torch and the runtime both encode before anything is written.
-        files: what else goes into the bundle, by name: its card, for one.
+        files: further files of the bundle, by name, such as its model card.
 
     Raises:
-        BundleError: the folder cannot be written, or what the sample becomes differs too much.
+        BundleError: the folder cannot be written, or the sample's states differ too much.
         MissingExtraError: onnx is not installed.
         ValueError: the precision is neither fp32 nor int8.
     """
@@ -81,32 +81,47 @@ def write_has(
 
 
 def _read_attention(model: Has) -> dict[str, Matrix]:
-    found = {
+    weights = {
         name: np.ascontiguousarray(value.detach().numpy())
         for name, value in model.state_dict().items()
         if name.startswith("attention.")
     }
-    return found or {"none": np.zeros(1, dtype=np.float32)}  # an empty file cannot be told torn
+    return weights or {"none": np.zeros(1, dtype=np.float32)}  # an empty file looks corrupt
 
 
 def _build(model: Has, rows: Sequence[int], precision: str) -> bytes:
+    """Return an ONNX file that gives inputs (P, L) their states (P, L, D), as the model does.
+
+    Args:
+        rows: for each piece of the bundle's vocabulary, its row of the model's embedding.
+        precision: fp32, or int8 for the embedding and the weights of products.
+    """
     try:
-        from rejoinder.models.has.export_graph import build_encoder
+        from rejoinder.models.encoders.onnx_bert import add_encoder, get_inputs
+        from rejoinder.models.encoders.onnx_graph import Graph
     except ImportError as error:
         raise MissingExtraError("exporting HAS", extra="train") from error
-    return build_encoder(model, rows, precision=precision)
+    state = {name: value.detach().cpu().numpy() for name, value in model.state_dict().items()}
+    epsilon = model.encoder.config.layer_norm_eps
+    graph = Graph(state, is_int8=precision == "int8", epsilon=epsilon)
+    max_tokens = model.config.max_tokens
+    states = add_encoder(graph, model.encoder, np.asarray(rows), max_tokens, scope="encoder.")
+    if model.project is not None:
+        states = graph.linear(states, "project")
+    graph.add("Identity", states, result="states")
+    return graph.to_bytes(get_inputs(), "states", ["pairs", "tokens", "width"])
 
 
 def _encode_with_torch(model: Has, vocabulary: Sequence[str], texts: Sequence[str]) -> list[Matrix]:
     model.eval()
     tokens = TextTokens(WordPiece(vocabulary), max_tokens=model.config.max_tokens)
-    found = []
+    states = []
     with torch.inference_mode():
         for text in texts:
-            given = pad_texts([tokens.cut(text)])
-            words = model.encode(given.ids, given.mask)
-            found.append(words.states[words.mask].numpy())
-    return found
+            padded = pad_texts([tokens.encode(text)])
+            words = model.encode(padded.ids, padded.mask)
+            states.append(words.states[words.mask].numpy())
+    return states
 
 
 def _encode_with_runtime(
@@ -130,14 +145,14 @@ def _check(found: Sequence[Matrix], expected: Sequence[Matrix], precision: str) 
     one, other = np.concatenate(found), np.concatenate(expected)
     flipped = float(np.mean((one >= 0) != (other >= 0)))
     difference = float(np.abs(one - other).max(initial=0.0))
-    if precision == "fp32" and not difference <= LARGEST_DIFFERENCE:
+    if precision == "fp32" and not difference <= MAX_DIFFERENCE:
         raise BundleError(
             f"states in fp32 differ by {difference:.2g} without torch, more than"
-            f" {LARGEST_DIFFERENCE:.2g}: nothing was written"
+            f" {MAX_DIFFERENCE:.2g}: nothing was written"
         )
-    if not flipped <= MOST_FLIPPED:
+    if not flipped <= MAX_FLIPPED:
         raise BundleError(
             f"in {precision} {flipped:.1%} of all bits differ from torch's, more than"
-            f" {MOST_FLIPPED:.0%}: nothing was written; export in fp32"
+            f" {MAX_FLIPPED:.0%}: nothing was written; export in fp32"
         )
     return flipped

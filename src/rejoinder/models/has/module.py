@@ -23,7 +23,7 @@ from rejoinder.models.has.compositions import COMPOSITIONS
 from rejoinder.models.selector.module.selector import SelectorConfig, load_selector
 
 LOWEST = -1e9
-"""Stands for what is padded, before a maximum or a softmax."""
+"""The value of padding before a maximum or a softmax."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +40,13 @@ class HasConfig:
     """Project the encoder's states to so many numbers first; None keeps them as they are."""
     beta: float = 5.0
     delta: float = 1e-6
-    """What the distance from B to bits counts beside the hinge."""
+    """The weight of the distance from B to bits beside the hinge loss."""
     layers: int | None = None
     max_tokens: int = 128
 
 
 class Words(NamedTuple):
-    """The states of texts' word pieces, padded, and where there is one."""
+    """The states of texts' word pieces, padded, and the mask of the pieces."""
 
     states: Tensor  # (P, L, D)
     mask: Tensor  # (P, L), bool
@@ -62,7 +62,7 @@ class Attention(nn.Module):
         self.of_hidden = nn.Linear(attention_width, 1, bias=False)
 
     def forward(self, question: Tensor, words: Words) -> Tensor:
-        """Return the mean of words (P, L, D), weighed by a question (P, D)."""
+        """Return the mean of words (P, L, D), weighted by attention of a question (P, D)."""
         hidden = torch.tanh(self.of_word(words.states) + self.of_question(question)[:, None])
         logits = self.of_hidden(hidden).squeeze(2).masked_fill(~words.mask, LOWEST)  # (P, L)
         return (logits.softmax(dim=1)[:, :, None] * words.states).sum(dim=1)
@@ -82,23 +82,23 @@ class Has(nn.Module):
         self.attention = Attention(self.width, config.attention_width) if has_attention else None
 
     def encode(self, ids: Tensor, mask: Tensor) -> Words:
-        """Return the states of inputs (P, L), whose first and last token are marks."""
+        """Return the states of inputs (P, L), which begin with [CLS] and end with [SEP]."""
         states = read_packed(self.encoder, ids, mask, torch.zeros_like(ids)).float()
         if self.project is not None:
             states = self.project(states).float()
-        # Of n tokens the first and the last are marks: words stand at 1 to n - 2.
+        # Of n tokens the first is [CLS] and the last [SEP]: words are at 1 to n - 2.
         places = torch.arange(ids.shape[1])
         is_word = (places > 0) & (places < mask.sum(dim=1, keepdim=True) - 1)
         return Words(states, is_word)
 
     def hash(self, answers: Words) -> Words:
-        """Return what stands for the answers' words in training: nearly ±1 for HAS."""
+        """Return the answers' words as training reads them: nearly ±1 for HAS."""
         if self.config.composition != "has":
             return answers
         return Words(torch.tanh(self.config.beta * answers.states), answers.mask)
 
     def to_bits(self, answers: Words) -> Words:
-        """Return what is stored of the answers' words: exactly ±1 for HAS."""
+        """Return the answers' words as they are stored: exactly ±1 for HAS."""
         if self.config.composition != "has":
             return answers
         return Words(take_signs(answers.states), answers.mask)
@@ -109,8 +109,8 @@ class Has(nn.Module):
         Args:
             asked: the question of each, pooled, (P, D).
         """
-        found = pool(answers) if self.attention is None else self.attention(asked, answers)
-        return functional.cosine_similarity(asked, found, dim=1)
+        means = pool(answers) if self.attention is None else self.attention(asked, answers)
+        return functional.cosine_similarity(asked, means, dim=1)
 
 
 def take_signs(states: Tensor) -> Tensor:
@@ -119,7 +119,7 @@ def take_signs(states: Tensor) -> Tensor:
 
 
 def pool(words: Words) -> Tensor:
-    """Return the largest value of each number over the words, (P, D)."""
+    """Return the maximum of each number over the words, (P, D)."""
     return words.states.masked_fill(~words.mask[:, :, None], LOWEST).amax(dim=1)
 
 
@@ -127,7 +127,7 @@ def measure_distance(hashed: Words) -> Tensor:
     """Return the squared distance of each answer's words to bits, (P,).
 
     The bits are the paper's second set of parameters.  With the network held fixed, the best
-    ones are the signs of what it says now; they are then held fixed while it learns.
+    ones are the signs of its current output; they are then held fixed while it learns.
     """
     bits = take_signs(hashed.states.detach())
     squared = (hashed.states - bits).square().sum(dim=2)  # (P, L)
@@ -138,8 +138,8 @@ def load_has(config: HasConfig, *, seed: int = 0) -> tuple[Has, list[str]]:
     """Return the network over a pretrained encoder, and the encoder's vocabulary.
 
     Raises:
-        InputError: the encoder cannot be loaded, does not cut words as BERT does, or there
-            is no such composition.
+        InputError: the encoder cannot be loaded, does not tokenise as BERT does, or
+            there is no such composition.
     """
     if config.composition not in COMPOSITIONS:
         known = ", ".join(COMPOSITIONS)

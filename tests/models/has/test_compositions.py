@@ -5,8 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rejoinder.models.has.attention import AttentionWeights
-from rejoinder.models.has.bits import BitAttention, pack, unpack
+from rejoinder.models.has.compositions import AttentionWeights, BitAttention, pack, unpack
 from rejoinder.models.kernel import Matrix
 from rejoinder.models.sidecar import StoredRows, join_rows
 
