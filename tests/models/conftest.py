@@ -1,5 +1,6 @@
 """A small real bundle: Cosinet over made-up weights and vectors, no torch needed."""
 
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -37,6 +38,13 @@ def make_cosinet(folder: Path, head: str, *, seed: int = 0) -> Path:
     files = {"weights.safetensors": save(weights), **to_files(vectors)}
     write_bundle(folder, Manifest("cosinet", config, training={"data": ["none"]}), files)
     return folder
+
+
+@pytest.fixture(autouse=True)
+def _one_thread() -> None:
+    """Small work is slower on two threads, and much slower where the machine is shared."""
+    if torch := sys.modules.get("torch"):
+        torch.set_num_threads(1)
 
 
 @pytest.fixture(params=["none", "birnn"])

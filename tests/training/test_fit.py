@@ -18,7 +18,7 @@ from rejoinder.training.loop import Recipe, Step  # noqa: E402
 from rejoinder.training.mixing import Part  # noqa: E402
 from rejoinder.training.ranker import fit_ranker  # noqa: E402
 from rejoinder.types import Example  # noqa: E402
-from tests.training.conftest import WIDTH, SpelledVectors  # noqa: E402
+from tests.models.examples import WIDTH, SpelledVectors  # noqa: E402
 
 PLAN = Plan(RankerConfig("cosinet", WIDTH, "birnn", 0.1), Recipe(epochs=4, learning_rate=2e-3))
 

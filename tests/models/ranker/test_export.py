@@ -8,6 +8,8 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from tests.models.networks import open_ranker  # noqa: E402
+
 from rejoinder.errors import BundleError  # noqa: E402
 from rejoinder.models.kernel import load_kernel  # noqa: E402
 from rejoinder.models.ranker.export import check_parity, write_ranker  # noqa: E402
@@ -20,7 +22,6 @@ from rejoinder.models.ranker.module.ranker import (  # noqa: E402
 )
 from rejoinder.models.static_vectors.vectors import load_vectors  # noqa: E402
 from rejoinder.types import Candidate, Document, Example  # noqa: E402
-from tests.models.parity.networks import open_ranker  # noqa: E402
 
 VECTORS = load_vectors()
 PAGES = [Document("one"), Document("two")]

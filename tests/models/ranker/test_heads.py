@@ -2,13 +2,7 @@
 
 import numpy as np
 import pytest
-
-from rejoinder.errors import UnknownNameError
-from rejoinder.models.kernel import Ids, Matrix, load_kernel
-from rejoinder.models.ranker.heads import HEADS, Head, make_head
-from rejoinder.models.ranker.pairs import Weights
-from rejoinder.models.rel_cnn.network import RelCnnNetwork
-from tests.models.parity.networks import (
+from tests.models.networks import (
     LISTS,
     draw,
     make_example,
@@ -17,6 +11,12 @@ from tests.models.parity.networks import (
     score_with_torch,
     take_weights,
 )
+
+from rejoinder.errors import UnknownNameError
+from rejoinder.models.kernel import Ids, Matrix, load_kernel
+from rejoinder.models.ranker.heads import HEADS, Head, make_head
+from rejoinder.models.ranker.pairs import Weights
+from rejoinder.models.rel_cnn.network import RelCnnNetwork
 
 WIDTH, HIDDEN = 6, 4
 SEGMENTS = [[1], [2], [40], [1, 1, 1], [5, 1, 3, 8], [2, 9, 9, 1, 4], [1, 30, 1]]

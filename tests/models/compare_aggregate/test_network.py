@@ -6,14 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-from rejoinder.models.compare_aggregate import network as compare_aggregate
-from rejoinder.models.compare_aggregate.network import (
-    CompareAggregateBilstmNetwork,
-    CompareAggregateNetwork,
-)
-from rejoinder.models.ranker.pairs import PairArrays
-from tests.models.parity.networks import (
+from tests.models.examples import WIDTH
+from tests.models.networks import (
     LISTS,
     draw,
     encode_with_torch,
@@ -22,7 +16,13 @@ from tests.models.parity.networks import (
     make_ranker,
     take_weights,
 )
-from tests.training.conftest import WIDTH
+
+from rejoinder.models.compare_aggregate import network as compare_aggregate
+from rejoinder.models.compare_aggregate.network import (
+    CompareAggregateBilstmNetwork,
+    CompareAggregateNetwork,
+)
+from rejoinder.models.ranker.pairs import PairArrays
 
 READ = 6
 NETWORKS: dict[str, type[CompareAggregateNetwork]] = {
@@ -74,16 +74,16 @@ def test_encodes_as_torch_does(model: str, question: str, texts: Sequence[str]) 
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("most", [1, 7, 50])
-def test_the_size_of_a_run_does_not_change_a_pair(
-    most: int,
+@pytest.mark.parametrize("max_words", [1, 7, 50])
+def test_the_batch_size_does_not_change_a_pair(
+    max_words: int,
     network: CompareAggregateNetwork,
     pairs: PairArrays,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     at_once = network.encode(pairs)
 
-    monkeypatch.setattr(compare_aggregate, "MAX_WORDS", most)
+    monkeypatch.setattr(compare_aggregate, "MAX_WORDS", max_words)
 
     np.testing.assert_allclose(network.encode(pairs), at_once, atol=1e-6)
 
@@ -92,15 +92,15 @@ def test_the_size_of_a_run_does_not_change_a_pair(
 def test_a_longer_list_takes_no_more_memory(
     repeats: int, network: CompareAggregateNetwork, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # One run holds 120 candidates of four words, or four where the question has 120 words.
+    # One batch holds 120 candidates of four words, or four where the question has 120 words.
     monkeypatch.setattr(compare_aggregate, "MAX_WORDS", 480)
     texts = [f"cat {number % 50} was fed" for number in range(1200 // repeats)]
     question = "who fed the cat " * repeats
 
-    one_run = _measure(network, make_pairs(question, texts[: 120 // repeats]))
-    ten_runs = _measure(network, make_pairs(question, texts))
+    one_batch = _measure(network, make_pairs(question, texts[: 120 // repeats]))
+    ten_batches = _measure(network, make_pairs(question, texts))
 
-    assert ten_runs < 1.5 * one_run
+    assert ten_batches < 1.5 * one_batch
 
 
 def _measure(network: CompareAggregateNetwork, pairs: PairArrays) -> int:
@@ -113,7 +113,7 @@ def _measure(network: CompareAggregateNetwork, pairs: PairArrays) -> int:
 
 
 @pytest.mark.parametrize("model", NETWORKS)
-def test_large_likeness_does_not_overflow(model: str, pairs: PairArrays) -> None:
+def test_large_similarities_do_not_overflow(model: str, pairs: PairArrays) -> None:
     # Rows of 500 numbers near 1 and -1 are 500 alike to themselves; exp(89) is too large.
     network = make_network(model, read=500)
 
@@ -122,7 +122,7 @@ def test_large_likeness_does_not_overflow(model: str, pairs: PairArrays) -> None
     assert np.isfinite(encoded).all()
 
 
-def test_words_of_others_in_the_table_change_nothing(
+def test_unused_rows_of_the_table_change_nothing(
     network: CompareAggregateNetwork, pairs: PairArrays
 ) -> None:
     more = np.concatenate([pairs.vectors, np.ones((9, WIDTH), dtype=np.float32)])

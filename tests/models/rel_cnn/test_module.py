@@ -6,28 +6,29 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from rejoinder.models.rel_cnn.module import RelCnn, find_shared  # noqa: E402
-from rejoinder.training.losses import LOSSES  # noqa: E402
-from tests.training.conftest import WIDTH  # noqa: E402
-from tests.training.plain_models import (  # noqa: E402
+from tests.models.examples import WIDTH  # noqa: E402
+from tests.models.reference_models import (  # noqa: E402
     LENGTHS,
     Lengths,
     assert_agree,
-    learn_by_heart,
+    encode_rel_cnn,
     make_batch,
-    plain_rel_cnn,
+    memorise,
     take_pair,
 )
 
+from rejoinder.models.rel_cnn.module import RelCnn, find_shared  # noqa: E402
+from rejoinder.training.losses import LOSSES  # noqa: E402
+
 
 @pytest.mark.parametrize("lists", LENGTHS)
-def test_agrees_with_the_plain_model(lists: Lengths) -> None:
+def test_agrees_with_the_reference(lists: Lengths) -> None:
     torch.manual_seed(0)
 
-    assert_agree(RelCnn(WIDTH).eval(), plain_rel_cnn, make_batch(lists))
+    assert_agree(RelCnn(WIDTH).eval(), encode_rel_cnn, make_batch(lists))
 
 
-def test_a_pair_does_not_see_the_others_of_its_batch() -> None:
+def test_a_pair_does_not_depend_on_its_batch() -> None:
     torch.manual_seed(0)
     encoder = RelCnn(WIDTH).eval()
     batch = make_batch([(2, [1, 20, 3]), (9, [5])])
@@ -55,8 +56,8 @@ def test_only_whether_a_word_is_shared_counts_and_not_how_related_it_is() -> Non
 
 
 @pytest.mark.parametrize("loss", LOSSES)
-def test_learns_one_batch_by_heart(loss: str) -> None:
-    before, after = learn_by_heart("rel-cnn", loss, steps=40)
+def test_memorises_one_batch(loss: str) -> None:
+    before, after = memorise("rel-cnn", loss, steps=40)
 
     assert before > 0.3
     assert after < 0.02

@@ -21,7 +21,7 @@ from rejoinder.models.rel_cnn.network import RelCnnNetwork
 from rejoinder.models.scorer import find_segments
 from rejoinder.text.wordpiece import pretokenize
 from rejoinder.types import Candidate, Document, Example
-from tests.training.conftest import WIDTH, SpelledVectors
+from tests.models.examples import WIDTH, SpelledVectors
 
 if TYPE_CHECKING:
     from rejoinder.models.ranker.module.ranker import Ranker

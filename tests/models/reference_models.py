@@ -1,4 +1,4 @@
-"""The pair encoders written as their formulas say, one pair at a time, and pairs to try them on."""
+"""The pair encoders written as in their papers, one pair at a time, and batches to test them on."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -19,7 +19,7 @@ from rejoinder.models.ranker.module.ranker import RankerConfig, initialise
 from rejoinder.models.rel_cnn.module import RelCnn, find_shared
 from rejoinder.training.losses import LOSSES
 from rejoinder.types import Candidate, Example
-from tests.training.conftest import WIDTH, SpelledVectors
+from tests.models.examples import WIDTH, SpelledVectors
 
 VOCABULARY = ["ant", "bee", "cat", "dog", "elk", "fox", "gnu", "hen", "ibis", "jay"]
 
@@ -90,7 +90,7 @@ def assert_agree(encoder: nn.Module, plain: Callable[..., Tensor], *inputs: Batc
         torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
 
 
-def learn_by_heart(model: str, loss: str, *, steps: int) -> tuple[float, float]:
+def memorise(model: str, loss: str, *, steps: int) -> tuple[float, float]:
     """Return the loss before and after training on one batch."""
     batch = make_batch([(3, [5, 1, 4]), (6, [2, 8])])
     ranker = initialise(RankerConfig(model, WIDTH), seed=0)
@@ -107,7 +107,7 @@ def learn_by_heart(model: str, loss: str, *, steps: int) -> tuple[float, float]:
     return losses[0], losses[-1]
 
 
-def plain_rel_cnn(model: RelCnn, batch: Batch) -> Tensor:
+def encode_rel_cnn(model: RelCnn, batch: Batch) -> Tensor:
     pairs = []
     for question, candidate in _split(batch):
         q = _convolve_overlap(model.question, batch.vectors, question)
@@ -117,22 +117,25 @@ def plain_rel_cnn(model: RelCnn, batch: Batch) -> Tensor:
     return torch.stack(pairs)
 
 
-def plain_compare_aggregate(model: CompareAggregate, batch: Batch) -> Tensor:
+def encode_compare_aggregate(model: CompareAggregate, batch: Batch) -> Tensor:
     pairs = []
     for question, candidate in _split(batch):
         q = _read(model.read, batch.vectors[question.words])
         c = _read(model.read, batch.vectors[candidate.words])
-        likeness = q @ c.t()
-        about_q, about_c = likeness.softmax(dim=1) @ c, likeness.t().softmax(dim=1) @ q
+        similarities = q @ c.t()
+        attended_q, attended_c = (
+            similarities.softmax(dim=1) @ c,
+            similarities.t().softmax(dim=1) @ q,
+        )
         sides = [
-            plain_convolutions(model.question, q * about_q, question.lengths),
-            plain_convolutions(model.candidate, c * about_c, candidate.lengths),
+            convolve_plainly(model.question, q * attended_q, question.lengths),
+            convolve_plainly(model.candidate, c * attended_c, candidate.lengths),
         ]
         pairs.append(torch.cat(sides, dim=1)[0].relu())
     return torch.stack(pairs)
 
 
-def plain_convolutions(module: PooledConvolutions, rows: Tensor, lengths: Tensor) -> Tensor:
+def convolve_plainly(module: PooledConvolutions, rows: Tensor, lengths: Tensor) -> Tensor:
     texts = []
     for text in rows.split(lengths.tolist()):
         pooled = []
