@@ -50,7 +50,7 @@ def test_every_entry_is_complete(dataset: Dataset) -> None:
 
 
 @pytest.mark.parametrize("dataset", DATASETS.values(), ids=DATASETS)
-def test_every_remote_file_is_one_that_is_looked_for(dataset: Dataset) -> None:
+def test_every_remote_file_belongs_to_a_split(dataset: Dataset) -> None:
     files = {file for sources in dataset.splits.values() for item in sources for file in item.files}
 
     assert {remote.path for remote in dataset.remote} <= files
@@ -81,9 +81,7 @@ def test_an_unknown_split_suggests_the_nearest() -> None:
         open_dataset("trecqa", split="train_all")
 
 
-def test_data_is_looked_for_in_three_places(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_three_folders_are_searched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REJOINDER_DATA", "~/sets")
     monkeypatch.setenv("HOME", str(tmp_path))
 
@@ -136,7 +134,7 @@ def test_sources_are_tried_in_turn(dataset: Dataset, tmp_path: Path, write: Writ
     assert locate(dataset, "test", [tmp_path]).paths == (first,)
 
 
-def test_an_earlier_folder_goes_before_a_better_source(
+def test_an_earlier_folder_wins_over_a_better_source(
     dataset: Dataset, tmp_path: Path, write: Write
 ) -> None:
     write("late/a.tsv", PAIR)
@@ -147,7 +145,7 @@ def test_an_earlier_folder_goes_before_a_better_source(
     assert found.paths == paths
 
 
-def test_a_source_with_a_missing_file_is_not_taken(
+def test_a_source_with_a_missing_file_is_skipped(
     dataset: Dataset, tmp_path: Path, write: Write
 ) -> None:
     write("b.tsv", PAIR)
@@ -214,7 +212,7 @@ def test_insuranceqa_needs_its_package(monkeypatch: pytest.MonkeyPatch) -> None:
         open_dataset("insuranceqa")
 
 
-def test_a_file_of_our_own_is_read_by_its_path(write: Write) -> None:
+def test_a_json_lines_file_is_read_by_its_path(write: Write) -> None:
     path = write("mine.jsonl", OWN)
 
     assert [example.question for example in open_dataset(path)] == ["Who?"]
@@ -224,7 +222,7 @@ def test_a_file_of_our_own_is_read_by_its_path(write: Write) -> None:
 
 
 @pytest.mark.parametrize("name", ["nowhere.jsonl", "nowhere.jsonl.gz"])
-def test_a_file_that_is_not_there_is_no_unknown_data_set(name: str) -> None:
+def test_a_missing_file_is_not_an_unknown_data_set(name: str) -> None:
     with pytest.raises(DataError, match=rf"{name}: No such file or directory"):
         list(open_dataset(name))
 
@@ -236,7 +234,7 @@ def test_a_file_has_no_splits(write: Write) -> None:
         open_dataset(path, split="dev")
 
 
-def test_a_name_goes_before_a_folder_that_is_called_so(
+def test_a_data_set_wins_over_a_folder_of_the_same_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "wikiqa").mkdir()

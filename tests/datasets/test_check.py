@@ -14,7 +14,7 @@ EXAMPLES = [
 
 
 def test_figures_are_computed_over_all_questions() -> None:
-    statistics = compute_statistics(iter(EXAMPLES), cut=str.split)
+    statistics = compute_statistics(iter(EXAMPLES), split_words=str.split)
 
     assert statistics == Statistics(
         questions=4,
@@ -28,7 +28,7 @@ def test_figures_are_computed_over_all_questions() -> None:
 
 
 def test_figures_by_name() -> None:
-    statistics = compute_statistics(EXAMPLES, cut=str.split)
+    statistics = compute_statistics(EXAMPLES, split_words=str.split)
 
     assert statistics.to_dict() == pytest.approx(
         {
@@ -44,12 +44,12 @@ def test_figures_by_name() -> None:
     assert tuple(statistics.to_dict()) == FIGURES
 
 
-def test_the_cut_decides_the_lengths() -> None:
-    statistics = compute_statistics(EXAMPLES[:1], cut=list)
+def test_lengths_depend_on_the_word_splitter() -> None:
+    statistics = compute_statistics(EXAMPLES[:1], split_words=list)
 
     assert statistics.words_per_question == len("who sleeps")
     assert statistics.words_per_candidate == (len("bees sleep") + len("no")) / 2
 
 
 def test_nothing_has_averages_of_zero() -> None:
-    assert set(compute_statistics([], cut=str.split).to_dict().values()) == {0}
+    assert set(compute_statistics([], split_words=str.split).to_dict().values()) == {0}

@@ -81,7 +81,7 @@ def test_files_arrive_whole_with_progress(server: str, tmp_path: Path) -> None:
     assert seen[-2:] == [(len(BODY), total), (total, total)]
 
 
-def test_a_file_that_is_there_is_not_fetched_again(server: str, tmp_path: Path) -> None:
+def test_an_existing_file_is_not_downloaded_again(server: str, tmp_path: Path) -> None:
     (tmp_path / "toy/deep").mkdir(parents=True)
     (tmp_path / "toy/deep/one.tsv").write_bytes(BODY)
     seen: list[tuple[int, int]] = []
@@ -97,7 +97,7 @@ def test_a_file_that_is_there_is_not_fetched_again(server: str, tmp_path: Path) 
 
 
 @pytest.mark.parametrize("old", [b"shorter", bytes(len(BODY))])
-def test_a_file_that_is_wrong_is_replaced(server: str, tmp_path: Path, old: bytes) -> None:
+def test_a_wrong_file_is_replaced(server: str, tmp_path: Path, old: bytes) -> None:
     (tmp_path / "toy/deep").mkdir(parents=True)
     (tmp_path / "toy/deep/one.tsv").write_bytes(old)
 
@@ -133,7 +133,7 @@ def test_a_longer_file_is_refused_before_it_is_read_to_its_end(server: str, tmp_
     assert not list(tmp_path.iterdir())
 
 
-def test_what_the_server_refuses_is_said_in_one_line(server: str, tmp_path: Path) -> None:
+def test_a_refusal_by_the_server_is_a_one_line_error(server: str, tmp_path: Path) -> None:
     with pytest.raises(DownloadError) as raised:
         download(make_dataset(f"{server}/gone.tsv"), tmp_path / "data", on_progress=ignore)
 
@@ -155,7 +155,7 @@ def test_a_connection_that_ends_early_leaves_nothing_behind(server: str, tmp_pat
     assert not list(tmp_path.iterdir())
 
 
-def test_one_file_that_fails_takes_the_others_with_it(server: str, tmp_path: Path) -> None:
+def test_if_one_file_fails_none_is_left(server: str, tmp_path: Path) -> None:
     (tmp_path / "toy").mkdir()
     dataset = make_dataset(f"{server}/one.tsv", f"{server}/gone.tsv")
 
@@ -215,7 +215,7 @@ def hang_up(connection: socket.socket) -> None:
         (hang_up, "Connection reset by peer"),
     ],
 )
-def test_a_broken_server_is_said_in_one_line(
+def test_a_broken_server_is_a_one_line_error(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     answer: Callable[[socket.socket], None],
@@ -230,7 +230,7 @@ def test_a_broken_server_is_said_in_one_line(
     assert not list(tmp_path.iterdir())
 
 
-def test_a_folder_that_cannot_be_made_is_named(server: str, tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_named(server: str, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     with pytest.raises(DownloadError) as raised:
@@ -239,7 +239,7 @@ def test_a_folder_that_cannot_be_made_is_named(server: str, tmp_path: Path) -> N
     assert str(raised.value) == f"cannot write into {tmp_path / 'file'}: Not a directory"
 
 
-def test_data_that_must_be_got_by_hand_says_from_where_and_whereto(tmp_path: Path) -> None:
+def test_data_without_a_download_names_its_source_and_target(tmp_path: Path) -> None:
     with pytest.raises(DownloadError) as raised:
         download(DATASETS["asnq"], tmp_path, on_progress=ignore)
 
@@ -249,7 +249,7 @@ def test_data_that_must_be_got_by_hand_says_from_where_and_whereto(tmp_path: Pat
     )
 
 
-def test_data_that_asks_for_an_agreement_says_so(tmp_path: Path) -> None:
+def test_data_that_requires_an_agreement_says_so(tmp_path: Path) -> None:
     with pytest.raises(
         DownloadError, match=r"^wikiqa cannot be downloaded automatically: accept its lic"
     ):

@@ -24,13 +24,13 @@ def test_only_a_line_feed_ends_a_line(write: Write) -> None:
     assert list(read_lines(path)) == [(1, "one\u2028still one\x85and on"), (2, "second")]
 
 
-def test_windows_line_ends_and_a_byte_order_mark_are_no_text(write: Write) -> None:
+def test_windows_line_ends_and_a_byte_order_mark_are_removed(write: Write) -> None:
     path = write("a.txt", "\ufeffone\r\n\ufefftwo\r\n")
 
     assert list(read_lines(path)) == [(1, "one"), (2, "\ufefftwo")]
 
 
-def test_packed_files_are_unpacked(write: Write) -> None:
+def test_compressed_files_are_decompressed(write: Write) -> None:
     path = write("a.txt.gz", "one\ntwo\n")
 
     assert list(read_lines(path)) == [(1, "one"), (2, "two")]
@@ -41,7 +41,7 @@ def test_a_missing_file_is_named(tmp_path: Path) -> None:
         list(read_lines(tmp_path / "nowhere.txt"))
 
 
-def test_a_folder_is_no_file(tmp_path: Path) -> None:
+def test_a_folder_is_not_a_file(tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r": Is a directory$"):
         list(read_lines(tmp_path))
 
@@ -52,7 +52,7 @@ def test_an_empty_file_is_an_error(write: Write, name: str) -> None:
         list(read_lines(write(name, "")))
 
 
-def test_torn_packed_data_names_the_line_it_reached(write: Write) -> None:
+def test_corrupt_compressed_data_names_the_line_it_reached(write: Write) -> None:
     path = write("a.txt.gz", "")
     lines = "".join(f"line {number * 7919 % 10007}\n" for number in range(5000))
     raw = gzip.compress(lines.encode())
@@ -62,7 +62,7 @@ def test_torn_packed_data_names_the_line_it_reached(write: Write) -> None:
         list(read_lines(path))
 
 
-def test_plain_text_under_a_packed_name_is_torn(tmp_path: Path) -> None:
+def test_plain_text_under_a_compressed_name_is_corrupt(tmp_path: Path) -> None:
     path = tmp_path / "a.gz"
     path.write_text("plain text")
 
@@ -127,14 +127,14 @@ def test_a_field_of_the_wrong_kind_is_shown(kind: type, value: object, message: 
     assert str(raised.value) == f"a.jsonl:4: field 'field' {message}"
 
 
-def test_a_long_value_is_cut_in_the_message() -> None:
+def test_a_long_value_is_truncated_in_the_message() -> None:
     with pytest.raises(DataError) as raised:
         make(field="x" * 1000).get("field", int)
 
     assert str(raised.value).endswith('found "' + "x" * 39)
 
 
-def test_a_null_field_counts_as_missing_where_it_is_optional() -> None:
+def test_a_null_field_counts_as_missing_if_optional() -> None:
     row = make(title=None, name="n")
 
     assert row.get_optional("title", str, "none") == "none"
@@ -165,7 +165,7 @@ def test_an_item_of_the_wrong_kind_is_numbered() -> None:
         make(names=["one", 2]).get_list("names", str)
 
 
-def test_an_error_deep_inside_names_the_way_there() -> None:
+def test_a_nested_error_names_its_path() -> None:
     row = make(data=[{"qas": {}}, {"qas": {"x": []}}])
 
     with pytest.raises(DataError, match=r"^a\.jsonl:4: data\[1\]\.qas: field 'id' is missing$"):
@@ -181,14 +181,14 @@ def test_lines_know_their_number_and_blank_ones_are_skipped(write: Write) -> Non
     ]
 
 
-def test_a_torn_line_is_named_with_its_column(write: Write) -> None:
+def test_a_truncated_line_is_named_with_its_column(write: Write) -> None:
     path = write("a.jsonl", '{"a": 1}\n{"a": [1, \n')
 
     with pytest.raises(DataError, match=r"a\.jsonl:2: not JSON: Expecting value at column 11$"):
         list(read_json_lines(path))
 
 
-def test_a_line_must_hold_an_object(write: Write) -> None:
+def test_a_line_must_be_an_object(write: Write) -> None:
     with pytest.raises(DataError, match=r"a\.jsonl:1: expected a JSON object on each line$"):
         list(read_json_lines(write("a.jsonl", "[1]\n")))
 
@@ -212,7 +212,7 @@ def test_an_error_in_a_whole_file_names_its_line(write: Write) -> None:
         read_json_object(path)
 
 
-def test_a_whole_file_must_hold_what_is_expected(write: Write) -> None:
+def test_a_whole_file_must_have_the_expected_type(write: Write) -> None:
     with pytest.raises(DataError, match=r"a\.json: expected one JSON object$"):
         read_json_object(write("a.json", "[]"))
     with pytest.raises(DataError, match=r"b\.json: expected one JSON list$"):

@@ -163,7 +163,7 @@ def test_any_bytes_are_read_or_refused(read: Read, raw: bytes) -> None:
 
 
 @pytest.mark.parametrize("read", READERS.values(), ids=READERS)
-def test_every_reader_names_a_file_that_is_no_use(read: Read, tmp_path: Path) -> None:
+def test_every_reader_names_an_unusable_file(read: Read, tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     (tmp_path / "latin").write_bytes(b"caf\xe9\n")
     (tmp_path / "torn.gz").write_bytes(b"\x1f\x8b\x08\x00")

@@ -84,7 +84,7 @@ KNOWN = [
 
 
 @pytest.mark.parametrize("known", KNOWN, ids=lambda known: f"{known.name}-{known.split}")
-def test_a_data_set_holds_what_is_known_of_it(known: Known) -> None:
+def test_a_data_set_has_its_known_counts(known: Known) -> None:
     examples = read(known.name, known.split)
 
     assert len(examples) == known.questions
@@ -110,7 +110,7 @@ SECOND_CHOICES = [
 
 
 @pytest.mark.parametrize("source", SECOND_CHOICES)
-def test_a_source_that_is_not_tried_first_holds_what_is_known_of_it(source: Source) -> None:
+def test_a_fallback_source_has_its_known_counts(source: Source) -> None:
     paths = find(*source.files)
 
     examples = list(source.read(*paths))
@@ -137,7 +137,7 @@ def test_both_forms_of_wikiqa_agree(split: str) -> None:
     assert all(one.labels == other.labels for one, other in pairs)
 
 
-def test_both_forms_of_trecqa_hold_the_same_questions() -> None:
+def test_both_forms_of_trecqa_have_the_same_questions() -> None:
     lines, xml = find("trecqa/test.jsonl", "trecqa/xml/test.xml")
 
     pairs = zip(read_trecqa(lines), read_trecqa_xml(xml), strict=True)
@@ -167,7 +167,7 @@ def test_a_squad_article_is_one_document(name: str, articles: int) -> None:
     assert len({item.id for item in documents.values() if item}) == articles
 
 
-def test_all_spans_of_squad_hold_those_of_the_first() -> None:
+def test_all_spans_of_squad_include_the_first() -> None:
     (path,) = find("squad/dev-v2.0.reconstructed.json")
 
     pairs = zip(read_squad(path), read_squad(path, answers="all"), strict=True)
@@ -183,7 +183,7 @@ def test_selqa_has_893_answers() -> None:
     assert sum(sum(example.labels) for example in read("selqa", "dev")) == 893
 
 
-def test_the_large_files_of_insuranceqa_hold_what_is_known_of_them() -> None:
+def test_the_large_files_of_insuranceqa_have_their_known_counts() -> None:
     try:
         folder = find_insuranceqa_package()
     except MissingDataError as error:
@@ -201,7 +201,7 @@ def test_the_large_files_of_insuranceqa_hold_what_is_known_of_them() -> None:
 def test_wikiqa_is_what_the_paper_describes() -> None:
     figures = DATASETS["wikiqa"].published[0].figures
 
-    found = compute_statistics(read("wikiqa", "test"), cut=str.split).to_dict()
+    found = compute_statistics(read("wikiqa", "test"), split_words=str.split).to_dict()
 
     # Lengths are left out: the paper counts the words that spaCy finds.
     for name in ("questions", "candidates", "answered_share", "candidates_per_question"):
@@ -209,7 +209,7 @@ def test_wikiqa_is_what_the_paper_describes() -> None:
 
 
 @pytest.mark.parametrize("name", ["squad-v1", "trecqa", "selqa"])
-def test_files_that_are_here_have_the_checksums_we_know(name: str) -> None:
+def test_local_files_have_the_known_checksums(name: str) -> None:
     here = [item for item in DATASETS[name].remote if (FOLDER / item.path).exists()]
     if not here:
         pytest.skip(f"no files of {name} in {FOLDER}")

@@ -76,7 +76,7 @@ def test_the_threshold_is_the_requested_one() -> None:
     )
 
 
-def test_a_bent_confidence_is_read_between_its_knots() -> None:
+def test_an_isotonic_confidence_is_interpolated_between_knots() -> None:
     calibration = METHODS["isotonic over the logistic"](draw(500).features, draw(500).correct)
 
     values = [calibration.rate_features(row) for row in draw(50, seed=2).features]
@@ -108,7 +108,7 @@ def test_nothing_is_answered_above_a_high_threshold() -> None:
     assert (report.answer_rate, report.precision) == (0, 1)
 
 
-def test_observing_reads_the_last_stage_only() -> None:
+def test_observations_use_the_last_stage_only() -> None:
     texts = ("red", "a red cat here", "dog")
     candidates = tuple(Candidate(str(place), text) for place, text in enumerate(texts))
     example = Example("1", "red cat", candidates, (False, True, False))

@@ -13,7 +13,7 @@ CONFIDENCES = np.array([0.9, 0.8, 0.8, 0.3])
 CORRECT = np.array([True, True, False, False])
 
 
-def test_of_equal_confidences_the_wrong_comes_first() -> None:
+def test_among_equal_confidences_wrong_answers_come_first() -> None:
     curve = trace_curve(CONFIDENCES, CORRECT)
 
     assert curve.precisions.tolist() == [1 / 1, 1 / 2, 2 / 3, 2 / 4]
@@ -21,7 +21,7 @@ def test_of_equal_confidences_the_wrong_comes_first() -> None:
     assert curve.area == pytest.approx((1 + 1 / 2 + 2 / 3 + 1 / 2) / 4)
 
 
-def test_the_oracle_answers_what_is_right_first() -> None:
+def test_the_oracle_answers_correct_ones_first() -> None:
     oracle = (1 + 1 + 2 / 3 + 2 / 4) / 4
 
     assert measure_area_share(CONFIDENCES, CORRECT) == pytest.approx(

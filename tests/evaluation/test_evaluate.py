@@ -38,7 +38,7 @@ def test_means_are_over_the_questions_that_count() -> None:
 
 
 @pytest.mark.parametrize(("questions", "count", "p_at_1"), [("mixed", 2, 1 / 2), ("all", 4, 2 / 4)])
-def test_protocols_change_what_counts(questions: str, count: int, p_at_1: float) -> None:
+def test_protocols_select_the_questions(questions: str, count: int, p_at_1: float) -> None:
     report = evaluate(open_scorer("word-overlap"), EXAMPLES, protocol=Protocol(questions))
 
     assert len(report.rankings) == count
@@ -83,7 +83,7 @@ def test_one_seed_has_no_deviation() -> None:
     assert "deviations" not in evaluate("random", EXAMPLES, protocol=Protocol()).to_dict()
 
 
-def test_seeds_of_a_scorer_without_chance_are_refused() -> None:
+def test_seeds_of_a_deterministic_scorer_are_refused() -> None:
     with pytest.raises(InputError, match="'bm25' draws no random numbers"):
         evaluate("bm25", EXAMPLES, protocol=Protocol(), seeds=2)
     with pytest.raises(InputError, match="'bm25' draws no random numbers"):

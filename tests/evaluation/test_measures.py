@@ -27,7 +27,7 @@ def test_gain_is_discounted_by_the_logarithm_of_the_rank() -> None:
     assert measure([[False, True]], ["nDCG@2"])["nDCG@2"] == [pytest.approx(0.6309, abs=1e-4)]
 
 
-def test_a_question_without_an_answer_counts_as_zero_and_keeps_its_place() -> None:
+def test_a_question_without_an_answer_counts_as_zero() -> None:
     assert measure([[False], [True], [False, False]], ["MAP"])["MAP"] == [0.0, 1.0, 0.0]
 
 
@@ -49,7 +49,7 @@ def test_an_unknown_measure_lists_the_known(name: str) -> None:
         measure([[True]], [name])
 
 
-def test_the_largest_place_is_named() -> None:
+def test_the_largest_cutoff_is_named() -> None:
     assert measure([[True]], ["recall@1000000"]) == {"recall@1000000": [1.0]}
     for k in ("1000001", "9" * 20, "9" * 5000):
         with pytest.raises(InputError, match="P@k takes a k of 1,000,000 at most"):

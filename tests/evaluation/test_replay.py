@@ -47,7 +47,7 @@ def make_contenders(scorers: Sequence[Scorer]) -> list[Contender]:
     ]
 
 
-def test_every_replay_is_what_the_cascade_would_do() -> None:
+def test_every_replay_equals_the_real_cascade() -> None:
     examples = make_examples()
     scorers: list[Scorer] = [Jaccard(), Bm25(), WordOverlap()]  # BM25 reads the list
     by_name = {scorer.name: scorer for scorer in scorers}
@@ -68,7 +68,7 @@ def test_every_replay_is_what_the_cascade_would_do() -> None:
         assert outcome.correct.tolist() == real, outcome.label
 
 
-def test_a_document_prior_is_replayed_as_the_cascade_would() -> None:
+def test_a_replayed_document_prior_equals_the_real_cascade() -> None:
     documents = [Document(str(number)) for number in range(3)]
     examples = [
         replace(
@@ -132,7 +132,7 @@ def make_outcome(latency_ms: float, right: int) -> Outcome:
 FRONTIER = [make_outcome(1, 50), make_outcome(5, 60), make_outcome(50, 61)]
 
 
-def test_the_frontier_is_what_nothing_beats() -> None:
+def test_the_frontier_is_pareto_optimal() -> None:
     beaten = [make_outcome(2, 50), make_outcome(6, 40), make_outcome(60, 61), make_outcome(1, 49)]
 
     assert find_frontier([*beaten, *reversed(FRONTIER)]) == FRONTIER

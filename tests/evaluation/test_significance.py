@@ -24,7 +24,7 @@ def test_equal_scorers_have_a_p_value_of_one() -> None:
     assert randomisation_test([0.5, 0.1], [0.5, 0.1]) == 1.0
 
 
-def test_a_large_steady_difference_is_no_luck() -> None:
+def test_a_large_steady_difference_is_significant() -> None:
     assert randomisation_test([0.0] * 40, [1.0] * 40) < 0.001
 
 
@@ -34,7 +34,7 @@ def test_p_value_has_no_direction() -> None:
     assert randomisation_test(one, other) == randomisation_test(other, one)
 
 
-def test_interval_holds_the_mean_and_narrows_with_more_questions() -> None:
+def test_an_interval_contains_the_mean_and_narrows_with_more_questions() -> None:
     few = bootstrap_mean([0.0, 1.0] * 10)
     many = bootstrap_mean([0.0, 1.0] * 1000)
 
@@ -44,7 +44,7 @@ def test_interval_holds_the_mean_and_narrows_with_more_questions() -> None:
     assert few.high - few.low > many.high - many.low
 
 
-def test_pairing_takes_out_what_both_share() -> None:
+def test_pairing_removes_shared_variance() -> None:
     hard_and_easy = [0.0, 1.0] * 50
 
     interval = bootstrap_difference(hard_and_easy, [value + 0.1 for value in hard_and_easy])
@@ -52,7 +52,7 @@ def test_pairing_takes_out_what_both_share() -> None:
     assert (interval.low, interval.high) == pytest.approx((0.1, 0.1))
 
 
-def test_intervals_repeat_themselves() -> None:
+def test_intervals_are_deterministic() -> None:
     assert bootstrap_mean([0.1, 0.9, 0.4]) == bootstrap_mean([0.1, 0.9, 0.4])
 
 

@@ -8,6 +8,11 @@ import click
 
 from rejoinder.errors import InputError, MissingExtraError
 
+PATH = click.Path(path_type=Path)
+COUNT = click.IntRange(min=1)
+SHARE = click.FloatRange(0, 1)
+MILLISECONDS = click.FloatRange(min=0)
+
 as_json = click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 
 data_folder = click.option(
@@ -87,7 +92,5 @@ def example(*calls: str) -> str:
 
 
 score_cache = click.option(
-    "--score-cache",
-    type=click.Path(path_type=Path),
-    help="Save every scored list in this file, and resume from it.",
+    "--score-cache", type=PATH, help="Save every scored list in this file, and resume from it."
 )

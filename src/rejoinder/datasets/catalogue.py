@@ -65,10 +65,7 @@ def open_for_tuning(name: str | Path, folder: Path | None = None) -> Iterator[Ex
 def resolve_split(choice: str | Path, split: str | None = None) -> tuple[str, str | None]:
     """Return the name of a data set and the split to read; a file has no split.
 
-    Raises:
-        UnknownNameError: neither a data set nor a file has this name, or the data set has
-            no such split.
-        InputError: two splits are given, or a split of a file.
+    Raises what `open_dataset` raises, but does not look for the files.
     """
     name, _, own = str(choice).partition(":")
     dataset = DATASETS.get(name)
@@ -139,7 +136,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _explain(dataset: Dataset, split: str) -> str:
-    fetched = {remote.path for remote in dataset.remote}
-    if any(fetched.issuperset(source.files) for source in dataset.splits[split]):
+    remote = {file.path for file in dataset.remote}
+    if any(remote.issuperset(source.files) for source in dataset.splits[split]):
         return f"download them with: rejoinder data get {dataset.name}"
     return dataset.by_hand or f"get them from {dataset.homepage}"

@@ -35,16 +35,18 @@ class Statistics:
 FIGURES = tuple(field.name for field in fields(Statistics))
 
 
-def compute_statistics(examples: Iterable[Example], *, cut: Callable[[str], Sized]) -> Statistics:
+def compute_statistics(
+    examples: Iterable[Example], *, split_words: Callable[[str], Sized]
+) -> Statistics:
     """Read the examples once and return their statistics.
 
     Args:
-        cut: splits a text into words; published lengths depend on it.
+        split_words: splits a text into words; published lengths depend on it.
 
     >>> from rejoinder.types import Candidate
     >>> pair = (Candidate("a", "It is red."), Candidate("b", "It rained."))
     >>> examples = [Example("1", "Which colour?", pair, (True, False))]
-    >>> statistics = compute_statistics(examples, cut=str.split)
+    >>> statistics = compute_statistics(examples, split_words=str.split)
     >>> statistics.candidates_per_question, statistics.words_per_candidate  # 2 / 1, (3 + 2) / 2
     (2.0, 2.5)
     """
@@ -54,8 +56,8 @@ def compute_statistics(examples: Iterable[Example], *, cut: Callable[[str], Size
         candidates += len(example.candidates)
         answered += any(example.labels)
         answers += sum(example.labels)
-        question_words += len(cut(example.question))
-        candidate_words += sum(len(cut(candidate.text)) for candidate in example.candidates)
+        question_words += len(split_words(example.question))
+        candidate_words += sum(len(split_words(candidate.text)) for candidate in example.candidates)
     return Statistics(
         questions,
         candidates,
@@ -100,7 +102,7 @@ def check(name: str, *, folder: Path | None = None, words: str = "unicode") -> l
         MissingDataError: none of its splits was found.
         DataError: a file does not have the expected format.
     """
-    dataset, cut = get_dataset(name), get_word_splitter(words)
+    dataset, split_words = get_dataset(name), get_word_splitter(words)
     checks: list[Check] = []
     missing: MissingDataError | None = None
     for split in dataset.splits:
@@ -114,7 +116,7 @@ def check(name: str, *, folder: Path | None = None, words: str = "unicode") -> l
         known = {FILES: asdict(counts) if counts else {}} | {
             item.source: dict(item.figures) for item in dataset.published if item.split == split
         }
-        statistics = compute_statistics(located.read(), cut=cut)
+        statistics = compute_statistics(located.read(), split_words=split_words)
         checks += _compare(split, statistics, known, path)
     if missing and not checks:
         raise missing

@@ -57,7 +57,7 @@ def _remote(path: str, folder: str) -> RemoteFile:
 
 
 def _of_cosinet(split: str, *figures: float) -> tuple[Published, ...]:
-    """Return what the Cosinet paper says; it counts words with spaCy."""
+    """Return the figures of the Cosinet paper, which counts words with spaCy."""
     names = (
         *("questions", "candidates", "answered_share", "candidates_per_question"),
         *("words_per_question", "words_per_candidate"),
@@ -66,7 +66,7 @@ def _of_cosinet(split: str, *figures: float) -> tuple[Published, ...]:
 
 
 def _of_sequential(*figures: float) -> tuple[Published, ...]:
-    """Return what the sequential-reranker paper says; its test sets are made from ASNQ dev."""
+    """Return the figures of the sequential-reranker paper, whose test sets come from ASNQ dev."""
     names = ("questions", "candidates_per_question", "answers_per_question")
     return (Published(_SEQUENTIAL, "dev", dict(zip(names, figures, strict=True))),)
 

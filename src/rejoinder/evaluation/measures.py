@@ -88,7 +88,7 @@ def measure(rankings: Sequence[Sequence[bool]], measures: Sequence[str]) -> Valu
 
 
 def parse_measures(names: Sequence[str]) -> dict[str, Any]:
-    """Return the measures of ir-measures by our names; raises what `measure` raises."""
+    """Return the measures of ir-measures by our names; raises the errors of `measure`."""
     if not names:
         raise InputError(f"no measure is named; known: {', '.join(KNOWN_MEASURES)}")
     return {name: _parse(name) for name in names}

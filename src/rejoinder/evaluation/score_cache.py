@@ -17,7 +17,7 @@ from rejoinder.types import Candidate, to_candidates
 
 
 class CachedScorer:
-    """Returns the scores of another scorer (`scorer`), which scores no pair twice.
+    """Returns the scores of another scorer (`scorer`) without scoring a pair twice.
 
     The scores of a pointwise scorer are cached by pair, so that a part of a known list costs
     nothing; the scores of a listwise one by list.

@@ -56,7 +56,7 @@ def test_the_list_as_json(folder: Path) -> None:
     ]["splits"]
 
 
-def test_check_counts_and_says_what_differs(folder: Path) -> None:
+def test_check_counts_and_names_the_difference(folder: Path) -> None:
     result = run("check", "qamr", "--data", folder)
 
     assert result.exit_code == 1
@@ -76,7 +76,7 @@ def test_check_as_json(folder: Path) -> None:
     assert {item["is_wrong"] for item in of_train if item["figure"] == "questions"} == {True}
 
 
-def test_check_of_what_is_not_there_says_where_it_was_looked_for(folder: Path) -> None:
+def test_check_of_missing_data_names_the_searched_folders(folder: Path) -> None:
     result = run("check", "wikiqa", "--data", folder)
 
     assert result.exit_code == 1
@@ -92,7 +92,7 @@ def test_a_typo_suggests_the_nearest(command: str) -> None:
     assert "unknown data set 'trec-qa'; did you mean 'trecqa'?" in result.stderr
 
 
-def test_what_must_be_got_by_hand_is_said_in_one_line(tmp_path: Path) -> None:
+def test_data_without_a_download_is_a_one_line_error(tmp_path: Path) -> None:
     target = tmp_path / "fetched"
 
     result = run("get", "wikiqa", "--data", target)

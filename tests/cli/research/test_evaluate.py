@@ -80,7 +80,7 @@ def test_no_measure_is_one_line(command: list[str], names: str, dataset: Path) -
     assert result.stderr == ("Error: no measure is named; known: P@k, MAP, MRR, nDCG@k, recall@k\n")
 
 
-def test_a_split_may_stand_with_the_name(tmp_path: Path) -> None:
+def test_a_split_may_follow_the_name(tmp_path: Path) -> None:
     result = run("evaluate", "bm25", "wikiqa:dev", "--data", tmp_path)
     both = run("compare", "bm25", "jaccard", "wikiqa:dev", "--split", "test")
 
@@ -88,7 +88,7 @@ def test_a_split_may_stand_with_the_name(tmp_path: Path) -> None:
     assert both.stderr == "Error: wikiqa:dev is not split 'test'; give one of them\n"
 
 
-def test_per_question_output_is_whole(dataset: Path, tmp_path: Path) -> None:
+def test_per_question_output_is_complete(dataset: Path, tmp_path: Path) -> None:
     target = tmp_path / "questions.jsonl"
 
     result = run("evaluate", "bm25", dataset, "--protocol", "all", "--per-question", target)
@@ -99,7 +99,7 @@ def test_per_question_output_is_whole(dataset: Path, tmp_path: Path) -> None:
     assert f"wrote {target}" in result.stderr
 
 
-def test_a_place_that_cannot_be_written_is_named(dataset: Path, tmp_path: Path) -> None:
+def test_a_file_that_cannot_be_written_is_named(dataset: Path, tmp_path: Path) -> None:
     target = tmp_path / "nowhere" / "out.jsonl"
 
     result = run("evaluate", "bm25", dataset, "--per-question", target)
@@ -176,7 +176,7 @@ def test_wrong_usage_is_exit_2(dataset: Path) -> None:
     assert run("unknown").exit_code == 2
 
 
-def test_torn_data_names_file_and_line(tmp_path: Path) -> None:
+def test_corrupt_data_names_file_and_line(tmp_path: Path) -> None:
     path = tmp_path / "torn.jsonl"
     path.write_text(json.dumps(LINES[0]) + '\n{"question": "wh', encoding="utf-8")
 

@@ -21,7 +21,7 @@ def test_lines_of_one_document_are_its_sentences() -> None:
     assert alone.document is None
 
 
-def test_gaps_are_empty_and_of_repeated_places_the_first_counts() -> None:
+def test_gaps_are_empty_and_the_first_of_repeated_positions_counts() -> None:
     first, *_ = read(
         {"text": "a", "document": "d", "position": 0},
         {"text": "x", "document": "d", "position": 0},
@@ -31,7 +31,7 @@ def test_gaps_are_empty_and_of_repeated_places_the_first_counts() -> None:
     assert first.document.sentences == ("a", "", "", "d")
 
 
-def test_places_far_out_cost_no_memory() -> None:
+def test_distant_positions_cost_no_memory() -> None:
     far, negative, none = read(
         {"text": "a", "document": "d", "position": 10 * MAX_POSITION},
         {"text": "b", "document": "d", "position": -1},

@@ -31,7 +31,7 @@ def folder(write: Write) -> Path:
     return write("question.test1.label.token_idx.pool", "9\tidx_1\t1\n").parent
 
 
-def test_a_pool_is_read_in_its_order_and_spelt_out(folder: Path) -> None:
+def test_a_pool_is_read_in_its_order_and_decoded(folder: Path) -> None:
     first, _ = read_insuranceqa(folder, V1, "dev")
 
     assert (first.id, first.question) == ("0", "what ?")
@@ -58,7 +58,7 @@ def test_training_questions_of_v1_have_their_answers_only(folder: Path) -> None:
     assert example.labels == (True, True)
 
 
-def test_v2_is_packed_and_has_a_domain(folder: Path) -> None:
+def test_v2_is_compressed_and_has_a_domain(folder: Path) -> None:
     (example,) = read_insuranceqa(folder, V2, "valid")
 
     assert example.question == "what ?"
@@ -91,7 +91,7 @@ def test_an_unknown_word_of_an_answer_is_named(folder: Path, write: Write) -> No
         list(read_insuranceqa(folder, V1, "dev"))
 
 
-def test_a_torn_line_is_named(folder: Path, write: Write) -> None:
+def test_a_truncated_line_is_named(folder: Path, write: Write) -> None:
     path = write("question.dev.label.token_idx.pool", "2\tidx_1\n")
 
     with pytest.raises(DataError, match=rf"{path.name}:1: expected 3 columns, found 2$"):

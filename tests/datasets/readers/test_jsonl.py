@@ -29,7 +29,7 @@ EXAMPLE = Example(
 )
 
 
-def test_the_file_reads_as_the_format_says(tmp_path: Path) -> None:
+def test_the_documented_format_is_read(tmp_path: Path) -> None:
     path = tmp_path / "own.jsonl"
 
     write_examples(path, [EXAMPLE])
@@ -58,7 +58,7 @@ def test_what_is_written_is_read_back_equal(tmp_path: Path, name: str) -> None:
     assert list(read_examples(tmp_path / name)) == [EXAMPLE, other]
 
 
-def test_half_a_surrogate_pair_is_escaped(tmp_path: Path) -> None:
+def test_a_lone_surrogate_is_escaped(tmp_path: Path) -> None:
     example = Example("\ud800", "«Who?»", (), ())
 
     write_examples(tmp_path / "own.jsonl", [example])
@@ -109,7 +109,7 @@ def test_candidates_of_one_document_share_it(tmp_path: Path) -> None:
     assert example.candidates[0].document is example.candidates[1].document
 
 
-def test_ids_are_numbered_where_there_are_none(write_rows: WriteRows) -> None:
+def test_missing_ids_are_numbered(write_rows: WriteRows) -> None:
     row = {"question": "Who?", "candidates": [{"text": "She.", "label": 1}] * 2}
 
     first, second = read_examples(write_rows("own.jsonl", [row, {**row, "id": None}]))
@@ -201,7 +201,7 @@ def test_two_documents_of_one_id_cannot_be_written(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_a_folder_that_is_not_there_is_named(tmp_path: Path) -> None:
+def test_a_missing_folder_is_named(tmp_path: Path) -> None:
     path = tmp_path / "nowhere" / "own.jsonl"
 
     with pytest.raises(InputError) as raised:

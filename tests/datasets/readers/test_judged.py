@@ -23,7 +23,7 @@ def test_an_ordered_example_is_one_document() -> None:
     assert example.labels == (False, True)
 
 
-def test_an_unordered_example_tells_nothing_of_where_its_candidates_stand() -> None:
+def test_an_unordered_example_has_no_positions() -> None:
     example = to_unordered_example("q", "Which?", JUDGED)
 
     assert [(item.document, item.position) for item in example.candidates] == [(None, None)] * 2

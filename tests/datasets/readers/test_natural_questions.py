@@ -60,7 +60,7 @@ def test_a_paragraph_that_any_annotator_chose_is_an_answer(write_rows: WriteRows
     assert [e.labels for e in read_natural_questions(path)] == [(False, True), (True, True)]
 
 
-def test_a_long_answer_that_is_no_paragraph_leaves_the_question_unanswered(
+def test_a_long_answer_that_is_not_a_paragraph_leaves_the_question_unanswered(
     write_rows: WriteRows,
 ) -> None:
     only_start = {**FIRST, "end_token": FIRST["end_token"] + 1}
@@ -69,7 +69,7 @@ def test_a_long_answer_that_is_no_paragraph_leaves_the_question_unanswered(
     assert [e.labels for e in read_natural_questions(path)] == [(False, False)] * 3
 
 
-def test_the_document_holds_the_paragraphs_and_the_title(write_rows: WriteRows) -> None:
+def test_the_document_has_the_paragraphs_and_the_title(write_rows: WriteRows) -> None:
     rows = [make_row(document_title="Bee"), make_row()]
 
     first, second = read_natural_questions(write_rows("nq.jsonl", rows))

@@ -153,7 +153,7 @@ def make_pool_row(**fields: Any) -> dict[str, Any]:
     }
 
 
-def test_sentences_in_document_order_know_their_place(write_rows: WriteRows) -> None:
+def test_sentences_in_document_order_have_positions(write_rows: WriteRows) -> None:
     (example,) = read_pool(write_rows("pool.jsonl.gz", [make_pool_row()]))
 
     assert (example.id, example.question, example.labels) == (
@@ -166,7 +166,7 @@ def test_sentences_in_document_order_know_their_place(write_rows: WriteRows) -> 
     assert example.candidates[0].document.title == "Bee"
 
 
-def test_sentences_out_of_order_have_no_place(write_rows: WriteRows) -> None:
+def test_sentences_out_of_order_have_no_position(write_rows: WriteRows) -> None:
     (example,) = read_pool(write_rows("pool.jsonl.gz", [make_pool_row(in_document_order=False)]))
 
     assert [item.text for item in example.candidates] == ["Bees fly.", "They sleep."]

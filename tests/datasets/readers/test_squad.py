@@ -45,7 +45,7 @@ def test_the_document_is_the_whole_article() -> None:
     assert [item.id for item in examples[3].candidates] == ["Honey_bee:3", "Honey_bee:4"]
 
 
-def test_a_sentence_answers_where_the_first_span_touches_it() -> None:
+def test_a_sentence_answers_if_the_first_span_overlaps_it() -> None:
     examples = {example.id: example.labels for example in read_squad(BEES)}
 
     assert examples["b1"] == (False, True, False)
@@ -53,7 +53,7 @@ def test_a_sentence_answers_where_the_first_span_touches_it() -> None:
     assert examples["b4"] == (False, True)
 
 
-def test_all_spans_count_where_asked() -> None:
+def test_all_spans_count_on_request() -> None:
     first = next(read_squad(BEES, answers="all"))
 
     assert first.labels == (False, True, True)
@@ -63,7 +63,7 @@ def test_all_spans_count_where_asked() -> None:
     ("start", "text", "labels"),
     [(0, "One. ", (True, False)), (4, " Two", (False, True)), (3, ". T", (True, True))],
 )
-def test_a_span_that_ends_at_a_sentence_or_begins_at_its_end_does_not_touch_it(
+def test_a_span_that_ends_at_a_sentence_or_begins_at_its_end_does_not_overlap(
     write_value: WriteValue, start: int, text: str, labels: tuple[bool, ...]
 ) -> None:
     answers = [{"text": text, "answer_start": start}]

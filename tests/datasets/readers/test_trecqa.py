@@ -42,7 +42,7 @@ def test_json_lines_are_numbered_from_0(write_rows: WriteRows, name: str) -> Non
     assert examples[1].labels == (False,)
 
 
-def test_neither_order_nor_ids_tell_which_candidate_is_correct(write_rows: WriteRows) -> None:
+def test_neither_order_nor_ids_leak_the_labels(write_rows: WriteRows) -> None:
     path = write_rows("t.jsonl", [make_row(f"Question {n} ?", 5, 5) for n in range(40)])
 
     examples = list(read_trecqa(path))

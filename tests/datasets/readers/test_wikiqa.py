@@ -35,7 +35,7 @@ def test_questions_without_an_answer_are_kept(write: Write) -> None:
     assert examples[1].labels == (False,)
 
 
-def test_candidates_know_their_page_and_place(write: Write) -> None:
+def test_candidates_have_their_page_and_position(write: Write) -> None:
     first, _ = read_wikiqa(write("w.tsv", HEADER + ROWS))
 
     assert first.candidates[0].document is first.candidates[1].document
@@ -65,7 +65,7 @@ def test_a_bad_label_names_file_and_line(write: Write) -> None:
         list(read_wikiqa(path))
 
 
-def test_a_torn_line_is_named(write: Write) -> None:
+def test_a_truncated_line_is_named(write: Write) -> None:
     with pytest.raises(DataError, match=r"w\.tsv:4: expected 7 columns, found 5$"):
         list(read_wikiqa(write("w.tsv", HEADER + ROWS[:-17])))
 

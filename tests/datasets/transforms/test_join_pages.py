@@ -31,7 +31,7 @@ def test_paragraphs_of_one_title_become_one_page() -> None:
             assert item.document.sentences[item.position or 0] == item.text
 
 
-def test_what_has_no_page_stays_as_it_is() -> None:
+def test_candidates_without_a_page_stay_unchanged() -> None:
     untitled = to_ordered_example("1", "q", judge("a", "b"))
     unordered = to_unordered_example("2", "q", judge("a"))
     empty = replace(unordered, candidates=(), labels=())

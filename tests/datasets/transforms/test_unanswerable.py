@@ -1,4 +1,3 @@
-from rejoinder.datasets.transforms.long_lists import extend_every_second, extend_lists
 from rejoinder.datasets.transforms.unanswerable import remove_answers
 from rejoinder.types import Candidate, Document, Example
 
@@ -13,7 +12,7 @@ def make(id: str, *labels: bool) -> Example:
     return Example(id, "q", candidates, labels)
 
 
-def test_answers_leave_the_list_and_the_document() -> None:
+def test_answers_are_removed_from_the_list_and_the_document() -> None:
     (taken,) = remove_answers([make("1", False, True, False, False)], share=1)
 
     rest = Document("d", "D", ("zero", "two", "three"))
@@ -25,7 +24,7 @@ def test_answers_leave_the_list_and_the_document() -> None:
     assert taken.labels == (False, False, False)
 
 
-def test_the_length_of_a_list_tells_nothing() -> None:
+def test_the_length_of_a_list_leaks_nothing() -> None:
     examples = [make(str(id), True, False, False) for id in range(400)]
 
     taken = list(remove_answers(examples, share=0.5))
@@ -36,7 +35,7 @@ def test_the_length_of_a_list_tells_nothing() -> None:
     assert taken[7] == next(remove_answers([examples[7]], share=0.5))
 
 
-def test_what_has_no_answer_stays_as_it_is() -> None:
+def test_a_question_without_an_answer_stays_unchanged() -> None:
     examples = [make("1", False, False), Example("2", "q", (), ())]
 
     assert list(remove_answers(examples, share=1)) == examples
@@ -50,23 +49,3 @@ def test_candidates_without_documents_or_positions() -> None:
     (taken,) = remove_answers([example], share=1)
 
     assert taken.candidates == plain[1:]
-
-
-def test_a_long_list_is_the_document_first_and_then_others() -> None:
-    other = Example("2", "q", (Candidate("x", "foreign"),), (True,))
-
-    long, filled = extend_lists([make("1", False, True), other], size=4)
-
-    assert [item.text for item in long.candidates] == ["zero", "one", "two", "three"]
-    assert long.labels == (False, True, False, False)
-    assert [item.position for item in long.candidates] == [0, 1, 2, 3]
-    assert len(filled.candidates) == 4
-    assert filled.candidates[0].text == "foreign"
-
-
-def test_every_second_list_is_lengthened() -> None:
-    examples = [make(str(number), False, True) for number in range(4)]
-
-    found = list(extend_every_second(examples, size=4))
-
-    assert [len(example.candidates) for example in found] == [2, 4, 2, 4]

@@ -1,6 +1,5 @@
 """`rejoinder calibrate`: fit a scorer's confidence and its "no answer" threshold."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -20,37 +19,20 @@ if TYPE_CHECKING:
 )
 @click.argument("scorer")
 @click.argument("datasets", nargs=-1, required=True, metavar="DATASET...")
-@click.option(
-    "--to", type=click.Path(path_type=Path), help="The cascade file.  [default: SCORER itself]"
-)
+@click.option("--to", type=options.PATH, help="The cascade file.  [default: SCORER itself]")
 @click.option(
     "--unanswerable",
-    type=click.FloatRange(0, 1),
+    type=options.SHARE,
     default=0.0,
     show_default=True,
     help="Remove the answers of this share of the questions.",
 )
-@click.option(
-    "--size",
-    type=click.IntRange(min=1),
-    help="Extend every second list to this many candidates, as `tune` does.",
-)
-@click.option(
-    "--questions", type=click.IntRange(min=1), help="Read only this many of each data set."
-)
-@click.option(
-    "--precision", type=click.FloatRange(0, 1), help="Answer as often as this precision allows."
-)
-@click.option(
-    "--answer-rate", type=click.FloatRange(0, 1), help="Answer this share of the questions."
-)
-@click.option(
-    "--test",
-    "tests",
-    multiple=True,
-    help="Also measure on NAME[:SPLIT], without fitting to it; give several.",
-)
-@click.option("--plot", type=click.Path(path_type=Path), help="Plot precision against answer rate.")
+@click.option("--size", type=options.COUNT, help="Extend every second list to this many.")
+@click.option("--questions", type=options.COUNT, help="Read only this many of each data set.")
+@click.option("--precision", type=options.SHARE, help="Answer as often as this precision allows.")
+@click.option("--answer-rate", type=options.SHARE, help="Answer this share of the questions.")
+@click.option("--test", "tests", multiple=True, help="Also measure on NAME[:SPLIT]; not fitted to.")
+@click.option("--plot", type=options.PATH, help="Plot precision against answer rate.")
 @options.data_folder
 @options.as_json
 def calibrate(scorer: str, datasets: tuple[str, ...], as_json: bool, **given: Any) -> None:
@@ -76,10 +58,7 @@ def calibrate(scorer: str, datasets: tuple[str, ...], as_json: bool, **given: An
 
 def _print(result: "CalibrateResult") -> None:
     print_table(
-        [
-            *("data set", "questions", "answerable", "precision", "answer rate", "of oracle"),
-            "ECE",
-        ],
+        ["data set", "questions", "answerable", "precision", "answer rate", "of oracle", "ECE"],
         [
             [
                 name,

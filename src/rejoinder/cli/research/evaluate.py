@@ -23,15 +23,13 @@ if TYPE_CHECKING:
 @takes_setting
 @click.option(
     "--seeds",
-    type=click.IntRange(min=1),
+    type=options.COUNT,
     default=1,
     show_default=True,
     help="Run with seeds 0 to N-1, and print mean and deviation.",
 )
 @click.option(
-    "--per-question",
-    type=click.Path(path_type=Path),
-    help="Also write one JSON line per question to this file.",
+    "--per-question", type=options.PATH, help="Also write one JSON line per question to this file."
 )
 @options.as_json
 def evaluate(

@@ -1,6 +1,5 @@
 """`rejoinder tune`: find the cascade that fits a latency budget."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -18,19 +17,17 @@ if TYPE_CHECKING:
     )
 )
 @click.argument("dataset")
-@click.option("--to", type=click.Path(path_type=Path), required=True, help="The cascade file.")
+@click.option("--to", type=options.PATH, required=True, help="The cascade file.")
 @click.option(
     "--scorer",
     "scorers",
     multiple=True,
     required=True,
-    help="A name or a bundle that may become a stage; give several.",
+    help="A name or a bundle that may become a stage; repeatable.",
 )
-@click.option("--size", type=click.IntRange(min=1), help=options.SIZE)
-@click.option("--questions", type=click.IntRange(min=1), default=500, show_default=True)
-@click.option(
-    "--budget-ms", type=click.FloatRange(min=0), help="Choose the most accurate within this budget."
-)
+@click.option("--size", type=options.COUNT, help=options.SIZE)
+@click.option("--questions", type=options.COUNT, default=500, show_default=True)
+@click.option("--budget-ms", type=options.MILLISECONDS, help="Choose the most accurate within it.")
 @click.option(
     "--max-loss",
     type=click.FloatRange(min=0),
@@ -45,7 +42,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="Also try first stages with a document prior of this weight; 0 tries none.",
 )
-@click.option("--plot", type=click.Path(path_type=Path), help="Plot accuracy against latency.")
+@click.option("--plot", type=options.PATH, help="Plot accuracy against latency.")
 @options.score_cache
 @options.data_folder
 @options.as_json

@@ -29,12 +29,12 @@ def join_pages(examples: Sequence[Example]) -> list[Example]:
 
 
 def _get_documents(example: Example) -> list[Document]:
-    found = {
+    documents = {
         candidate.document.id: candidate.document
         for candidate in example.candidates
         if candidate.document and candidate.document.title
     }
-    return list(found.values())
+    return list(documents.values())
 
 
 def _move(
