@@ -78,8 +78,8 @@ def send_slowly(folder: Path, clients: int) -> Found:
         answered = 0
         for first in range(0, clients, AT_ONCE):
             count = min(AT_ONCE, clients - first)
-            asked = (ask_slowly(address, seconds=2) for _ in range(count))
-            answered += sum(await asyncio.gather(*asked))
+            requests = (ask_slowly(address, seconds=2) for _ in range(count))
+            answered += sum(await asyncio.gather(*requests))
         return answered
 
     with serving(folder, *SMALL) as running, loading(running.address, clients=4) as load:

@@ -65,8 +65,8 @@ def ask_for_one(client: httpx.Client) -> None:
     place = number % len(TEXTS)
     documents = [*TEXTS]
     documents[place] = f"Pot {number} holds the tea that was made for guest number {number}."
-    asked: dict[str, Any] = {"query": f"who gets pot {number}?", "documents": documents}
-    reply = client.post("/v2/rerank", json=asked)
+    request: dict[str, Any] = {"query": f"who gets pot {number}?", "documents": documents}
+    reply = client.post("/v2/rerank", json=request)
     assert reply.status_code == 200, reply.text
     best = reply.json()["results"][0]["index"]
     assert best == place, f"document {best} instead of {place}"

@@ -12,7 +12,7 @@ from rejoinder.server.settings import Settings, is_loopback
 
 Connect = Callable[..., TestClient]
 
-ASKED = {"question": "how hot is tea?", "query": "tea", "documents": ["Tea is hot."]}
+BODY = {"question": "how hot is tea?", "query": "tea", "documents": ["Tea is hot."]}
 
 
 @pytest.mark.parametrize(
@@ -31,10 +31,10 @@ def test_wrong_key_is_reported_in_the_dialects_shape(
     key = add_key(keys, "team")
     client = connect(keys=keys)
 
-    without = client.post(path, json=ASKED)
-    wrong = client.post(path, json=ASKED, headers={"authorization": "Bearer rj-wrong"})
-    right = client.post(path, json=ASKED, headers={"authorization": f"Bearer {key}"})
-    bare = client.post(path, json=ASKED, headers={"authorization": key})  # as LlamaIndex does
+    without = client.post(path, json=BODY)
+    wrong = client.post(path, json=BODY, headers={"authorization": "Bearer rj-wrong"})
+    right = client.post(path, json=BODY, headers={"authorization": f"Bearer {key}"})
+    bare = client.post(path, json=BODY, headers={"authorization": key})  # as LlamaIndex does
 
     assert (without.status_code, wrong.status_code) == (401, 401)
     assert (right.status_code, bare.status_code) == (200, 200)
@@ -67,19 +67,19 @@ def test_a_foreign_origin_is_refused(
 def test_own_origin_is_allowed(client: TestClient) -> None:
     headers = {"origin": "http://localhost"}
 
-    assert client.post("/v1/answer", json=ASKED, headers=headers).status_code == 200
+    assert client.post("/v1/answer", json=BODY, headers=headers).status_code == 200
 
 
 @pytest.mark.parametrize("host", ["evil.example", "evil.example:8080", "", "[::bad"])
 def test_unknown_host_is_refused(client: TestClient, host: str) -> None:
-    reply = client.post("/v1/answer", json=ASKED, headers={"host": host})
+    reply = client.post("/v1/answer", json=BODY, headers={"host": host})
 
     assert reply.status_code == 403
 
 
 @pytest.mark.parametrize("host", ["localhost:1", "127.0.0.1:8080", "[::1]:8080", "10.0.0.1"])
 def test_local_hosts_are_allowed(client: TestClient, host: str) -> None:
-    assert client.post("/v1/answer", json=ASKED, headers={"host": host}).status_code == 200
+    assert client.post("/v1/answer", json=BODY, headers={"host": host}).status_code == 200
 
 
 def test_hosts_can_be_allowed(connect: Connect) -> None:
@@ -94,7 +94,7 @@ def test_with_keys_only_writes_need_a_known_host(connect: Connect, tmp_path: Pat
     client = connect(keys=tmp_path / "keys.txt")
     headers = {"host": "search.example", "authorization": f"Bearer {key}"}
 
-    assert client.post("/v1/answer", json=ASKED, headers=headers).status_code == 200
+    assert client.post("/v1/answer", json=BODY, headers=headers).status_code == 200
     assert client.delete("/v1/documents/1", headers=headers).status_code == 403
 
 
@@ -102,11 +102,11 @@ def test_one_origin_can_be_allowed(connect: Connect) -> None:
     client = connect(allowed_origins=("https://good.example",))
     good, bad = ({"origin": f"https://{name}.example"} for name in ("good", "bad"))
 
-    allowed = client.post("/v1/answer", json=ASKED, headers=good)
+    allowed = client.post("/v1/answer", json=BODY, headers=good)
 
     assert allowed.status_code == 200
     assert allowed.headers["access-control-allow-origin"] == "https://good.example"
-    assert client.post("/v1/answer", json=ASKED, headers=bad).status_code == 403
+    assert client.post("/v1/answer", json=BODY, headers=bad).status_code == 403
 
 
 @pytest.mark.parametrize(

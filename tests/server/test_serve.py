@@ -240,9 +240,9 @@ def test_server_stops_with_its_terminal() -> None:
         arguments = [sys.executable, "-m", "rejoinder", "serve", "--scorer", "bm25", "--port", "0"]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         os.execve(sys.executable, [*arguments, "--workers", "1"], environment)
-    said = b""
-    while b"serving ranking at" not in said:
-        said += os.read(terminal, 1000)
+    output = b""
+    while b"serving ranking at" not in output:
+        output += os.read(terminal, 1000)
 
     os.close(terminal)
 

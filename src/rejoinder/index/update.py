@@ -40,10 +40,13 @@ class FileEvent:
 
     what: What
     path: str
+    """The file, or the name of an upload."""
     documents: int = 0
     sentences: int = 0
     reason: str = ""
+    """Why it was skipped; empty otherwise."""
     done: int = 0
+    """How many files of this update have been read."""
     total: int = 0
 
 

@@ -13,12 +13,13 @@ import msgspec
 from rejoinder import types
 from rejoinder.cascade import file as cascade_file
 from rejoinder.engine import texts
+from rejoinder.index import update
 from rejoinder.server import problems
 from rejoinder.server.api import cohere, rerank, status, tei, v1
 from rejoinder.server.operation import Operation
 from rejoinder.server.workers import messages
 
-MODULES = (types, texts, cascade_file, messages, status, rerank, cohere, v1, tei, problems)
+MODULES = (types, texts, update, cascade_file, messages, status, rerank, cohere, v1, tei, problems)
 """Where the types of requests and replies are defined."""
 REFERENCE = "#/components/schemas/{name}"
 

@@ -48,7 +48,7 @@ class Problem(Exception):
 
 
 def retry_later(status: int, message: str, *, seconds: int = 1) -> Problem:
-    """Return a problem that tells the client when to retry."""
+    """Return a problem with a Retry-After header."""
     return Problem(status, message, headers={"retry-after": str(seconds)})
 
 

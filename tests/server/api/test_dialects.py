@@ -9,13 +9,13 @@ from starlette.testclient import TestClient
 Connect = Callable[..., TestClient]
 
 DOCUMENTS = ["It rained.", "Ünïcode first. Ada wrote it.", ""]
-ASKED: dict[str, Any] = {"query": "who wrote it?", "documents": DOCUMENTS}
+BODY: dict[str, Any] = {"query": "who wrote it?", "documents": DOCUMENTS}
 
 
 def test_cohere_v2_returns_spans_in_code_points(client: TestClient) -> None:
-    asked = {**ASKED, "model": "rerank-v5.0-pro", "relevant_spans": {"mode": "enabled"}}
+    request = {**BODY, "model": "rerank-v5.0-pro", "relevant_spans": {"mode": "enabled"}}
 
-    body = client.post("/v2/rerank", json=asked).json()
+    body = client.post("/v2/rerank", json=request).json()
 
     assert [item["index"] for item in body["results"]] == [1, 0, 2]
     scores = [item["relevance_score"] for item in body["results"]]
@@ -30,7 +30,7 @@ def test_cohere_v2_returns_spans_in_code_points(client: TestClient) -> None:
 
 def test_cohere_v2_keeps_spans_above_the_threshold(client: TestClient) -> None:
     def ask(**spans: Any) -> list[list[Any]]:
-        body = client.post("/v2/rerank", json={**ASKED, "relevant_spans": spans}).json()
+        body = client.post("/v2/rerank", json={**BODY, "relevant_spans": spans}).json()
         return [item.get("relevant_spans", []) for item in body["results"]]
 
     assert [len(spans) for spans in ask(mode="enabled", threshold=0.1, max_spans=1)] == [1, 1, 0]
@@ -40,7 +40,7 @@ def test_cohere_v2_keeps_spans_above_the_threshold(client: TestClient) -> None:
 
 
 def test_v1_reply_serves_cohere_and_jina(client: TestClient) -> None:
-    asked = {
+    request = {
         "query": "who wrote it?",
         "documents": ["It rained.", {"text": "Ada did.", "title": "Who wrote it", "year": 1843}],
         "rank_fields": ["title", "text", "year"],
@@ -49,11 +49,11 @@ def test_v1_reply_serves_cohere_and_jina(client: TestClient) -> None:
         "top_n": 1,
     }
 
-    body = client.post("/v1/rerank", json=asked).json()
+    body = client.post("/v1/rerank", json=request).json()
 
     (item,) = body["results"]
     assert item["index"] == 1
-    assert item["document"] == asked["documents"][1]  # type: ignore[index]
+    assert item["document"] == request["documents"][1]  # type: ignore[index]
     assert body["model"] == "jina-reranker-v1-base-en"
     assert body["object"] == "list"
     assert body["usage"]["total_tokens"] > 0
@@ -62,9 +62,9 @@ def test_v1_reply_serves_cohere_and_jina(client: TestClient) -> None:
 
 
 def test_voyage_is_recognised_by_top_k(client: TestClient) -> None:
-    asked = {**ASKED, "top_k": 2, "return_documents": True, "truncation": True}
+    request = {**BODY, "top_k": 2, "return_documents": True, "truncation": True}
 
-    body = client.post("/v1/rerank", json=asked).json()
+    body = client.post("/v1/rerank", json=request).json()
 
     assert body["object"] == "list"
     assert [item["document"] for item in body["data"]] == [DOCUMENTS[1], DOCUMENTS[0]]
@@ -72,10 +72,10 @@ def test_voyage_is_recognised_by_top_k(client: TestClient) -> None:
 
 
 def test_tei_returns_a_sorted_array(client: TestClient) -> None:
-    asked = {"query": "who wrote it?", "texts": DOCUMENTS, "top_n": 1, "truncate": None}
+    request = {"query": "who wrote it?", "texts": DOCUMENTS, "top_n": 1, "truncate": None}
 
-    plain = client.post("/rerank", json=asked).json()
-    full = client.post("/rerank", json={**asked, "return_text": True, "raw_scores": True}).json()
+    plain = client.post("/rerank", json=request).json()
+    full = client.post("/rerank", json={**request, "return_text": True, "raw_scores": True}).json()
 
     assert [item["index"] for item in plain] == [1, 0, 2]
     assert set(plain[0]) == {"index", "score"}
@@ -84,9 +84,9 @@ def test_tei_returns_a_sorted_array(client: TestClient) -> None:
 
 
 def test_infinity_and_vllm_are_recognised_by_documents(client: TestClient) -> None:
-    asked = {**ASKED, "texts": None, "top_n": 2, "return_documents": True}
+    request = {**BODY, "texts": None, "top_n": 2, "return_documents": True}
 
-    body = client.post("/rerank", json=asked).json()
+    body = client.post("/rerank", json=request).json()
 
     assert body["object"] == "rerank"
     assert [item["index"] for item in body["results"]] == [1, 0]
@@ -100,7 +100,7 @@ def test_null_means_absent(client: TestClient) -> None:
     )
 
     for path in ("/v1/rerank", "/v2/rerank", "/rerank"):
-        assert client.post(path, json={**ASKED, **nothing, "unknown": {}}).status_code == 200
+        assert client.post(path, json={**BODY, **nothing, "unknown": {}}).status_code == 200
 
 
 SHAPES = {
@@ -134,7 +134,7 @@ SHAPES = {
 def test_bad_input_is_reported_in_the_dialects_shape(
     client: TestClient, path: str, change: dict[str, Any], status: int
 ) -> None:
-    body = {**ASKED, "question": ASKED["query"], **change}
+    body = {**BODY, "question": BODY["query"], **change}
 
     reply = client.post(path, json=body)
 
@@ -151,6 +151,6 @@ def test_tei_error_has_a_type(client: TestClient) -> None:
 def test_a_long_document_is_read_to_its_end(connect: Connect) -> None:
     long = "It rained all day long. " * 500 + "Ada wrote it."
 
-    body = connect().post("/v2/rerank", json={**ASKED, "documents": ["Ada.", long]}).json()
+    body = connect().post("/v2/rerank", json={**BODY, "documents": ["Ada.", long]}).json()
 
     assert body["results"][0]["index"] == 1

@@ -1,6 +1,7 @@
 """Our own routes."""
 
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -10,6 +11,7 @@ from tests.server.local import TEA
 
 from rejoinder.engine.engine import Engine
 from rejoinder.index.index import Index
+from rejoinder.index.update import FileEvent
 from rejoinder.server.workers.jobs import JobRunner
 
 
@@ -48,9 +50,9 @@ def test_explain_returns_matching_words(client: TestClient) -> None:
 
 
 def test_where_filters_documents(client: TestClient) -> None:
-    asked = {"question": "one queen, green tea", "where": {"suffix": [".txt", ".pdf"]}}
+    request = {"question": "one queen, green tea", "where": {"suffix": [".txt", ".pdf"]}}
 
-    (answer,) = client.post("/v1/answer", json=asked).json()["answers"]
+    (answer,) = client.post("/v1/answer", json=request).json()["answers"]
 
     assert answer["sentence"] == "A colony has one queen."
 
@@ -102,17 +104,16 @@ def test_documents_are_ranked_by_their_best_sentence(client: TestClient) -> None
 
 def test_document_is_added_answered_listed_and_removed(fresh: TestClient) -> None:
     added = fresh.post("/v1/documents?name=cats.md&meta=team=red", content="Cats purr at 25 Hz.")
-    found = fresh.post(
+    reply = fresh.post(
         "/v1/answer", json={"question": "do cats purr?", "where": {"team": "red"}}
     ).json()
     (listed,) = fresh.get("/v1/documents?contains=CATS").json()["documents"]
     removed = fresh.delete(f"/v1/documents/{listed['id']}")
     again = fresh.delete(f"/v1/documents/{listed['id']}")
 
-    assert added.json() == {
-        **{"name": "cats.md", "what": "added", "documents": 1, "sentences": 1, "reason": ""}
-    }
-    assert found["answers"][0]["source"]["document"] == "cats.md"
+    event = FileEvent("added", "cats.md", documents=1, sentences=1, done=1, total=1)
+    assert added.json() == asdict(event)
+    assert reply["answers"][0]["source"]["document"] == "cats.md"
     assert listed["state"] == "ready"
     assert listed["bytes"] == len("Cats purr at 25 Hz.")
     assert listed["metadata"] == {"suffix": ".md", "team": "red"}
@@ -145,7 +146,7 @@ def test_unreadable_upload_is_skipped_with_a_reason(
 
     assert reply.status_code == 200
     body = reply.json()
-    assert (body["what"], body["name"]) == ("skipped", name)
+    assert (body["what"], body["path"]) == ("skipped", name)
     assert reason in body["reason"]
     assert body["reason"]
     assert "/tmp" not in body["reason"]
@@ -216,13 +217,13 @@ def test_health_and_readiness(client: TestClient) -> None:
 
 
 def test_feedback_is_stored(fresh: TestClient, tmp_path: Path) -> None:
-    said = {"question": "how hot?", "sentence": "Green tea is brewed at 75 °C.", "right": True}
+    feedback = {"question": "how hot?", "sentence": "Green tea is brewed at 75 °C.", "right": True}
 
-    assert fresh.post("/v1/feedback", json=said).json() == said
+    assert fresh.post("/v1/feedback", json=feedback).json() == feedback
     with Index(tmp_path / "index") as index:
         (mark,) = Engine(index).marks()
     assert mark.right
-    assert fresh.post("/v1/feedback", json={**said, "right": None}).status_code == 200
+    assert fresh.post("/v1/feedback", json={**feedback, "right": None}).status_code == 200
     with Index(tmp_path / "index") as index:
         assert Engine(index).marks() == []
 
@@ -231,6 +232,6 @@ def test_feedback_is_stored(fresh: TestClient, tmp_path: Path) -> None:
     "change", [{"sentence": "Nobody wrote this."}, {"right": "yes"}, {"question": ""}]
 )
 def test_invalid_feedback_is_refused(client: TestClient, change: dict[str, str]) -> None:
-    said = {"question": "how hot?", "sentence": "Green tea is brewed at 75 °C.", "right": True}
+    feedback = {"question": "how hot?", "sentence": "Green tea is brewed at 75 °C.", "right": True}
 
-    assert client.post("/v1/feedback", json={**said, **change}).status_code == 422
+    assert client.post("/v1/feedback", json={**feedback, **change}).status_code == 422

@@ -21,10 +21,10 @@ RANKERS = [
 ]
 
 
-def check(found: list[Document]) -> None:
-    assert found[0].content == DOCUMENTS[1]
-    assert len(found) == 2
-    assert found[0].score > found[1].score
+def check(results: list[Document]) -> None:
+    assert results[0].content == DOCUMENTS[1]
+    assert len(results) == 2
+    assert results[0].score > results[1].score
 
 
 for ranker in RANKERS:
@@ -33,12 +33,12 @@ for ranker in RANKERS:
     check(asyncio.run(ranker.run_async(query=QUESTION, documents=given))["documents"])
     sys.stdout.write(f"{type(ranker).__name__}: ok\n")
 
-cut = RANKERS[1].run(
+truncated = RANKERS[1].run(
     query=QUESTION,
     documents=[Document(content=text) for text in DOCUMENTS],
     truncation_direction=TruncationDirection.RIGHT,
 )
-check(cut["documents"])
+check(truncated["documents"])
 try:
     RANKERS[1].run(query="", documents=[Document(content="a")])
 except Exception as error:

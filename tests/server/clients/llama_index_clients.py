@@ -18,10 +18,10 @@ RERANKERS = [
 
 for reranker in RERANKERS:
     nodes = [NodeWithScore(node=TextNode(text=text), score=0.5) for text in DOCUMENTS]
-    found = reranker.postprocess_nodes(nodes, QueryBundle("who wrote it?"))
-    assert found[0].node.text == DOCUMENTS[1], reranker
-    assert len(found) == 2
-    assert found[0].score > found[1].score
+    results = reranker.postprocess_nodes(nodes, QueryBundle("who wrote it?"))
+    assert results[0].node.text == DOCUMENTS[1], reranker
+    assert len(results) == 2
+    assert results[0].score > results[1].score
     sys.stdout.write(f"{type(reranker).__name__}: ok\n")
 
 try:

@@ -27,7 +27,7 @@ from rejoinder.server.telemetry import Metrics
 from rejoinder.server.workers.messages import AnswerRequest, RankRequest
 from rejoinder.server.workers.pool import Pool
 
-ASKED: dict[str, Any] = {"query": "is tea hot?", "documents": TEXTS}
+BODY: dict[str, Any] = {"query": "is tea hot?", "documents": TEXTS}
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Running]:
 
 
 def ask(address: str) -> int:
-    return httpx.post(f"{address}/v2/rerank", json=ASKED, timeout=60).status_code
+    return httpx.post(f"{address}/v2/rerank", json=BODY, timeout=60).status_code
 
 
 def test_request_survives_the_death_of_all_workers(server: Running) -> None:

@@ -8,6 +8,7 @@ from starlette.responses import Response
 
 from rejoinder.documents.discovery import SUFFIXES
 from rejoinder.engine.texts import DocumentRanking
+from rejoinder.index.update import FileEvent
 from rejoinder.server.operation import (
     BODY_STATUSES,
     WORKER_STATUSES,
@@ -20,7 +21,6 @@ from rejoinder.server.operation import (
 from rejoinder.server.problems import Problem, to_json
 from rejoinder.server.workers.messages import (
     AddDocument,
-    Added,
     AnswerRequest,
     DocumentsPage,
     Feedback,
@@ -94,11 +94,11 @@ async def list_documents(call: Call) -> Response:
 @operation(
     *("POST", "/v1/documents"),
     takes=bytes,
-    gives=Added,
+    gives=FileEvent,
     statuses=BODY_STATUSES,
     parameters=(
         Parameter(
-            *("name", "query", "The file's name; its suffix tells the format."),
+            *("name", "query", "The file's name; its suffix determines the format."),
             {"type": "string", "minLength": 1, "maxLength": MAX_NAME_CHARACTERS},
             is_required=True,
         ),

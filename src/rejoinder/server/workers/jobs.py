@@ -13,11 +13,11 @@ from rejoinder.engine.explain import explain_answers
 from rejoinder.engine.texts import DocumentRanking, answer_text, rank_documents
 from rejoinder.errors import InputError
 from rejoinder.index.index import Index
+from rejoinder.index.update import FileEvent
 from rejoinder.models.scorer import Scorer
 from rejoinder.models.static_vectors.vectors import load_vectors
 from rejoinder.server.workers.messages import (
     AddDocument,
-    Added,
     AnswerRequest,
     DocumentsPage,
     Feedback,
@@ -123,11 +123,9 @@ class JobRunner:
         has_more = len(rows) > job.limit
         return DocumentsPage(documents, total, documents[-1].id if has_more else None)
 
-    def _add(self, job: AddDocument) -> Added:
+    def _add(self, job: AddDocument) -> FileEvent:
         with self._writing() as index:
-            event = index.add_upload(job.name, Path(job.path), metadata=job.metadata)
-        assert event.what != "removed"
-        return Added(event.path, event.what, event.documents, event.sentences, event.reason)
+            return index.add_upload(job.name, Path(job.path), metadata=job.metadata)
 
     def _remove(self, job: RemoveDocument) -> Removed:
         with self._writing() as index:

@@ -12,6 +12,7 @@ from msgspec import Meta, Struct, field
 
 from rejoinder.cascade.file import Point
 from rejoinder.engine.texts import DocumentRanking
+from rejoinder.index.update import FileEvent
 from rejoinder.types import Answers
 
 ALL_SPANS = 2**31
@@ -116,17 +117,6 @@ class DocumentsPage(Struct, frozen=True):
     """The `after` of the next page; null on the last one."""
 
 
-class Added(Struct, frozen=True):
-    """The outcome of adding a file."""
-
-    name: str
-    what: Literal["added", "changed", "unchanged", "skipped"]
-    documents: int
-    sentences: int
-    reason: str
-    """Why it was skipped; empty otherwise."""
-
-
 class Removed(Struct, frozen=True):
     """A document that was removed."""
 
@@ -134,7 +124,7 @@ class Removed(Struct, frozen=True):
     name: str
 
 
-Reply = Answers | DocumentRanking | Feedback | DocumentsPage | Added | Removed
+Reply = Answers | DocumentRanking | Feedback | DocumentsPage | FileEvent | Removed
 
 
 class StageInfo(Struct, frozen=True):
