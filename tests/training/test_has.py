@@ -226,7 +226,7 @@ def test_too_many_flipped_bits_leave_nothing(
 
 
 def test_wrong_states_leave_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(export_has, "LARGEST_DIFFERENCE", -1.0)
+    monkeypatch.setattr(export_has, "MAX_DIFFERENCE", -1.0)
 
     with pytest.raises(BundleError, match="states in fp32 differ"):
         write(tmp_path / "m", make_has())
