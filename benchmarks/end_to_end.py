@@ -42,7 +42,7 @@ import numpy as np
 from rejoinder.cascade.loading import load
 from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.engine.engine import Engine
-from rejoinder.index.fulltext.tantivy_index import BOOSTS
+from rejoinder.index.fulltext.full_text_index import BOOSTS
 from rejoinder.index.index import Index
 from rejoinder.models.registry import open_sidecar
 from rejoinder.text.words import split_words

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rejoinder.errors import StoreError
-from rejoinder.index.fulltext.tantivy_index import TantivyIndex, _is_intact
+from rejoinder.index.fulltext.full_text_index import TantivyIndex, _is_intact
 from rejoinder.index.index import Index
 from rejoinder.index.sqlite.database import FORMAT
 from rejoinder.index.sqlite.documents import StoredSentences

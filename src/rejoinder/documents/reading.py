@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from rejoinder.documents.discovery import show_path
+from rejoinder.documents.discovery import TABLES, show_path
 from rejoinder.documents.encoding import decode
 from rejoinder.documents.parsed import (
     ExtractedText,
@@ -16,7 +16,6 @@ from rejoinder.documents.parsed import (
     sanitize,
 )
 from rejoinder.documents.sandbox import READERS, SandboxedReader
-from rejoinder.documents.tables import read_csv, read_jsonl
 from rejoinder.errors import InputError
 from rejoinder.text.sentences import split_sentences
 from rejoinder.types import Document
@@ -109,14 +108,12 @@ def convert_document(document: Document, metadata: Mapping[str, str]) -> ParsedD
 
 
 def _read_here(path: Path) -> Iterable[ExtractedText]:
-    text = decode(path.read_bytes())
-    match path.suffix.lower():
-        case ".jsonl":
-            return read_jsonl(text)
-        case ".csv" | ".tsv":
-            return read_csv(text)
-        case _:
-            return [ExtractedText(sanitize(text), locations=locate_lines(text))]
+    text, suffix = decode(path.read_bytes()), path.suffix.lower()
+    if suffix not in TABLES:
+        return [ExtractedText(sanitize(text), locations=locate_lines(text))]
+    from rejoinder.documents.tables import read_csv, read_jsonl
+
+    return read_jsonl(text) if suffix == ".jsonl" else read_csv(text)
 
 
 def _number_rows(extracts: Iterable[ExtractedText]) -> Iterator[ExtractedText]:

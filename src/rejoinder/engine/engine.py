@@ -6,22 +6,23 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from rejoinder.cascade.loading import DEFAULT, load
 from rejoinder.engine.answers import build_answers, drop_near_duplicates, group_by_document
 from rejoinder.engine.binding import bind_scorer
 from rejoinder.errors import InputError
-from rejoinder.index.feedback import add_marks, describe_unknown, get_marks, remove_mark
-from rejoinder.index.fulltext.tantivy_index import Where
+from rejoinder.index.fulltext.full_text_index import Where
 from rejoinder.index.index import Index
 from rejoinder.models.lexical.scorers import RetrievalOrder
 from rejoinder.models.parallel import count_cores, spread
 from rejoinder.models.ranking import check_question, check_scorer, check_top, check_where, order
 from rejoinder.models.scorer import Scorer
 from rejoinder.models.staged import Deadline
-from rejoinder.retrieval.retriever import Retriever
 from rejoinder.types import Answer, Answers, Candidate, Mark, ScoredCandidate, Source
+
+if TYPE_CHECKING:
+    from rejoinder.retrieval.retriever import Retriever
 
 RETRIEVED = 100
 """How many sentences are retrieved and ranked."""
@@ -42,7 +43,7 @@ class Engine:
         index: Index,
         scorer: Scorer | None = None,
         *,
-        retriever: Retriever | None = None,
+        retriever: "Retriever | None" = None,
         retrieved: int = RETRIEVED,
     ) -> None:
         if scorer is not None:
@@ -142,6 +143,8 @@ class Engine:
                 mark to remove, or `answer` or `right` has another type.
             StoreError: the index cannot be written.
         """
+        from rejoinder.index.feedback import add_marks, describe_unknown, remove_mark
+
         if not isinstance(answer, Answer | str):
             raise InputError("answer must be one of the answers, or its sentence")
         if right not in (True, False, None):
@@ -154,6 +157,8 @@ class Engine:
 
     def marks(self) -> list[Mark]:
         """Return the marks whose sentences are still in the index, in order."""
+        from rejoinder.index.feedback import get_marks
+
         return [stored.mark for stored in get_marks(self.index.store)]
 
     def __enter__(self) -> Self:

@@ -21,9 +21,7 @@ from typing import TYPE_CHECKING
 
 from rejoinder.documents.parsed import Sentence
 from rejoinder.errors import BundleError, StoreError
-from rejoinder.index.feedback import drop_orphans
-from rejoinder.index.fulltext.full_text_index import FullTextIndex
-from rejoinder.index.fulltext.tantivy_index import Where
+from rejoinder.index.fulltext.full_text_index import FullTextIndex, Where
 from rejoinder.index.sidecar.sidecars import FROM_START, IndexRows, Progress, Sidecars, get_name
 from rejoinder.index.sqlite.database import FORMAT
 from rejoinder.index.sqlite.documents import (
@@ -340,6 +338,8 @@ class Index:
         Raises:
             StoreError: the index cannot be written, or others are reading or writing.
         """
+        from rejoinder.index.feedback import drop_orphans
+
         with self._locked():
             drop_orphans(self.store)
             self.store.compact()

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
 from rejoinder.documents.parsed import ParsedDocument, Sentence
-from rejoinder.index.fulltext.tantivy_index import TantivyIndex
+from rejoinder.index.fulltext.full_text_index import TantivyIndex
 from rejoinder.index.sqlite.documents import DocumentStore, StoredDocument
 
 MAX_UNCOMMITTED = 200_000

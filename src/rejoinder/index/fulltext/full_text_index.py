@@ -1,21 +1,53 @@
-"""The full-text index of an index folder, kept up to date with SQLite.
+"""The full-text index of an index folder: BM25 over sentences with Tantivy.
 
-    folder/fulltext-NUMBER/    Tantivy's files (tantivy_index.py)
+    folder/fulltext-NUMBER/    Tantivy's files
 
-It is derived data: it carries the generation that it was built from, and the next writer brings
-it up to date.  SQLite names the folder in use; a rebuild writes another folder beside it, which
-takes its place when complete.
+A sentence matches by its own words, by those around it (nearby sentences of its paragraph and
+the heading above), and by its document's title.
+
+The full-text index is derived data: it carries the generation of SQLite that it was built from,
+as one more entry, and the next writer brings it up to date.  SQLite names the folder in use; a
+rebuild writes another folder beside it, which takes its place when complete.
+
+Trap: Tantivy silently ignores a deletion by a number field, so document numbers are text here.
 """
 
+import json
 import logging
+import re
 import shutil
+import struct
+import zlib
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import NamedTuple
 
-from rejoinder.errors import StoreError
-from rejoinder.index.fulltext.tantivy_index import FORMAT, TantivyIndex
-from rejoinder.index.sqlite.documents import DocumentStore
+import tantivy
+
+from rejoinder.documents.parsed import Sentence
+from rejoinder.errors import StoreError, is_panic
+from rejoinder.index.sqlite.documents import DocumentStore, StoredDocument
+from rejoinder.text.words import normalise, split_words
+
+Where = Mapping[str, str | Sequence[str]]
+"""Required metadata of a document: for each key a value, or one of several."""
+
+FORMAT = 1
+"""A folder of another format is rebuilt."""
+
+NEIGHBOURS = 2
+MAX_QUESTION_WORDS = 64
+WRITER_BYTES = 100_000_000
+BOOSTS = {"text": 1.0, "around": 0.5, "title": 0.5}
+"""Weights of a sentence's own words, of those around it and of its title; tuned on development
+data (benchmarks/results/retrieval_weights.json)."""
 
 log = logging.getLogger(__name__)
+
+_GENERATION = "generation"
+_LETTERS = re.compile(r"[^\W_]+")
+_FOOTER_MAGIC = 1337
 
 
 class FullTextIndex:
@@ -27,7 +59,7 @@ class FullTextIndex:
         self._current = self._open()
 
     @property
-    def current(self) -> TantivyIndex:
+    def current(self) -> "TantivyIndex":
         """The Tantivy index; in memory where no folder exists and none could be written."""
         if self._current is None:
             self._current = TantivyIndex()
@@ -96,7 +128,7 @@ class FullTextIndex:
             if old != folder:
                 shutil.rmtree(old, ignore_errors=True)
 
-    def _open(self) -> TantivyIndex | None:
+    def _open(self) -> "TantivyIndex | None":
         name = self._store.get("fulltext")
         if name is None or self._store.get("fulltext format") != FORMAT:
             return None
@@ -110,7 +142,7 @@ class FullTextIndex:
             log.info("%s: to be rebuilt: %s", folder, error)
             return None
 
-    def _add_missing(self, index: TantivyIndex) -> None:
+    def _add_missing(self, index: "TantivyIndex") -> None:
         store = self._store
         known, generation = index.generation, store.generation
         if known == generation:
@@ -122,3 +154,229 @@ class FullTextIndex:
                 index.remove(document.id)
             index.add(document, store.get_sentences(document.id))
         index.commit(generation)
+
+
+class Hit(NamedTuple):
+    """A sentence that shares words with the question."""
+
+    document: int
+    position: int
+    score: float
+
+
+class TantivyIndex:
+    """A Tantivy index in a folder, or in memory where no folder is given."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        self.name = folder.name if folder else None
+        self._folder = folder
+        with self._reading():
+            if folder is not None:
+                folder.mkdir(exist_ok=True)
+            self._index = tantivy.Index(_make_schema(), str(folder) if folder else None)
+        self._writer: tantivy.IndexWriter | None = None
+
+    @property
+    def generation(self) -> int:
+        """The committed generation of SQLite; -1 before the first commit."""
+        with self._reading():
+            searcher = self._index.searcher()
+            query = tantivy.Query.term_query(self._index.schema, "document", _GENERATION)
+            hits = searcher.search(query, 1).hits
+            return int(searcher.doc(hits[0][1])["position"][0]) if hits else -1
+
+    @property
+    def sentence_count(self) -> int:
+        """The number of indexed sentences."""
+        return self._index.searcher().num_docs - (self.generation >= 0)
+
+    def add(self, document: StoredDocument, sentences: Sequence[Sentence]) -> None:
+        """Add the sentences of a document; a heading counts only as context of the next ones."""
+        writer = self._get_writer()
+        tags = [_to_tag(key, value) for key, value in document.metadata.items()]
+        title = _to_words(document.title)
+        for sentence, around in _add_context(sentences):
+            entry = tantivy.Document()
+            entry.add_text("document", str(document.id))
+            entry.add_unsigned("position", sentence.position)
+            entry.add_text("text", _to_words(sentence.text))
+            entry.add_text("around", _to_words(around))
+            entry.add_text("title", title)
+            for tag in tags:
+                entry.add_text("tag", tag)
+            with self._writing():
+                writer.add_document(entry)
+
+    def remove(self, number: int) -> None:
+        """Remove the sentences of a document."""
+        with self._writing():
+            self._get_writer().delete_documents_by_term("document", str(number))
+
+    def commit(self, generation: int) -> None:
+        """Write all additions and removals to disk, as of a generation of SQLite."""
+        writer = self._get_writer()
+        entry = tantivy.Document()
+        entry.add_text("document", _GENERATION)
+        entry.add_unsigned("position", generation)
+        with self._writing():
+            writer.delete_documents_by_term("document", _GENERATION)
+            writer.add_document(entry)
+            writer.commit()
+        self._index.reload()
+
+    def close(self) -> None:
+        """Release the folder and drop uncommitted changes."""
+        writer, self._writer = self._writer, None
+        if writer is not None:
+            with suppress(ValueError, OSError):  # a full disk may have ended it already
+                writer.wait_merging_threads()
+
+    def reload(self) -> None:
+        """Read the latest commit of another process."""
+        with suppress(ValueError):  # a rebuild has replaced the folder; the next refresh opens it
+            self._index.reload()
+
+    def search(self, question: str, limit: int, where: Where | None = None) -> list[Hit]:
+        """Return the sentences that match a question best, best first."""
+        words = list(dict.fromkeys(normalise(word.text) for word in split_words(question)))
+        if not words or limit < 1:
+            return []
+        query = self._parse(words[:MAX_QUESTION_WORDS])
+        for key, value in (where or {}).items():
+            query = self._restrict(query, key, [value] if isinstance(value, str) else value)
+        hits = []
+        with self._reading():
+            searcher = self._index.searcher()
+            for score, address in searcher.search(query, limit, count=False).hits:
+                entry = searcher.doc(address)
+                hits.append(Hit(int(entry["document"][0]), int(entry["position"][0]), float(score)))
+        return hits
+
+    def _parse(self, words: Sequence[str]) -> tantivy.Query:
+        def parse(parts: Sequence[str]) -> tantivy.Query:
+            return self._index.parse_query(" ".join(parts), list(BOOSTS), field_boosts=BOOSTS)
+
+        try:
+            return parse(words)
+        except ValueError:
+            # Tantivy reads a word that it splits as a phrase, but positions are not stored.
+            return parse([part for word in words for part in _LETTERS.findall(word)])
+
+    def find_damage(self) -> list[str]:
+        """Return the files whose content does not match the checksum at their end."""
+        if self._folder is None:
+            return []
+        return [
+            f"{path.parent.name}/{path.name} is corrupt; rebuild it with 'rejoinder index compact'"
+            for path in _list_files(self._folder)
+            if not _is_intact(path)
+        ]
+
+    @contextmanager
+    def _writing(self) -> Iterator[None]:
+        """Raise Tantivy's errors while writing as a StoreError."""
+        try:
+            yield
+        except (ValueError, OSError) as error:
+            raise StoreError(
+                f"cannot write the full-text index ({error}); no document is lost,"
+                " and it is brought up to date when the index is opened again"
+            ) from error
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Raise Tantivy's errors about corrupt files as a StoreError."""
+        try:
+            yield
+        except (ValueError, OSError, KeyError, IndexError, OverflowError) as error:
+            raise self._corrupt(error) from error
+        except BaseException as error:
+            if not is_panic(error):
+                raise
+            raise self._corrupt(error) from error
+
+    def _corrupt(self, error: BaseException) -> StoreError:
+        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        return StoreError(
+            f"{self._folder}: corrupt ({reason}); rebuild it with 'rejoinder index compact'"
+        )
+
+    def _restrict(self, query: tantivy.Query, key: str, values: Sequence[str]) -> tantivy.Query:
+        tags = [_to_tag(key, value) for value in values]
+        allowed = tantivy.Query.const_score_query(
+            tantivy.Query.term_set_query(self._index.schema, "tag", tags), 0.0
+        )
+        return tantivy.Query.boolean_query(
+            [(tantivy.Occur.Must, query), (tantivy.Occur.Must, allowed)]
+        )
+
+    def _get_writer(self) -> tantivy.IndexWriter:
+        if self._writer is None:
+            with self._writing():
+                self._writer = self._index.writer(WRITER_BYTES, 1)
+        return self._writer
+
+
+def _list_files(folder: Path) -> list[Path]:
+    """Return the committed files: a kill or a full disk leaves others, partly written."""
+    try:
+        meta = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
+        names = {item["segment_id"].replace("-", "") for item in meta["segments"]}
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        return sorted(folder.glob("[!.]*.*"))  # check all of them
+    return sorted(path for name in names for path in folder.glob(f"{name}.*"))
+
+
+def _is_intact(path: Path) -> bool:
+    """Whether a file matches the checksum in its footer.
+
+    The footer is a JSON object, its length and a magic number, four bytes each.  Files that
+    Tantivy replaces (`meta.json`, …) have none; they are small, and parsed at each opening.
+    """
+    if path.suffix in {".json", ".lock"}:
+        return True
+    try:
+        raw = path.read_bytes()
+        size, magic = struct.unpack("<II", raw[-8:])
+        start = len(raw) - 8 - size
+        checksum = json.loads(raw[start:-8])["crc"]
+        return bool(magic == _FOOTER_MAGIC and checksum == zlib.crc32(raw[:start]))
+    except FileNotFoundError:  # merged into another meanwhile
+        return True
+    except (OSError, ValueError, KeyError, TypeError, struct.error):
+        return False
+
+
+def _make_schema() -> tantivy.Schema:
+    builder = tantivy.SchemaBuilder()
+    builder.add_text_field("document", stored=True, tokenizer_name="raw", index_option="basic")
+    builder.add_unsigned_field("position", stored=True)
+    builder.add_text_field("tag", tokenizer_name="raw", index_option="basic")
+    for name in BOOSTS:
+        builder.add_text_field(name, tokenizer_name="en_stem", index_option="freq")
+    return builder.build()
+
+
+def _to_tag(key: str, value: str) -> str:
+    return f"{key}={value}"
+
+
+def _to_words(text: str) -> str:
+    """Return text that Tantivy splits as our tokenizer does: each Chinese character is a word."""
+    return text if text.isascii() else " ".join(normalise(word.text) for word in split_words(text))
+
+
+def _add_context(sentences: Sequence[Sentence]) -> Iterator[tuple[Sentence, str]]:
+    """Yield each sentence that may answer, with the text around it."""
+    heading = ""
+    for place, sentence in enumerate(sentences):
+        if sentence.is_heading:
+            heading = sentence.text
+            continue
+        near = sentences[max(0, place - NEIGHBOURS) : place + NEIGHBOURS + 1]
+        texts = [
+            item.text
+            for item in near
+            if item.paragraph == sentence.paragraph and item.position != sentence.position
+        ]
+        yield sentence, " ".join([heading, *texts])
