@@ -78,6 +78,29 @@ FAMILY = Family(
     training="toy_family.training:TRAINER",
 )
 """
+TRAINING = """
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+from rejoinder.bundle.folder import Manifest, write_bundle
+from rejoinder.training.options import Option, Trained, Trainer, TrainingOptions
+
+
+@dataclass(frozen=True, kw_only=True)
+class ToyOptions(TrainingOptions):
+    weight: Annotated[float, Option("Weight of a letter.", min=0)] = 1.0
+
+
+def train_toy(options, data, *, on_step, say, command):
+    say(f"learning from {' '.join(data)}")
+    manifest = Manifest("toy", {}, training={"command": command})
+    write_bundle(Path(options.to), manifest, {"weights.txt": str(options.weight).encode()})
+    return Trained(Path(options.to), 1, 0, 0.0)
+
+
+TRAINER = Trainer(ToyOptions, "toy_family.training:train_toy", "It learns nothing.")
+"""
 TEXTS = ["Zzz.", "Tea is hot."]
 QUESTION = "is tea hot"
 
@@ -87,8 +110,10 @@ def toy(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Register the family, and return the folder of a bundle."""
     (tmp_path / "toy_family").mkdir()
     (tmp_path / "toy_family" / "__init__.py").write_text(FAMILY, encoding="utf-8")
+    (tmp_path / "toy_family" / "training.py").write_text(TRAINING, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "toy_family", raising=False)
+    for module in ("toy_family", "toy_family.training"):
+        monkeypatch.delitem(sys.modules, module, raising=False)
     monkeypatch.setitem(FAMILIES, "toy", "toy_family:FAMILY")
     write_bundle(tmp_path / "my-toy", Manifest("toy", {}), {"weights.txt": b"0.5"})
     return tmp_path / "my-toy"
@@ -106,6 +131,19 @@ def test_it_is_loaded_from_its_bundle(toy: Path) -> None:
     assert scorer.name == "my-toy"
     assert scorer.score(QUESTION, TEXTS).tolist() == [0, 3.5]
     assert "is whole and scores" in run("models", "verify", toy).stderr
+
+
+def test_it_is_trained(toy: Path, tmp_path: Path) -> None:
+    listed = run("train", "--help")
+    shown = run("train", "toy", "--help")
+    trained = run("train", "toy", "questions", "--weight", "2", "--to", tmp_path / "mine")
+
+    assert "shared letters" in listed.stdout.lower()
+    assert "Weight of a letter." in shown.stdout
+    assert "It learns nothing." in shown.stdout
+    assert trained.stderr == "learning from questions\n"
+    assert f"wrote {tmp_path / 'mine'}: 1 parameters" in trained.stdout
+    assert rejoinder.load(tmp_path / "mine").score(QUESTION, TEXTS).tolist() == [0, 14]
 
 
 def test_it_is_evaluated(toy: Path) -> None:

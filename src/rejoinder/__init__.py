@@ -30,6 +30,17 @@ if TYPE_CHECKING:
     from rejoinder.index.index import Index
     from rejoinder.models.ranking import rank
     from rejoinder.models.scorer import Scorer
+    from rejoinder.training.distillation import distil
+    from rejoinder.training.has import train_has
+    from rejoinder.training.options import (
+        DistilOptions,
+        HasOptions,
+        RankerOptions,
+        SelectorOptions,
+        Trained,
+    )
+    from rejoinder.training.ranker import train_ranker
+    from rejoinder.training.selector import train_selector
     from rejoinder.types import (
         Answer,
         Answers,
@@ -52,44 +63,62 @@ __all__ = [
     "BundleError",
     "Candidate",
     "DataError",
+    "DistilOptions",
     "Document",
     "DownloadError",
     "Engine",
     "Example",
+    "HasOptions",
     "Index",
     "InputError",
     "Mark",
     "MissingDataError",
     "MissingExtraError",
+    "RankerOptions",
     "Ranking",
     "RejoinderError",
     "ScoredCandidate",
     "Scorer",
+    "SelectorOptions",
     "Source",
     "StageTrace",
     "StoreError",
+    "Trained",
     "TrainingError",
     "UnknownNameError",
     "WordMatch",
     "calibrate",
     "compare",
+    "distil",
     "evaluate",
     "load",
     "open",
     "rank",
+    "train_has",
+    "train_ranker",
+    "train_selector",
     "tune",
 ]
 
 _MODULES = {
+    "DistilOptions": "training.options",
     "Engine": "engine.engine",
+    "HasOptions": "training.options",
     "Index": "index.index",
+    "RankerOptions": "training.options",
     "Scorer": "models.scorer",
+    "SelectorOptions": "training.options",
+    "Trained": "training.options",
     "calibrate": "evaluation",
     "compare": "evaluation",
+    "distil": "training.distillation",
     "evaluate": "evaluation",
     "load": "cascade.loading",
     "open": "engine.engine",
     "rank": "models.ranking",
+    "train_has": "training.has",
+    "train_ranker": "training.ranker",
+    "train_selector": "training.selector",
     "tune": "evaluation",
 }
 """The modules of the functions and classes that are neither types nor errors."""

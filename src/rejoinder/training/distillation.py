@@ -10,6 +10,7 @@ import random
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Unpack
 
 import numpy as np
 
@@ -19,8 +20,8 @@ from rejoinder.models.scorer import Scorer
 from rejoinder.models.static_vectors.export import write_vectors
 from rejoinder.models.static_vectors.vectors import StaticVectors
 from rejoinder.training.checkpoint import check_target
-from rejoinder.training.loop import Step
-from rejoinder.training.mixing import Part, TrainingData, prepare
+from rejoinder.training.fit import Hooks
+from rejoinder.training.mixing import Part, TrainingData, join_parts, prepare
 from rejoinder.training.options import DistilOptions, StaticVectorsOptions, Trained
 from rejoinder.training.ranker import train_prepared
 from rejoinder.types import Candidate, Example
@@ -35,9 +36,7 @@ def distil(
     data: TrainingData = (),
     *,
     on_scored: Callable[[int, int], None] = lambda _, __: None,
-    on_step: Callable[[Step], None] = lambda _: None,
-    say: Callable[[str], None] = lambda _: None,
-    command: str = "",
+    **hooks: Unpack[Hooks],
 ) -> Trained:
     """Train a Cosinet on the scores that a teacher gives to every candidate.
 
@@ -50,24 +49,22 @@ def distil(
         on_scored: receives the number of lists the teacher has scored, and of all lists.
 
     Raises:
-        RejoinderError: an option, the data, the cached scores or the checkpoint does not fit,
-            the loss is not finite, or the bundle does not score as torch does.
+        RejoinderError: the cached scores are another teacher's, or as for `train_ranker`.
     """
     scorer = open_scorer(teacher) if isinstance(teacher, str) else teacher
     training_set = prepare(options, data)
     shares = [part.take_share(options.seed) for part in training_set.parts]
-    examples = join_lists(
-        [example for part in shares for example in part.examples], seed=options.seed
-    )
+    examples = join_lists(join_parts(shares), seed=options.seed)
     target = training_set.target
     cache = target.with_name(f"{target.name}.teacher.jsonl")
-    say(f"scoring with {scorer.name}; its scores are cached in {cache}")
+    if "say" in hooks:
+        hooks["say"](f"scoring with {scorer.name}; its scores are cached in {cache}")
     scores = ask_teacher(scorer, examples, kept=cache, on_done=on_scored)
     targets = [
         soften(example.labels, given) for example, given in zip(examples, scores, strict=True)
     ]
     softened = replace(training_set, parts=[Part(examples, 1.0, targets)])
-    return train_prepared(options, softened, on_step, say, command)
+    return train_prepared(options, softened, **hooks)
 
 
 def train_static_vectors(options: StaticVectorsOptions, *, command: str = "") -> StaticVectors:

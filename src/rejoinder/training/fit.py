@@ -4,18 +4,25 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypedDict, TypeVar
 
 from torch import nn
 from torch.optim import Optimizer
 
 from rejoinder.errors import TrainingError
 from rejoinder.evaluation import evaluate
+from rejoinder.models.ranker.module.ranker import count_parameters
 from rejoinder.models.scorer import Scorer
-from rejoinder.training.checkpoint import Best, load_checkpoint, make_fingerprint, save_checkpoint
+from rejoinder.training.checkpoint import (
+    Best,
+    keep_checkpoint,
+    load_checkpoint,
+    make_fingerprint,
+    save_checkpoint,
+)
 from rejoinder.training.loop import BatchSource, MeasureLoss, Recipe, Step, make_optimizer, train
-from rejoinder.training.mixing import Part, order_epoch
-from rejoinder.training.options import TrainingOptions
+from rejoinder.training.mixing import Part, TrainingSet, order_epoch
+from rejoinder.training.options import Trained, TrainingOptions
 from rejoinder.types import Example
 
 SECONDS_BETWEEN_CHECKPOINTS = 30.0
@@ -76,16 +83,40 @@ def describe_training(
     }
 
 
-def keep_answered(parts: Sequence[Part]) -> list[Part]:
-    """Return the questions with an answer of each part.
+class Hooks(TypedDict, total=False):
+    """Callbacks of a training, and its provenance."""
 
-    Raises:
-        TrainingError: a part has none.
+    on_step: Callable[[Step], None]
+    """Called after every optimizer step."""
+    say: Callable[[str], None]
+    """Receives messages for the user."""
+    command: str
+    """The command that repeats the training, for the manifest."""
+
+
+def fit_and_write(
+    plan: Plan[Any],
+    data: TrainingSet,
+    fit: Callable[..., Fitted[Network]],
+    write: Callable[[Network, dict[str, Any]], None],
+    *,
+    on_step: Callable[[Step], None] = lambda _: None,
+    say: Callable[[str], None] = lambda _: None,
+    command: str = "",
+) -> Trained:
+    """Train a network and write its bundle; the checkpoint stays until the bundle is written.
+
+    Args:
+        fit: takes plan and parts, and by keyword `dev`, `checkpoint` and `on_step`.
+        write: takes the network and its provenance.
     """
-    answered = [part.keep_answered() for part in parts]
-    if not all(part.examples for part in answered):
-        raise TrainingError("no question has an answer: there is nothing to learn from")
-    return answered
+    with keep_checkpoint(data.target, say) as checkpoint:
+        fitted = fit(plan, data.parts, dev=data.dev, checkpoint=checkpoint, on_step=on_step)
+        write(fitted.model, describe_training(plan, fitted, data=data.names, command=command))
+    seconds = round(fitted.seconds, 2)
+    return Trained(
+        data.target, count_parameters(fitted.model), fitted.steps, seconds, data.dev_name
+    )
 
 
 def describe_weights(model: nn.Module) -> str:
@@ -100,8 +131,8 @@ class TrainingRun(Generic[Network]):
         self,
         plan: Plan[Any],
         model: Network,
-        source: BatchSource,
         parts: Sequence[Part],
+        make_source: Callable[[Sequence[Part]], BatchSource],
         *,
         to_scorer: Callable[[Network], Scorer],
         dev: Sequence[Example] = (),
@@ -112,26 +143,30 @@ class TrainingRun(Generic[Network]):
         """Load the checkpoint, if there is one.
 
         Args:
-            source: the examples of all parts, one part after another.
+            make_source: makes the batches of the answered questions of all parts, in order.
             to_scorer: wraps the network for its evaluation on `dev`.
             start: identifies the initial weights, if the plan does not.
             measure: computes the loss of a batch, if it is not a loss over scores.
 
         Raises:
-            TrainingError: the plan is inconsistent, or the checkpoint belongs to another
-                training.
+            TrainingError: a part has no answer, the plan is inconsistent, or the checkpoint
+                belongs to another training.
         """
         if plan.keeps_best and not dev:
             raise TrainingError("keeping the best epoch needs dev examples to choose it on")
         if plan.patience is not None and not plan.keeps_best:
             raise TrainingError("stopping early requires keeping the best epoch: set both")
-        self._plan, self._model, self._source = plan, model, source
+        parts = [part.keep_answered() for part in parts]
+        if not all(part.examples for part in parts):
+            raise TrainingError("no question has an answer: there is nothing to learn from")
+        self._begun = time.perf_counter()
+        self._plan, self._model, self._source = plan, model, make_source(parts)
         self._to_scorer, self._dev, self._measure = to_scorer, dev, measure
         self._counts = [len(part.examples) for part in parts]
         self._weights = [part.weight for part in parts]
         self._checkpoint = checkpoint
         self._fingerprint = make_fingerprint(
-            asdict(plan), self._counts, self._weights, source.describe(), start
+            asdict(plan), self._counts, self._weights, self._source.describe(), start
         )
         self._optimizer: Optimizer = make_optimizer(model, plan.recipe)
         self._best: Best | None = None
@@ -141,8 +176,8 @@ class TrainingRun(Generic[Network]):
                 checkpoint, model, self._optimizer, of=self._fingerprint
             )
 
-    def finish(self, on_step: Callable[[Step], None], *, since: float) -> Fitted[Network]:
-        """Train to the end; return the selected network, and the seconds since `since`.
+    def finish(self, on_step: Callable[[Step], None]) -> Fitted[Network]:
+        """Train to the end; return the last network, or the best.
 
         The last checkpoint stays on disk until the caller has written the network.
         """
@@ -151,7 +186,7 @@ class TrainingRun(Generic[Network]):
         self._save()
         if self._best:
             self._model.load_state_dict(dict(self._best.weights))
-        return Fitted(self._model.eval(), time.perf_counter() - since, self.done)
+        return Fitted(self._model.eval(), time.perf_counter() - self._begun, self.done)
 
     def _take_steps(self) -> Iterator[Step]:
         saved = time.monotonic()

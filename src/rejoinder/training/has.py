@@ -1,11 +1,11 @@
 """Trains HAS and its baselines, and scores with them in torch."""
 
-import time
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import torch
@@ -28,22 +28,20 @@ from rejoinder.models.has.module import (
 )
 from rejoinder.models.has.scorer import HasScorer
 from rejoinder.models.ranker.module.convolution import IN_BFLOAT16
-from rejoinder.models.ranker.module.ranker import count_parameters
 from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.text.wordpiece import WordPiece
 from rejoinder.training.batches import TripletBatch, Triplets, group_by_length, split_answers
-from rejoinder.training.checkpoint import keep_checkpoint
 from rejoinder.training.fit import (
     Fitted,
+    Hooks,
     Plan,
     TrainingRun,
-    describe_training,
     describe_weights,
-    keep_answered,
+    fit_and_write,
     make_plan,
 )
 from rejoinder.training.loop import Recipe, Step
-from rejoinder.training.mixing import Part, TrainingData, prepare
+from rejoinder.training.mixing import Part, TrainingData, join_parts, prepare
 from rejoinder.training.options import HasOptions, Trained
 from rejoinder.types import Example, to_candidates
 
@@ -58,55 +56,35 @@ RECIPE = Recipe(questions_per_step=32, epochs=18, learning_rate=2e-5, **DEFAULTS
 """The paper's for WikiQA, with a learning rate for a smaller encoder (docs/models/has.md)."""
 
 
-def train_has(
-    options: HasOptions,
-    data: TrainingData = (),
-    *,
-    on_step: Callable[[Step], None] = lambda _: None,
-    say: Callable[[str], None] = lambda _: None,
-    command: str = "",
-) -> Trained:
+def train_has(options: HasOptions, data: TrainingData = (), **hooks: Unpack[Hooks]) -> Trained:
     """Train HAS or a baseline, write it as a bundle, and measure the bundle on dev.
 
-    The arguments are those of `train_ranker`.
-
-    Raises:
-        RejoinderError: an option, the data or the checkpoint does not fit, the loss is not
-            finite, or the bundle does not encode as torch does.
+    Args and errors are those of `train_ranker`.
     """
     training_set = prepare(options, data)
     names = ("encoder", "composition", "attention_width", "width", "beta", "delta", "layers")
     config = HasConfig(**{name: getattr(options, name) for name in names})
     model, vocabulary = load_has(config, seed=options.seed)
-    plan = make_plan(options, model.config, **DEFAULTS)
-    with keep_checkpoint(training_set.target, say) as checkpoint:
-        fitted = fit_has(
-            plan,
-            training_set.parts,
-            model,
-            vocabulary,
-            dev=training_set.dev,
-            checkpoint=checkpoint,
-            on_step=on_step,
-        )
+
+    def write(model: Has, training: Mapping[str, Any]) -> None:
         write_has(
             training_set.target,
-            fitted.model,
+            model,
             vocabulary,
             precision=options.precision,
-            training=describe_training(plan, fitted, data=training_set.names, command=command),
+            training=training,
             scores={},
             sample=list_texts(training_set.parts[0].examples[:PARITY_TEXTS])[:PARITY_TEXTS],
         )
+
+    plan = make_plan(options, model.config, **DEFAULTS)
+    fit = partial(fit_has, model=model, vocabulary=vocabulary)
+    trained = fit_and_write(plan, training_set, fit, write, **hooks)
     bundle = open_bundle(training_set.target)
-    return Trained(
-        training_set.target,
-        count_parameters(fitted.model),
-        fitted.steps,
-        round(fitted.seconds, 2),
-        training_set.dev_name,
-        _measure(HasScorer(bundle), training_set.dev) if training_set.dev else {},
-        bundle.manifest.scores["flipped bits"],
+    return replace(
+        trained,
+        means=_measure(HasScorer(bundle), training_set.dev) if training_set.dev else {},
+        flipped_bits=bundle.manifest.scores["flipped bits"],
     )
 
 
@@ -133,21 +111,19 @@ def fit_has(
         TrainingError: no question has an answer, the loss is not finite, the checkpoint
             belongs to another training, or the best epoch is kept without dev examples.
     """
-    answered = [split_answers(part) for part in keep_answered(parts)]
-    start = time.perf_counter()
     tokens = TextTokens(WordPiece(vocabulary), max_tokens=plan.config.max_tokens)
     run = TrainingRun(
         plan,
         model,
-        Triplets(list(chain.from_iterable(part.examples for part in answered)), tokens),
-        answered,
+        [split_answers(part) for part in parts],
+        lambda answered: Triplets(join_parts(answered), tokens),
         to_scorer=lambda trained: HasTorchScorer(trained, vocabulary),
         dev=dev,
         checkpoint=checkpoint,
         start=describe_weights(model),
         measure=measure_loss,
     )
-    return run.finish(on_step, since=start)
+    return run.finish(on_step)
 
 
 def measure_loss(model: nn.Module, batch: TripletBatch, _: str) -> Tensor:

@@ -49,6 +49,11 @@ class Part:
         return Part(examples, self.weight if weight is None else weight, targets)
 
 
+def join_parts(parts: Sequence[Part]) -> list[Example]:
+    """Return the examples of all parts, one part after another."""
+    return [example for part in parts for example in part.examples]
+
+
 TrainingData = str | Sequence[str | Example | Part]
 """Names of data sets as NAME[:SPLIT][@WEIGHT], JSON-lines files, examples, or parts."""
 

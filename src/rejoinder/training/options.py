@@ -16,14 +16,32 @@ from rejoinder.types import Example
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """Help, values and name on the command line of a field."""
+    """Help, name on the command line, and allowed values of a field."""
 
     help: str
     flag: str | None = None
     """Name on the command line, if it is not the field's."""
     choices: Sequence[str] = ()
-    limits: Mapping[str, Any] = field(default_factory=dict)
-    """`min`, `max` and `min_open`, as for `click.FloatRange`."""
+    min: float | None = None
+    max: float | None = None
+    min_open: bool = False
+    """Whether the value must exceed `min`."""
+
+    def check(self, name: str, value: Any) -> None:
+        """Check a value.
+
+        Raises:
+            InputError: it is out of range.
+            UnknownNameError: it is none of the choices.
+        """
+        if self.choices and value not in self.choices:
+            raise UnknownNameError(name, value, self.choices)
+        if (
+            (self.min is not None and value < self.min)
+            or (self.max is not None and value > self.max)
+            or (self.min_open and value == self.min)
+        ):
+            raise InputError(f"{name} cannot be {value}")
 
 
 def list_options(options: Any) -> Iterator[tuple[str, Any, Any, Option]]:
@@ -34,23 +52,14 @@ def list_options(options: Any) -> Iterator[tuple[str, Any, Any, Option]]:
             yield item.name, kind, item.default, option
 
 
-AT_LEAST_1 = {"min": 1}
-NOT_NEGATIVE = {"min": 0}
 Target = Annotated[Path | str, Option("Bundle to write.")]
 Encoder = Annotated[str, Option("Folder, or name on a hub, of a BERT-like encoder.")]
-Epochs = Annotated[int, Option("Passes over the training data.", limits=AT_LEAST_1)]
-Questions = Annotated[int, Option("Questions per optimizer step.", limits=AT_LEAST_1)]
+Epochs = Annotated[int, Option("Passes over the training data.", min=1)]
+Questions = Annotated[int, Option("Questions per optimizer step.", min=1)]
 Rate = Annotated[float, Option("Peak learning rate.")]
-Dropout = Annotated[
-    float, Option("Dropout before and after the head.", limits={"min": 0, "max": 0.99})
-]
-Loss = Annotated[
-    str,
-    Option(
-        "anchored is listwise and pointwise together.",
-        choices=("pointwise", "pairwise", "listwise", "anchored"),
-    ),
-]
+Dropout = Annotated[float, Option("Dropout before and after the head.", min=0, max=0.99)]
+LOSS_NAMES = ("pointwise", "pairwise", "listwise", "anchored")
+Loss = Annotated[str, Option("anchored: listwise and pointwise together.", choices=LOSS_NAMES)]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -68,15 +77,10 @@ class TrainingOptions:
     keep_best: Annotated[bool, Option("Keep the epoch with the highest MAP on --dev.")] = False
     patience: Annotated[
         int | None,
-        Option(
-            "With --keep-best: stop after this many epochs without a better one.",
-            limits=AT_LEAST_1,
-        ),
+        Option("With --keep-best: stop after this many epochs without a better one.", min=1),
     ] = None
-    seed: Annotated[int, Option("Seed of everything random.", limits=NOT_NEGATIVE)] = 0
-    threads: Annotated[
-        int | None, Option("Threads of torch.  [default: all cores]", limits=AT_LEAST_1)
-    ] = None
+    seed: Annotated[int, Option("Seed of everything random.", min=0)] = 0
+    threads: Annotated[int | None, Option("Threads of torch.  [default: all cores]", min=1)] = None
     data_folder: Annotated[
         Path | str | None,
         Option("Folder of data sets; else $REJOINDER_DATA, else the user's cache.", "--data"),
@@ -84,15 +88,8 @@ class TrainingOptions:
 
     def __post_init__(self) -> None:
         for name, _, _, option in list_options(self):
-            value = getattr(self, name)
-            if value is not None and option.choices and value not in option.choices:
-                raise UnknownNameError(name, value, option.choices)
-            if value is not None and option.limits and not _is_within(value, **option.limits):
-                raise InputError(f"{name} cannot be {value}")
-
-
-def _is_within(value: float, min: float, max: float = float("inf"), min_open: bool = False) -> bool:
-    return min <= value <= max and not (min_open and value == min)
+            if (value := getattr(self, name)) is not None:
+                option.check(name, value)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -111,7 +108,7 @@ class RankerOptions(TrainingOptions):
         float | None, Option("Peak learning rate.  [default: 2e-3 for pointwise, else 2e-4]")
     ] = None
     dropout: Dropout = 0.0
-    weight_decay: Annotated[float, Option("Decoupled weight decay.", limits=NOT_NEGATIVE)] = 0.0
+    weight_decay: Annotated[float, Option("Decoupled weight decay.", min=0)] = 0.0
     vectors: Annotated[
         Path | str | None,
         Option("A bundle of vectors, or a GloVe, fastText, word2vec or Numberbatch file."),
@@ -144,7 +141,7 @@ class EncoderOptions(TrainingOptions):
 
     encoder: Encoder = DEFAULT
     layers: Annotated[
-        int | None, Option("Keep only this many first layers of the encoder.", limits=AT_LEAST_1)
+        int | None, Option("Keep only this many first layers of the encoder.", min=1)
     ] = None
     precision: Annotated[str, Option("Precision of the bundle.", choices=("int8", "fp32"))] = "int8"
 
@@ -192,22 +189,14 @@ class HasOptions(EncoderOptions):
             choices=("has", "attention", "pooling"),
         ),
     ] = "has"
-    width: Annotated[
-        int | None, Option("Numbers per word.  [default: the encoder's]", limits=AT_LEAST_1)
-    ] = None
-    attention_width: Annotated[int, Option("Hidden units of the attention.", limits=AT_LEAST_1)] = (
-        128
+    width: Annotated[int | None, Option("Numbers per word.  [default: the encoder's]", min=1)] = (
+        None
     )
-    beta: Annotated[
-        float, Option("Steepness of the tanh that hashes.", limits={"min": 0, "min_open": True})
-    ] = 5.0
-    delta: Annotated[
-        float, Option("Weight of the distance to bits in the loss.", limits=NOT_NEGATIVE)
-    ] = 1e-6
+    attention_width: Annotated[int, Option("Hidden units of the attention.", min=1)] = 128
+    beta: Annotated[float, Option("Steepness of the tanh that hashes.", min=0, min_open=True)] = 5.0
+    delta: Annotated[float, Option("Weight of the distance to bits in the loss.", min=0)] = 1e-6
     epochs: Epochs = 18
-    questions_per_step: Annotated[
-        int, Option("Answers per optimizer step.", "--batch", limits=AT_LEAST_1)
-    ] = 32
+    questions_per_step: Annotated[int, Option("Answers per optimizer step.", "--batch", min=1)] = 32
     learning_rate: Rate = 2e-5
 
 
@@ -217,7 +206,7 @@ class StaticVectorsOptions:
 
     to: Target
     encoder: Encoder = DEFAULT
-    width: Annotated[int, Option("Numbers per vector.", limits=AT_LEAST_1)] = 256
+    width: Annotated[int, Option("Numbers per vector.", min=1)] = 256
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,10 +1,11 @@
 """Trains the small rankers: Cosinet, Rel-CNN and Compare-Aggregate."""
 
-import time
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 from torch import Tensor
 
@@ -15,23 +16,21 @@ from rejoinder.models.ranker.module.ranker import (
     Ranker,
     RankerConfig,
     TorchScorer,
-    count_parameters,
     initialise,
 )
 from rejoinder.models.static_vectors.files import load_published_vectors
 from rejoinder.models.static_vectors.vectors import StaticVectors, load_vectors
-from rejoinder.training.checkpoint import keep_checkpoint
 from rejoinder.training.fit import (
     Fitted,
+    Hooks,
     Plan,
     TrainingRun,
-    describe_training,
     describe_weights,
-    keep_answered,
+    fit_and_write,
     make_plan,
 )
 from rejoinder.training.loop import Step
-from rejoinder.training.mixing import Part, TrainingData, TrainingSet, prepare
+from rejoinder.training.mixing import Part, TrainingData, TrainingSet, join_parts, prepare
 from rejoinder.training.options import RankerOptions, Trained
 from rejoinder.types import Example
 
@@ -40,12 +39,7 @@ PARITY_SAMPLE = 20
 
 
 def train_ranker(
-    options: RankerOptions,
-    data: TrainingData = (),
-    *,
-    on_step: Callable[[Step], None] = lambda _: None,
-    say: Callable[[str], None] = lambda _: None,
-    command: str = "",
+    options: RankerOptions, data: TrainingData = (), **hooks: Unpack[Hooks]
 ) -> Trained:
     """Train a small ranker, measure it on dev, and write it as a bundle.
 
@@ -53,61 +47,39 @@ def train_ranker(
 
     Args:
         data: names of data sets as NAME[:SPLIT][@WEIGHT], or examples.
-        on_step: called after every optimizer step.
-        say: receives messages for the user.
-        command: the command that repeats the training, for the manifest.
 
     Raises:
         RejoinderError: an option, the data or the checkpoint does not fit, the loss is not
             finite, or the bundle does not score as torch does.
     """
-    return train_prepared(options, prepare(options, data), on_step, say, command)
+    return train_prepared(options, prepare(options, data), **hooks)
 
 
-def train_prepared(
-    options: RankerOptions,
-    data: TrainingSet,
-    on_step: Callable[[Step], None],
-    say: Callable[[str], None],
-    command: str,
-) -> Trained:
+def train_prepared(options: RankerOptions, data: TrainingSet, **hooks: Unpack[Hooks]) -> Trained:
     """Train a small ranker on data that are read already, as `train_ranker` does."""
-    vectors = _load_vectors(
-        options.vectors, [*(part.examples for part in data.parts), data.dev], say
-    )
+    vectors = _load_vectors(options, data, hooks.get("say", lambda _: None))
     config = RankerConfig(
         options.model, vectors.width, options.head, options.dropout, options.context
     )
-    plan = make_plan(options, config)
-    with keep_checkpoint(data.target, say) as checkpoint:
-        fitted = fit_ranker(
-            plan,
-            data.parts,
-            vectors,
-            start=read_weights(str(options.start), config) if options.start else None,
-            dev=data.dev,
-            checkpoint=checkpoint,
-            on_step=on_step,
-        )
-        scores: dict[str, Any] = {}
+    start = read_weights(str(options.start), config) if options.start else None
+    means: dict[str, float] = {}
+
+    def write(model: Ranker, training: Mapping[str, Any]) -> None:
         if data.dev:
-            means = evaluate(TorchScorer(fitted.model, vectors), data.dev).means
-            scores = {"dataset": data.dev_name, "protocol": "answered", "means": means}
+            means.update(evaluate(TorchScorer(model, vectors), data.dev).means)
+        scores = {"dataset": data.dev_name, "protocol": "answered", "means": means}
         write_ranker(
             data.target,
-            fitted.model,
+            model,
             vectors,
-            training=describe_training(plan, fitted, data=data.names, command=command),
-            scores=scores,
+            training=training,
+            scores=scores if data.dev else {},
             sample=data.parts[0].examples[:PARITY_SAMPLE],
         )
-    return Trained(
-        data.target,
-        count_parameters(fitted.model),
-        fitted.steps,
-        round(fitted.seconds, 2),
-        data.dev_name,
-        scores.get("means", {}),
+
+    fit = partial(fit_ranker, vectors=vectors, start=start)
+    return replace(
+        fit_and_write(make_plan(options, config), data, fit, write, **hooks), means=means
     )
 
 
@@ -130,36 +102,35 @@ def fit_ranker(
         TrainingError: no question has an answer, the loss is not finite, the checkpoint
             belongs to another training, or the best epoch is kept without dev examples.
     """
-    answered = keep_answered(parts)
-    begun = time.perf_counter()
     model = initialise(plan.config, plan.recipe.seed)
     if start is not None:
         model.load_state_dict(dict(start))
     run = TrainingRun(
         plan,
         model,
-        TrainingPairs(
-            list(chain.from_iterable(part.examples for part in answered)),
+        parts,
+        lambda answered: TrainingPairs(
+            join_parts(answered),
             vectors,
             targets=chain.from_iterable(part.get_targets() for part in answered),
             context=plan.config.context,
         ),
-        answered,
         to_scorer=lambda model: TorchScorer(model, vectors),
         dev=dev,
         checkpoint=checkpoint,
         start=describe_weights(model) if start is not None else "",
     )
-    return run.finish(on_step, since=begun)
+    return run.finish(on_step)
 
 
 def _load_vectors(
-    path: Path | str | None, lists: Sequence[Sequence[Example]], say: Callable[[str], None]
+    options: RankerOptions, data: TrainingSet, say: Callable[[str], None]
 ) -> StaticVectors:
     """Return the shipped vectors, a bundle's, or those of a file for the words of the data."""
-    if path is None:
+    if options.vectors is None:
         return load_vectors()
-    if Path(path).is_dir():
-        return load_vectors(Path(path))
+    path = Path(options.vectors)
+    if path.is_dir():
+        return load_vectors(path)
     say(f"reading {path}")
-    return load_published_vectors(Path(path), chain.from_iterable(lists))
+    return load_published_vectors(path, [*join_parts(data.parts), *data.dev])

@@ -1,11 +1,10 @@
 """Trains a selector, and scores with it in torch."""
 
-import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import chain
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 import torch
@@ -15,7 +14,6 @@ from rejoinder.errors import InputError
 from rejoinder.evaluation import evaluate
 from rejoinder.models.encoders.loading import DEFAULT
 from rejoinder.models.ranker.module.convolution import IN_BFLOAT16
-from rejoinder.models.ranker.module.ranker import count_parameters
 from rejoinder.models.registry import list_shipped, open_scorer
 from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.models.selector.context import ContextConfig
@@ -29,18 +27,17 @@ from rejoinder.models.selector.module.selector import (
 )
 from rejoinder.models.selector.module.similarities import get_vector_width, make_reader
 from rejoinder.training.batches import CandidateLists, TokenBatch, make_chunks
-from rejoinder.training.checkpoint import keep_checkpoint
 from rejoinder.training.fit import (
     Fitted,
+    Hooks,
     Plan,
     TrainingRun,
-    describe_training,
     describe_weights,
-    keep_answered,
+    fit_and_write,
     make_plan,
 )
 from rejoinder.training.loop import Recipe, Step
-from rejoinder.training.mixing import Part, TrainingData, prepare
+from rejoinder.training.mixing import Part, TrainingData, join_parts, prepare
 from rejoinder.training.options import SelectorOptions, Trained
 from rejoinder.types import Example, to_candidates
 
@@ -60,59 +57,34 @@ PARITY_SAMPLE = 60
 
 
 def train_selector(
-    options: SelectorOptions,
-    data: TrainingData = (),
-    *,
-    on_step: Callable[[Step], None] = lambda _: None,
-    say: Callable[[str], None] = lambda _: None,
-    command: str = "",
+    options: SelectorOptions, data: TrainingData = (), **hooks: Unpack[Hooks]
 ) -> Trained:
     """Train a selector, write it as a bundle, and measure the bundle on dev.
 
-    The arguments are those of `train_ranker`.
-
-    Raises:
-        RejoinderError: an option, the data or the checkpoint does not fit, the loss is not
-            finite, or the bundle does not score as torch does.
+    Args and errors are those of `train_ranker`.
     """
     training_set = prepare(options, data)
-    opened = [open_start(start, options.encoder, options.layers) for start in options.start] or [
-        open_start(None, options.encoder, options.layers)
-    ]
-    vocabulary = opened[0][1]
-    model = read_context([start for start, _ in opened], options.context, options.similarity)
-    plan = make_plan(options, model.config, **DEFAULTS)
-    with keep_checkpoint(training_set.target, say) as checkpoint:
-        fitted = fit_selector(
-            plan,
-            training_set.parts,
+    target, dev = training_set.target, training_set.dev
+    starts = [open_start(start, options.encoder, options.layers) for start in options.start]
+    starts = starts or [open_start(None, options.encoder, options.layers)]
+    vocabulary = starts[0][1]
+    model = read_context([start for start, _ in starts], options.context, options.similarity)
+
+    def write(model: AnySelector, training: dict[str, Any]) -> None:
+        write_selector(
+            target,
             model,
             vocabulary,
-            dev=training_set.dev,
-            checkpoint=checkpoint,
-            on_step=on_step,
-        )
-        write_selector(
-            training_set.target,
-            fitted.model,
-            vocabulary,
             precision=options.precision,
-            training={
-                "from": " ".join(options.start) or options.encoder,
-                **describe_training(plan, fitted, data=training_set.names, command=command),
-            },
+            training={"from": " ".join(options.start) or options.encoder, **training},
             scores={},
             sample=training_set.parts[0].examples[:PARITY_SAMPLE],
         )
-    scorer = open_scorer(training_set.target)
-    return Trained(
-        training_set.target,
-        count_parameters(fitted.model),
-        fitted.steps,
-        round(fitted.seconds, 2),
-        training_set.dev_name,
-        evaluate(scorer, training_set.dev).means if training_set.dev else {},
-    )
+
+    plan = make_plan(options, model.config, **DEFAULTS)
+    fit = partial(fit_selector, model=model, vocabulary=vocabulary)
+    trained = fit_and_write(plan, training_set, fit, write, **hooks)
+    return replace(trained, means=evaluate(open_scorer(target), dev).means if dev else {})
 
 
 def open_start(
@@ -169,21 +141,18 @@ def fit_selector(
         TrainingError: no question has an answer, the loss is not finite, the checkpoint
             belongs to another training, or the best epoch is kept without dev examples.
     """
-    answered = keep_answered(parts)
-    start = time.perf_counter()
     reader = make_reader(plan.config, tuple(vocabulary))
-    examples = list(chain.from_iterable(part.examples for part in answered))
     run = TrainingRun(
         plan,
         _InChunks(model),
-        CandidateLists(examples, reader, seed=plan.recipe.seed),
-        answered,
+        parts,
+        lambda answered: CandidateLists(join_parts(answered), reader, seed=plan.recipe.seed),
         to_scorer=lambda trained: SelectorTorchScorer(trained.selector, vocabulary),
         dev=dev,
         checkpoint=checkpoint,
         start=describe_weights(model),
     )
-    fitted = run.finish(on_step, since=start)
+    fitted = run.finish(on_step)
     return Fitted(fitted.model.selector, fitted.seconds, fitted.steps)
 
 

@@ -53,8 +53,9 @@ def _make_option(
 def _get_type(kind: Any, option: Option) -> Any:
     if kind is Path:
         return click.Path(path_type=Path)
-    if option.limits:
-        return (click.IntRange if kind is int else click.FloatRange)(**option.limits)
+    if option.min is not None:
+        ranges: Any = click.IntRange if kind is int else click.FloatRange
+        return ranges(option.min, option.max, min_open=option.min_open)
     return kind
 
 

@@ -1,0 +1,137 @@
+"""Trainings from Python: options in, bundle and result out."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+torch = pytest.importorskip("torch")
+pytest.importorskip("onnxruntime")
+
+import rejoinder  # noqa: E402
+from rejoinder import DistilOptions, HasOptions, RankerOptions, SelectorOptions  # noqa: E402
+from rejoinder.bundle.folder import open_bundle  # noqa: E402
+from rejoinder.errors import InputError, UnknownNameError  # noqa: E402
+from rejoinder.training.loop import Step  # noqa: E402
+from rejoinder.training.mixing import Part  # noqa: E402
+from rejoinder.types import Example  # noqa: E402
+from tests.training.selectors import write_encoder  # noqa: E402
+
+
+def test_a_ranker_is_trained_on_examples(examples: list[Example], tmp_path: Path) -> None:
+    steps: list[Step] = []
+    options = RankerOptions(
+        model="cosinet", to=tmp_path / "m", dev=examples[8:], keep_best=True, epochs=2
+    )
+
+    trained = rejoinder.train_ranker(options, examples[:8], on_step=steps.append)
+
+    training = open_bundle(tmp_path / "m", kind="cosinet").manifest.training
+    assert training["data"] == ["8 examples"]
+    assert "command" not in training
+    assert (trained.bundle, trained.dev) == (tmp_path / "m", "4 examples")
+    assert (trained.parameters, trained.steps, len(steps)) == (997_501, 4, 4)
+    assert set(trained.means) == {"P@1", "MAP", "MRR"}
+    assert rejoinder.load(trained.bundle).score("where?", ["the cat is here"]).shape == (1,)
+
+
+def test_parts_and_examples_can_be_mixed(examples: list[Example], tmp_path: Path) -> None:
+    options = RankerOptions(model="rel-cnn", to=str(tmp_path / "m"), head="none", epochs=1)
+
+    trained = rejoinder.train_ranker(
+        options, [*examples[:4], Part(examples[4:], 0.5)], command="make model"
+    )
+
+    training = open_bundle(tmp_path / "m").manifest.training
+    assert (training["data"], training["command"]) == (["4 examples", "8 examples"], "make model")
+    assert trained.steps == 2  # 4 + 8 / 2 questions, 4 a step
+
+
+def test_a_selector_is_trained_on_examples(examples: list[Example], tmp_path: Path) -> None:
+    encoder = str(write_encoder(tmp_path / "encoder"))
+    options = SelectorOptions(
+        to=tmp_path / "m", encoder=encoder, dev=examples, precision="fp32", learning_rate=1e-3
+    )
+
+    trained = rejoinder.train_selector(options, examples)
+
+    training = open_bundle(tmp_path / "m", kind="selector").manifest.training
+    assert (training["from"], training["learning_rate"]) == (encoder, 1e-3)
+    assert set(trained.means) == {"P@1", "MAP", "MRR"}
+    assert trained.flipped_bits is None
+
+
+def test_has_is_trained_on_examples(examples: list[Example], tmp_path: Path) -> None:
+    encoder = str(write_encoder(tmp_path / "encoder"))
+    options = HasOptions(
+        to=tmp_path / "m", encoder=encoder, epochs=1, dev=examples, precision="fp32"
+    )
+
+    trained = rejoinder.train_has(options, examples)
+
+    assert open_bundle(tmp_path / "m", kind="has").manifest.training["questions_per_step"] == 32
+    assert set(trained.means) == {"P@1", "MAP", "MRR"}
+    assert trained.flipped_bits == 0
+
+
+def test_a_scorer_is_the_teacher(examples: list[Example], tmp_path: Path) -> None:
+    scored: list[tuple[int, int]] = []
+    messages: list[str] = []
+
+    trained = rejoinder.distil(
+        rejoinder.load("jaccard"),
+        DistilOptions(to=tmp_path / "m", epochs=1),
+        examples,
+        on_scored=lambda done, of: scored.append((done, of)),
+        say=messages.append,
+    )
+
+    cache = tmp_path / "m.teacher.jsonl"
+    assert scored[-1] == (12, 12)
+    assert messages == [f"scoring with jaccard; its scores are cached in {cache}"]
+    assert open_bundle(trained.bundle, kind="cosinet").manifest.training["loss"] == "anchored"
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"epochs": 0}, "epochs cannot be 0"),
+        ({"dropout": 1.0}, r"dropout cannot be 1\.0"),
+        ({"patience": 0}, "patience cannot be 0"),
+        ({"seed": -1}, "seed cannot be -1"),
+    ],
+)
+def test_a_value_out_of_range_is_refused(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        RankerOptions(model="cosinet", to="m", **values)
+
+
+def test_beta_must_be_positive() -> None:
+    with pytest.raises(InputError, match=r"beta cannot be 0\.0"):
+        HasOptions(to="m", beta=0.0)
+
+
+def test_an_unknown_choice_is_refused() -> None:
+    with pytest.raises(UnknownNameError, match="unknown head 'brnn'; did you mean 'birnn'"):
+        RankerOptions(model="cosinet", to="m", head="brnn")
+    with pytest.raises(UnknownNameError, match="unknown precision 'int7'"):
+        SelectorOptions(to="m", precision="int7")
+
+
+def test_nothing_to_learn_from_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="nothing to learn from"):
+        rejoinder.train_ranker(RankerOptions(model="cosinet", to=tmp_path / "m"))
+
+
+@pytest.mark.parametrize("arguments", [["train", "--help"], ["train", "has", "--help"]])
+def test_help_does_not_import_torch(arguments: list[str]) -> None:
+    code = (
+        "import sys\n"
+        "from rejoinder.cli import main\n"
+        f"main({arguments}, standalone_mode=False)\n"
+        "sys.exit('torch' in sys.modules)"
+    )
+
+    subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
