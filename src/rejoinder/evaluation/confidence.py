@@ -241,23 +241,19 @@ def _report(
     )
 
 
-def _fit_best_score(features: Features, correct: Correct) -> Calibration:
-    return Calibration(*fit_logistic(features[:, :1], correct).tolist())
-
-
-def _fit_all_features(features: Features, correct: Correct) -> Calibration:
+def _fit_logistic(features: Features, correct: Correct) -> Calibration:
     return Calibration(*fit_logistic(features, correct).tolist())
 
 
 def _fit_isotonic(features: Features, correct: Correct) -> Calibration:
-    logistic = _fit_all_features(features, correct)
+    logistic = _fit_logistic(features, correct)
     values = logistic.intercept + features @ logistic.weights
     return replace(logistic, knots=tuple(fit_isotonic(values, correct)))
 
 
 METHODS: dict[str, Callable[[Features, Correct], Calibration]] = {
-    "logistic of the best score": _fit_best_score,
-    "logistic of best score, margin and count": _fit_all_features,
+    "logistic of the best score": lambda rows, correct: _fit_logistic(rows[:, :1], correct),
+    "logistic of best score, margin and count": _fit_logistic,
     "isotonic over the logistic": _fit_isotonic,
 }
 

@@ -5,7 +5,7 @@ ranking is passed as strictly decreasing numbers, with its ties already broken.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -77,8 +77,14 @@ def measure(rankings: Sequence[Sequence[bool]], measures: Sequence[str]) -> Valu
         UnknownNameError: no measure has this name.
     """
     parsed = parse_measures(measures)
-    judgements = {str(q): _judge(labels) for q, labels in enumerate(rankings)}
-    run = {str(q): _order(labels) for q, labels in enumerate(rankings)}
+    judgements = {
+        str(q): {str(place): int(label) for place, label in enumerate(labels)}
+        for q, labels in enumerate(rankings)
+    }
+    run = {
+        q: {place: float(len(labels) - int(place)) for place in labels}
+        for q, labels in judgements.items()
+    }
     values: Values = {name: [0.0] * len(rankings) for name in measures}
     for result in _ir_measures().iter_calc(list(parsed.values()), judgements, run):
         for name, parsed_measure in parsed.items():
@@ -92,14 +98,6 @@ def parse_measures(names: Sequence[str]) -> dict[str, Any]:
     if not names:
         raise InputError(f"no measure is named; known: {', '.join(KNOWN_MEASURES)}")
     return {name: _parse(name) for name in names}
-
-
-def _judge(labels: Sequence[bool]) -> Mapping[str, int]:
-    return {str(place): int(label) for place, label in enumerate(labels)}
-
-
-def _order(labels: Sequence[bool]) -> Mapping[str, float]:
-    return {str(place): float(len(labels) - place) for place in range(len(labels))}
 
 
 def _parse(name: str) -> Any:
