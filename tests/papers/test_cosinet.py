@@ -66,9 +66,9 @@ def test_natural_questions_are_reproduced_on_a_fixture(tmp_path: Path) -> None:
     text = "".join(json.dumps(row) + "\n" for row in rows)
     for name in nq_files():
         (folder.parent / name).write_text(text, encoding="utf-8")
-    runs, picture = tmp_path / "runs.jsonl", tmp_path / "p.png"
+    runs, plot = tmp_path / "runs.jsonl", tmp_path / "p.png"
     arguments = ["reproduce", "nq-la", "--data", str(folder.parent), "--seeds", "2"]
-    arguments += ["--models", "cosinet/listwise", "--runs", str(runs), "--picture", str(picture)]
+    arguments += ["--models", "cosinet/listwise", "--runs", str(runs), "--plot", str(plot)]
 
     result = CliRunner().invoke(main, arguments)
     again = CliRunner().invoke(main, [*arguments, "--json"])
@@ -81,7 +81,7 @@ def test_natural_questions_are_reproduced_on_a_fixture(tmp_path: Path) -> None:
     assert none.split()[:5] == ["cosinet", "listwise", "none", "2", "68.16"]
     assert birnn.split()[:5] == ["cosinet", "listwise", "birnn", "2", "73.28"]
     assert gain.startswith(f"{BIRNN} over {NONE} ")
-    assert picture.stat().st_size > 1000
+    assert plot.stat().st_size > 1000
     assert len(runs.read_text().splitlines()) == 4
     (table,) = json.loads(again.stdout)
     assert table["test"] == "nq-la:dev"

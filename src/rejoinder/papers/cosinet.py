@@ -169,7 +169,7 @@ TABLES = {
 class RankerTableOptions(TableOptions):
     """Options of `reproduce_rankers`."""
 
-    picture: Path | None = None
+    plot: Path | None = None
     """Plot of quality against training time."""
 
 
@@ -203,9 +203,9 @@ def reproduce_rankers(
                 "baselines": baselines,
             }
         )
-        if options.picture:
-            plot_quality_against_time(options.picture, table.measures[0], summaries)
-            reporter.say(f"drew {options.picture}")
+        if options.plot:
+            plot_quality_against_time(options.plot, table.measures[0], summaries)
+            reporter.say(f"wrote {options.plot}")
     return results
 
 

@@ -66,7 +66,7 @@ def _add_rankers(name: str, title: str) -> None:
     @options.models
     @_runs
     @click.option(
-        "--picture", type=click.Path(path_type=Path), help="Draw quality against training time."
+        "--plot", type=click.Path(path_type=Path), help="Plot quality against training time."
     )
     @options.threads
     @options.data_folder
