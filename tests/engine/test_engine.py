@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import rejoinder
-from rejoinder.engine.engine import Engine
+from rejoinder.engine.engine import Engine, open_files
 from rejoinder.engine.explain import match_words
 from rejoinder.errors import InputError, StoreError
 from rejoinder.index.index import Index
@@ -252,6 +252,47 @@ def test_a_bad_question_of_many_is_refused_before_any_is_answered(index: Index) 
         engine.answer_many(["does it rain?"], top=0)
 
 
+def test_files_are_indexed_in_the_cache(
+    index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    events: list[str] = []
+    for _ in range(2):
+        with open_files(
+            [tmp_path / "docs"],
+            scorer="word-overlap",
+            on_event=lambda event: events.append(event.what),
+        ) as engine:
+            (answer,) = engine.answer("is black tea boiled?").answers
+            assert "lack tea is boiled" in answer.sentence
+
+    assert events == ["added"] * 3 + ["unchanged"] * 3
+
+
+def test_files_are_indexed_elsewhere_if_the_cache_cannot_be_written(
+    index: Index, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "cache").touch()
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    with open_files([str(tmp_path / "docs")], scorer="word-overlap") as engine:
+        folder = engine.index.folder
+        assert engine.answer("is black tea boiled?").answers
+
+    assert not folder.exists()
+
+
+def test_a_file_that_is_given_must_be_readable(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    bad = tmp_path / "bad.txt"
+    bad.write_bytes(b"\x7fELF\0\0" * 100)
+
+    with pytest.raises(InputError, match=r"bad\.txt: not text"):
+        open_files([bad])
+
+
 def test_an_engine_is_opened_by_its_folder(index: Index) -> None:
     with rejoinder.open(index.folder, scorer="word-overlap") as engine:
         found = asyncio.run(engine.aanswer("is black tea boiled"))
@@ -279,6 +320,17 @@ def test_an_answer_is_marked_and_unmarked(index: Index) -> None:
         engine.mark("when is green tea brewed?", answer, right=None)
     with pytest.raises(InputError, match=r"the index has no sentence 'Milk.'; give all of it"):
         engine.mark("when?", "Milk.")
+
+
+def test_an_explained_answer_has_its_matching_words(index: Index) -> None:
+    engine = Engine(index)
+
+    (plain,) = engine.answer("green tea").answers
+    (explained,) = engine.answer("green tea", explain=True).answers
+
+    assert plain.matches is None
+    assert explained.matches
+    assert [match.question_word for match in explained.matches] == ["green", "tea"]
 
 
 def test_matches_pair_each_word_with_its_closest() -> None:

@@ -1,4 +1,4 @@
-"""The command line: one module per command, loaded when it is called."""
+"""The command line: one module per command, imported when it is called."""
 
 from rejoinder.cli.main import main
 

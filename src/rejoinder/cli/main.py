@@ -1,4 +1,4 @@
-"""`rejoinder`: finds the command, and turns our errors into one line and exit status 1."""
+"""`rejoinder`: the group of all commands; our errors become one line and exit status 1."""
 
 import importlib
 import os
@@ -39,7 +39,7 @@ SECTIONS = {
         "data": "List, check and download data sets.",
     },
 }
-"""Each section of the help is a folder beside this file; each command a module in it."""
+"""The sections of the help: each is a folder beside this file, each command a module in it."""
 
 MODULES = {
     command: f"rejoinder.cli.{section}.{command.replace('-', '_')}"
@@ -49,14 +49,14 @@ MODULES = {
 
 
 class Commands(click.Group):
-    """Imports a command's module only when it is called, so that --help stays fast."""
+    """Imports the module of a command when it is called, so that --help stays fast."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
-        """Return the names in the order of the sections."""
+        """Return the names, in the order of the sections."""
         return list(MODULES)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        """Import a command's module and return the command."""
+        """Import a command."""
         if cmd_name not in MODULES:
             return None
         module = importlib.import_module(MODULES[cmd_name])
@@ -70,13 +70,13 @@ class Commands(click.Group):
                 formatter.write_dl(list(commands.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command; an error raised on purpose becomes one line on stderr."""
+        """Run a command; a RejoinderError becomes one line on stderr."""
         try:
             return super().invoke(ctx)
         except RejoinderError as error:
             raise click.ClickException(str(error)) from error
         except BrokenPipeError:
-            # The reader (`head`, say) has seen enough; Python must not complain at exit.
+            # The reader, such as `head`, has closed the pipe; keep Python from complaining at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return None
 

@@ -1,4 +1,4 @@
-"""Options that several commands share, so that they mean the same everywhere."""
+"""Options that several commands share."""
 
 from collections.abc import Iterable
 from importlib.util import find_spec
@@ -34,13 +34,13 @@ threads = click.option("--threads", type=click.IntRange(min=1), help="[default: 
 budget_ms = click.option(
     "--budget-ms",
     type=click.FloatRange(min=0),
-    help="Stop after so many milliseconds with the best that is known by then.",
+    help="Latency budget in milliseconds; returns the best known when it is used up.",
 )
 
 feedback = click.option(
     "--feedback",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Learn from the answers that are marked in this index, too.",
+    help="Learn also from the answers that are marked in this index.",
 )
 
 SCORER = "A name of `models list`, the folder of a bundle, or a cascade file (TOML)."
@@ -57,10 +57,10 @@ SIZE = "Extend each list to this many: the whole document, then sentences of oth
 
 
 def need_arrow() -> None:
-    """Refuse tables where nothing can read them.
+    """Check that pyarrow is installed.
 
     Raises:
-        MissingExtraError: the package for Arrow's tables is not installed.
+        MissingExtraError: it is not.
     """
     if find_spec("pyarrow") is None:
         raise MissingExtraError("a table", extra="batch")
@@ -72,22 +72,22 @@ def split_names(given: str) -> list[str]:
 
 
 def parse_pairs(pairs: Iterable[str]) -> dict[str, str]:
-    """Return what KEY=VALUE options say.
+    """Parse KEY=VALUE options.
 
     Raises:
         InputError: one has no '='.
     """
-    found = {}
+    values = {}
     for pair in pairs:
         key, mark, value = pair.partition("=")
         if not mark or not key:
             raise InputError(f"{pair!r} is not KEY=VALUE")
-        found[key] = value
-    return found
+        values[key] = value
+    return values
 
 
 def example(*calls: str) -> str:
-    """Return the end of a help page: calls that work, which click must not rewrap."""
+    """Return an epilog with example commands that click does not rewrap."""
     return "\n".join(["\b", "Example:", *(f"    {call}" for call in calls)])
 
 

@@ -1,4 +1,4 @@
-"""The one place that prints: results to stdout, talk to stderr."""
+"""Output: results to stdout, messages to stderr."""
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -15,20 +15,20 @@ if TYPE_CHECKING:
 
 
 def print_json(value: Any) -> None:
-    """Print one JSON value on one line; JSON has no infinity, which becomes null."""
-    click.echo(json.dumps(_take_finite(value), ensure_ascii=False, allow_nan=False))
+    """Print a JSON value on one line; infinity and NaN, which JSON does not have, become null."""
+    click.echo(json.dumps(_replace_infinite(value), ensure_ascii=False, allow_nan=False))
 
 
-def _take_finite(value: Any) -> Any:
+def _replace_infinite(value: Any) -> Any:
     if isinstance(value, dict):
-        return {key: _take_finite(part) for key, part in value.items()}
+        return {key: _replace_infinite(part) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return [_take_finite(part) for part in value]
+        return [_replace_infinite(part) for part in value]
     return None if isinstance(value, float) and not isfinite(value) else value
 
 
 def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """Print columns, each as wide as its widest cell; numbers stand to the right."""
+    """Print aligned columns; numbers are right-aligned."""
     cells = [list(header), *(list(row) for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     numeric = [
@@ -43,7 +43,7 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 
 
 def print_trace(trace: "Sequence[StageTrace]") -> None:
-    """Print what each stage of a ranking did."""
+    """Print the stages of a ranking."""
     print_table(
         ["stage", "given", "scored", "kept", "ms", "timed out"],
         [
@@ -61,13 +61,13 @@ def print_trace(trace: "Sequence[StageTrace]") -> None:
 
 
 def say(text: str) -> None:
-    """Tell the user something that is not the result."""
+    """Print a message to stderr."""
     click.echo(text, err=True)
 
 
 @contextmanager
 def show_progress(title: str) -> Iterator[Callable[[int, int, str], None]]:
-    """Give a function that shows how far a long work is; on a terminal only."""
+    """Yield a function that updates a progress bar; only shown on a terminal."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
@@ -89,22 +89,22 @@ def show_progress(title: str) -> Iterator[Callable[[int, int, str], None]]:
 
 
 def percent(value: float) -> str:
-    """Return a fraction of 1 the way papers print it: 64.21."""
+    """Return a fraction as papers print it: 64.21."""
     return f"{100 * value:.2f}"
 
 
 def show_interval(interval: "Interval") -> str:
-    """Return an interval of fractions in points: -1.20 to +0.40."""
+    """Return an interval of fractions in percentage points: -1.20 to +0.40."""
     return f"{100 * interval.low:+.2f} to {100 * interval.high:+.2f}"
 
 
 def count(number: int, noun: str) -> str:
-    """Return the number with its noun: 1 sentence, 30 sentences."""
+    """Return a number with its noun: 1 sentence, 30 sentences."""
     return f"{number} {noun}" + ("" if number == 1 else "s")
 
 
 def write_json_lines(path: Path, rows: Iterable[Any]) -> None:
-    """Write one JSON value per line, all of them or nothing.
+    """Write JSON lines atomically.
 
     Raises:
         InputError: the file cannot be written.

@@ -2,18 +2,20 @@
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Self
 
 from rejoinder.cascade.loading import DEFAULT, load
 from rejoinder.engine.answers import build_answers, drop_near_duplicates, group_by_document
 from rejoinder.engine.binding import bind_scorer
-from rejoinder.errors import InputError
+from rejoinder.errors import InputError, StoreError
 from rejoinder.index.fulltext.full_text_index import Where
-from rejoinder.index.index import Index
+from rejoinder.index.index import Index, get_cached_index
 from rejoinder.models.lexical.scorers import RetrievalOrder
 from rejoinder.models.parallel import count_cores, spread
 from rejoinder.models.ranking import check_question, check_scorer, check_top, check_where, order
@@ -22,6 +24,7 @@ from rejoinder.models.staged import Deadline
 from rejoinder.types import Answer, Answers, Candidate, Mark, ScoredCandidate, Source
 
 if TYPE_CHECKING:
+    from rejoinder.index.update import FileEvent
     from rejoinder.retrieval.retriever import Retriever
 
 RETRIEVED = 100
@@ -52,6 +55,7 @@ class Engine:
         self._scorer = None if scorer is None else bind_scorer(scorer, index)
         self._retriever = retriever or index
         self._retrieved = retrieved
+        self._temporary: TemporaryDirectory[str] | None = None
 
     def answer(
         self,
@@ -60,6 +64,7 @@ class Engine:
         top: int = 1,
         budget_ms: float | None = None,
         where: Where | None = None,
+        explain: bool = False,
     ) -> Answers:
         """Return the best sentences, best first, or the abstention with the closest sentence.
 
@@ -69,6 +74,7 @@ class Engine:
                 retrieval order.
             where: only search documents whose metadata match: for each key a value, or a
                 list of which one must match.
+            explain: add the words of each answer that match the question.
 
         Raises:
             InputError: the question is empty, `top` is below 1, the budget is negative, or
@@ -87,7 +93,8 @@ class Engine:
         limit = 1 if ranking.abstains else top
         items = islice(drop_near_duplicates(ranking.items), limit)
         best = [self._to_answer(item, rank) for rank, item in enumerate(items, start=1)]
-        return build_answers(ranking, best, retrieved=len(hits), start=start)
+        answers = build_answers(ranking, best, retrieved=len(hits), start=start)
+        return _explain(answers) if explain else answers
 
     async def aanswer(
         self,
@@ -96,10 +103,11 @@ class Engine:
         top: int = 1,
         budget_ms: float | None = None,
         where: Where | None = None,
+        explain: bool = False,
     ) -> Answers:
         """Return the same as `answer`, without blocking the event loop."""
         return await asyncio.to_thread(
-            self.answer, question, top=top, budget_ms=budget_ms, where=where
+            self.answer, question, top=top, budget_ms=budget_ms, where=where, explain=explain
         )
 
     def answer_many(
@@ -109,6 +117,7 @@ class Engine:
         top: int = 1,
         budget_ms: float | None = None,
         where: Where | None = None,
+        explain: bool = False,
         threads: int | None = None,
     ) -> list[Answers]:
         """Answer several questions at once, with the same results as `answer` one by one.
@@ -126,9 +135,7 @@ class Engine:
         for question in questions:
             check_question(question)
 
-        def answer(question: str) -> Answers:
-            return self.answer(question, top=top, budget_ms=budget_ms, where=where)
-
+        answer = partial(self.answer, top=top, budget_ms=budget_ms, where=where, explain=explain)
         return spread(answer, questions, threads=threads or count_cores())
 
     def mark(self, question: str, answer: Answer | str, *, right: bool | None = True) -> None:
@@ -170,6 +177,8 @@ class Engine:
     def close(self) -> None:
         """Close the index."""
         self.index.close()
+        if self._temporary is not None:
+            self._temporary.cleanup()
 
     def _prepare(self, hits: Sequence[ScoredCandidate], scorer: Scorer) -> list[Candidate]:
         """Return the candidates in document order, with tokens only if the scorer reads them."""
@@ -197,8 +206,60 @@ def open(folder: Path | str, *, scorer: Scorer | str | Path = DEFAULT) -> Engine
     Raises:
         StoreError: there is no index, or it cannot be read.
     """
-    chosen = load(scorer) if isinstance(scorer, str | Path) else scorer
-    return Engine(Index(Path(folder)), chosen)
+    return Engine(Index(folder), _load(scorer))
+
+
+def open_files(
+    paths: Iterable[Path | str],
+    *,
+    scorer: Scorer | str | Path = DEFAULT,
+    on_event: "Callable[[FileEvent], None] | None" = None,
+) -> Engine:
+    """Open files and folders to answer questions from them, through an index in the user's cache.
+
+    A later call reads only files that have changed.  If the cache cannot be written, or another
+    process is writing it, the files are read into a temporary index.
+
+    Args:
+        scorer: as for `open`.
+        on_event: called for each file, once it is in the index.
+
+    Raises:
+        InputError: a path does not exist, or one of the paths is a file that cannot be read.
+    """
+    named = [Path(path) for path in paths]
+    from rejoinder.documents.discovery import show_path
+
+    shown = {show_path(path.resolve()) for path in named}
+
+    def check(event: "FileEvent") -> None:
+        if event.what == "skipped" and event.path in shown:
+            raise InputError(f"{event.path}: {event.reason}")
+        if on_event is not None:
+            on_event(event)
+
+    temporary = None
+    try:
+        index = Index(get_cached_index(named), create=True)
+        index.add(named, on_event=check)
+    except StoreError:
+        temporary = TemporaryDirectory(prefix="rejoinder-")
+        index = Index(temporary.name, create=True)
+        index.add(named, on_event=check)
+    engine = Engine(index, _load(scorer))
+    engine._temporary = temporary
+    return engine
+
+
+def _load(scorer: Scorer | str | Path) -> Scorer:
+    return load(scorer) if isinstance(scorer, str | Path) else scorer
+
+
+def _explain(answers: Answers) -> Answers:
+    from rejoinder.engine.explain import explain_answers
+    from rejoinder.models.static_vectors.vectors import load_vectors
+
+    return explain_answers(answers, load_vectors())
 
 
 def _get_neighbours(candidate: Candidate) -> tuple[str, str]:

@@ -10,14 +10,27 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from rejoinder.datasets.files import read_json_lines
 from rejoinder.engine.answers import group_by_document, is_near_duplicate
 from rejoinder.errors import InputError
 from rejoinder.index.feedback import StoredMark, get_marks
 from rejoinder.index.index import Index
-from rejoinder.types import Candidate, Document, Example
+from rejoinder.types import Candidate, Document, Example, Mark
 
 LENGTH = 8
 """Candidates per list: the training of a selector reads this many."""
+
+
+def read_marks(path: Path) -> list[Mark]:
+    """Read marks from JSON lines with the fields of `Mark`.
+
+    Raises:
+        DataError: the file is missing, or a line is invalid.
+    """
+    return [
+        Mark(row.get("question", str), row.get("sentence", str), row.get("right", bool))
+        for row in read_json_lines(path)
+    ]
 
 
 def read_feedback(folder: Path) -> list[Example]:

@@ -70,7 +70,7 @@ def test_explains_which_words_match(docs: Path) -> None:
     matches = json.loads(run("green", docs, "--explain", "--json").stdout)["answers"][0]["matches"]
 
     assert "green ~ green 1.00, drinks ~ tea" in result.stdout
-    assert "1 sentence found, ranked by default" in result.stderr
+    assert "1 sentence retrieved, ranked by default" in result.stderr
     assert matches == [{"question_word": "green", "sentence_word": "green", "relatedness": 1.0}]
 
 
@@ -89,7 +89,7 @@ def test_asks_an_index_with_a_scorer_and_a_filter(docs: Path, tmp_path: Path) ->
 
     assert result.stdout.startswith("Green tea is brewed")
     assert run("tea", "--index", folder, "--where", "suffix=.pdf").stdout == (
-        "No sentence that --where leaves shares a word with the question.\n"
+        "No sentence that matches --where shares a word with the question.\n"
     )
     assert (
         "'nonsense' is not KEY=VALUE" in run("a", "--index", folder, "--where", "nonsense").stderr

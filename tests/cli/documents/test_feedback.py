@@ -57,15 +57,15 @@ def test_a_mark_is_taken_back(folder: Path) -> None:
 def test_a_file_of_marks_is_what_list_prints(folder: Path, tmp_path: Path) -> None:
     file = tmp_path / "marks.jsonl"
     rows = [
-        {"question": QUESTION, "sentence": HOT, "label": 1},
-        {"question": QUESTION, "sentence": "Tea is new.", "label": 0},
-        {"question": QUESTION, "sentence": MILK, "label": 0},
+        {"question": QUESTION, "sentence": HOT, "right": True},
+        {"question": QUESTION, "sentence": "Tea is new.", "right": False},
+        {"question": QUESTION, "sentence": MILK, "right": False},
     ]
     file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
 
     result = run("add", file, "--index", folder)
 
-    assert result.stdout == "2 marks kept, 1 skipped\n"
+    assert result.stdout == "2 marks added, 1 skipped\n"
     assert result.stderr.startswith("skipped: the index has no sentence 'Tea is new.'")
     assert read_marks(folder) == [rows[0], rows[2]]
 
@@ -74,17 +74,17 @@ def test_a_file_of_marks_is_what_list_prints(folder: Path, tmp_path: Path) -> No
     ("line", "problem"),
     [
         ("{", "not JSON"),
-        ('{"question": "a", "sentence": "b"}', "field 'label' is missing"),
-        ('{"question": "a", "sentence": "b", "label": 2}', "must be 0 or 1, found 2"),
-        ('{"question": " ", "sentence": "b", "label": 1}', "the question is empty"),
-        ('{"question": "\\ud800", "sentence": "b", "label": 1}', "the question is not text"),
+        ('{"question": "a", "sentence": "b"}', "field 'right' is missing"),
+        ('{"question": "a", "sentence": "b", "right": 1}', "field 'right' must be"),
+        ('{"question": " ", "sentence": "b", "right": true}', "the question is empty"),
+        ('{"question": "\\ud800", "sentence": "b", "right": true}', "the question is not text"),
     ],
 )
 def test_a_file_that_breaks_the_format_is_one_line(
     folder: Path, tmp_path: Path, line: str, problem: str
 ) -> None:
     file = tmp_path / "marks.jsonl"
-    good = json.dumps({"question": QUESTION, "sentence": HOT, "label": 1})
+    good = json.dumps({"question": QUESTION, "sentence": HOT, "right": True})
     file.write_text(f"{good}\n{line}\n", encoding="utf-8")
 
     result = run("add", file, "--index", folder)

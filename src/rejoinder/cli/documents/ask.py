@@ -2,9 +2,7 @@
 
 import os
 import sys
-import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,7 +14,7 @@ from rejoinder.cli.output import count, print_json, print_trace, say, show_progr
 from rejoinder.types import Answers, Source
 
 if TYPE_CHECKING:
-    from rejoinder.index.index import Index
+    from rejoinder.engine.engine import Engine
     from rejoinder.index.update import FileEvent
 
 
@@ -32,27 +30,31 @@ if TYPE_CHECKING:
     "--index",
     "folder",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Ask this index instead of files.",
+    help="Search this index instead of files.",
 )
-@click.option("--scorer", help=f"{options.SCORER}  [default: the cascade `default`]")
+@options.scorer
 @click.option(
-    "--top", type=click.IntRange(min=1), default=1, help="How many answers.  [default: 1]"
+    "--top",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Print at most so many answers.",
 )
-@click.option("--budget-ms", type=click.FloatRange(min=0), help="How long it may take.")
+@options.budget_ms
 @click.option(
     "--where",
     "pairs",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Only documents of which this is so.",
+    help="Only search documents whose metadata match.",
 )
-@click.option("--explain", is_flag=True, help="Show the words that match, and each stage.")
+@click.option("--explain", is_flag=True, help="Show the matching words, and each stage.")
 @options.as_json
 def ask(
     question: str | None,
     paths: tuple[Path, ...],
     folder: Path | None,
-    scorer: str | None,
+    scorer: str,
     top: int,
     budget_ms: float | None,
     pairs: tuple[str, ...],
@@ -61,12 +63,10 @@ def ask(
 ) -> None:
     """Answer QUESTION with a sentence of the documents in PATHS, or of an index.
 
-    PATHS are files and folders; without any, the current folder is read.  What was read is
-    kept in the user's cache, so that asking again is fast.  Without a QUESTION, or where it is
-    "-", questions are read line by line.
+    PATHS are files and folders, by default the current folder.  The documents are indexed in
+    the user's cache, so that the next question is fast.  Without QUESTION, or if it is "-",
+    questions are read from stdin, one per line.
     """
-    from rejoinder.cascade.loading import DEFAULT, load
-    from rejoinder.engine.engine import Engine
     from rejoinder.errors import InputError
 
     if folder and paths:
@@ -74,66 +74,43 @@ def ask(
     if not folder and not paths and _is_path(question):
         raise InputError(f"{question} is a path; give the question before it, or paths after it")
     where = options.parse_pairs(pairs)
-    with _opening(folder, paths or (Path(),)) as index:
-        engine = Engine(index, load(scorer or DEFAULT))
-        for asked in _read_questions() if question in (None, "-") else [question]:
-            found = engine.answer(asked, top=top, budget_ms=budget_ms, where=where)
-            if explain:
-                found = _explain(found)
+    with _open_engine(folder, paths or (Path(),), scorer) as engine:
+        for text in _read_questions() if question in (None, "-") else [question]:
+            answers = engine.answer(
+                text, top=top, budget_ms=budget_ms, where=where, explain=explain
+            )
             if as_json:
-                print_json(asdict(found))
+                print_json(asdict(answers))
             else:
-                _print(found, explain, is_filtered=bool(where))
-        documents, sentences, _ = index.count()
+                _print(answers, explain, is_filtered=bool(where))
+        documents, sentences, _ = engine.index.count()
     say(f"{count(sentences, 'sentence')} in {count(documents, 'document')}")
 
 
 def _is_path(question: str | None) -> bool:
     try:
         return bool(question) and Path(question or "").exists()
-    except (OSError, ValueError):  # too long for a path, as questions may be
+    except (OSError, ValueError):  # a question may be too long for a path
         return False
 
 
-@contextmanager
-def _opening(folder: Path | None, paths: tuple[Path, ...]) -> Iterator["Index"]:
-    from rejoinder.errors import StoreError
-    from rejoinder.index.index import Index, get_cached_index
+def _open_engine(folder: Path | None, paths: tuple[Path, ...], scorer: str) -> "Engine":
+    from rejoinder.engine.engine import open, open_files
 
     if folder:
-        with Index(folder) as index:
-            yield index
-        return
-    with tempfile.TemporaryDirectory() as spare:
-        try:
-            index = Index(get_cached_index(paths), create=True)
-            _update(index, paths)
-        except StoreError:  # in use, or nowhere to write: read everything, this once
-            index = Index(Path(spare), create=True)
-            _update(index, paths)
-        with index:
-            yield index
-
-
-def _update(index: "Index", paths: tuple[Path, ...]) -> None:
-    from rejoinder.documents.discovery import show_path
-    from rejoinder.errors import InputError
-
-    named = {show_path(path.resolve()) for path in paths}
+        return open(folder, scorer=scorer)
     with show_progress("reading") as progress:
 
         def show(event: "FileEvent") -> None:
             progress(event.done, event.total, "")
             if event.what == "skipped":
-                if event.path in named:
-                    raise InputError(f"{_shorten(event.path)}: {event.reason}")
                 say(f"skipped {_shorten(event.path)}: {event.reason}")
 
-        index.add(paths, on_event=show)
+        return open_files(paths, scorer=scorer, on_event=show)
 
 
 def _read_questions() -> Iterator[str]:
-    """Yield the lines that are typed, or that come through a pipe."""
+    """Yield the lines of stdin, with a prompt on a terminal."""
     is_typed = sys.stdin.isatty()
     while True:
         if is_typed:
@@ -145,16 +122,16 @@ def _read_questions() -> Iterator[str]:
             yield line.strip()
 
 
-def _print(found: Answers, explain: bool, *, is_filtered: bool) -> None:
-    if found.closest:
+def _print(answers: Answers, explain: bool, *, is_filtered: bool) -> None:
+    if answers.closest:
         click.echo("No sentence here answers that. The closest:")
-    elif not found.answers:
-        where = "that --where leaves" if is_filtered else "here"
+    elif answers.abstains:
+        where = "that matches --where" if is_filtered else "here"
         click.echo(f"No sentence {where} shares a word with the question.")
-    for answer in found.answers or filter(None, [found.closest]):
-        sure = "" if answer.confidence is None else f"  {100 * answer.confidence:.0f} %"
+    for answer in answers.answers or filter(None, [answers.closest]):
+        confidence = "" if answer.confidence is None else f"  {100 * answer.confidence:.0f} %"
         click.secho(answer.sentence, bold=True)
-        click.echo(f"    {_show_source(answer.source)}{sure}")
+        click.echo(f"    {_show_source(answer.source)}{confidence}")
         if explain:
             words = [
                 f"{match.question_word} ~ {match.sentence_word} {match.relatedness:.2f}"
@@ -162,15 +139,8 @@ def _print(found: Answers, explain: bool, *, is_filtered: bool) -> None:
             ]
             click.secho(f"    {', '.join(words)}", dim=True)
     if explain:
-        say(f"{count(found.retrieved, 'sentence')} found, ranked by {found.scorer}")
-        print_trace(found.trace)
-
-
-def _explain(answers: Answers) -> Answers:
-    from rejoinder.engine.explain import explain_answers
-    from rejoinder.models.static_vectors.vectors import load_vectors
-
-    return explain_answers(answers, load_vectors())
+        say(f"{count(answers.retrieved, 'sentence')} retrieved, ranked by {answers.scorer}")
+        print_trace(answers.trace)
 
 
 def _show_source(source: Source) -> str:
@@ -180,6 +150,5 @@ def _show_source(source: Source) -> str:
 
 
 def _shorten(path: str) -> str:
-    """Return a path as one would type it here."""
-    here = str(Path.cwd()) + os.sep
-    return path.removeprefix(here)
+    """Return a path relative to the current folder if it is below it."""
+    return path.removeprefix(str(Path.cwd()) + os.sep)

@@ -1,5 +1,6 @@
 """`rejoinder feedback`: mark answers right or wrong, for training."""
 
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -15,10 +16,10 @@ QUESTION = '"how are glacier caves formed?" "Guides go in only from November to 
 
 @click.group(epilog=options.example(f"rejoinder feedback wrong {QUESTION} --index my-index"))
 def feedback() -> None:
-    """Mark answers right or wrong; `rejoinder train --feedback` learns from it.
+    """Mark answers right or wrong; `rejoinder train --feedback` learns from the marks.
 
-    A mark is kept with the index and counts while its sentence stands there.  Of the same
-    question and sentence the last mark counts.
+    A mark is stored with the index, and counts while the index has its sentence.  The last mark
+    of a question and sentence counts.
     """
 
 
@@ -27,7 +28,7 @@ def feedback() -> None:
 @sentence_argument
 @folder_option
 def right(question: str, sentence: str, folder: Path) -> None:
-    """Say that SENTENCE, as `ask` prints it, answers QUESTION."""
+    """Mark SENTENCE, as `ask` prints it, as a right answer to QUESTION."""
     _mark(folder, question, sentence, right=True)
 
 
@@ -36,7 +37,7 @@ def right(question: str, sentence: str, folder: Path) -> None:
 @sentence_argument
 @folder_option
 def wrong(question: str, sentence: str, folder: Path) -> None:
-    """Say that SENTENCE, as `ask` prints it, does not answer QUESTION."""
+    """Mark SENTENCE, as `ask` prints it, as a wrong answer to QUESTION."""
     _mark(folder, question, sentence, right=False)
 
 
@@ -45,12 +46,16 @@ def wrong(question: str, sentence: str, folder: Path) -> None:
 @sentence_argument
 @folder_option
 def remove(question: str, sentence: str, folder: Path) -> None:
-    """Take back what was said of SENTENCE as an answer to QUESTION."""
-    from rejoinder.index.feedback import remove_mark
+    """Remove the mark of SENTENCE for QUESTION."""
+    _mark(folder, question, sentence, right=None)
+
+
+def _mark(folder: Path, question: str, sentence: str, *, right: bool | None) -> None:
+    from rejoinder.engine.engine import Engine
     from rejoinder.index.index import Index
 
-    with Index(folder) as index:
-        remove_mark(index.store, question, sentence)
+    with Engine(Index(folder)) as engine:
+        engine.mark(question, sentence, right=right)
 
 
 @feedback.command(epilog=options.example("rejoinder feedback add marks.jsonl --index my-index"))
@@ -59,39 +64,33 @@ def remove(question: str, sentence: str, folder: Path) -> None:
 def add(file: Path, folder: Path) -> None:
     """Add the marks of FILE, JSON lines as `list --json` prints them.
 
-    Each line has `question`, `sentence` and `label`, 1 for right and 0 for wrong.
+    Each line has `question`, `sentence` and `right`, true or false.
     """
-    from rejoinder.datasets.files import read_json_lines
+    from rejoinder.engine.feedback import read_marks
     from rejoinder.index.feedback import add_marks, describe_unknown
     from rejoinder.index.index import Index
-    from rejoinder.types import Mark
 
-    marks = [
-        Mark(row.get("question", str), row.get("sentence", str), row.get_label("label"))
-        for row in read_json_lines(file)
-    ]
+    marks = read_marks(file)
     with Index(folder) as index:
         unknown = add_marks(index.store, marks)
     for mark in unknown:
         say(f"skipped: {describe_unknown(mark.sentence)}")
-    click.echo(f"{count(len(marks) - len(unknown), 'mark')} kept, {len(unknown)} skipped")
+    click.echo(f"{count(len(marks) - len(unknown), 'mark')} added, {len(unknown)} skipped")
 
 
 @feedback.command("list", epilog=options.example("rejoinder feedback list --index my-index"))
 @folder_option
 @options.as_json
 def list_(folder: Path, as_json: bool) -> None:
-    """List the marks whose sentences stand in the index."""
-    from rejoinder.index.feedback import get_marks
+    """List the marks whose sentences are in the index."""
+    from rejoinder.engine.engine import Engine
     from rejoinder.index.index import Index
 
-    with Index(folder) as index:
-        marks = [stored.mark for stored in get_marks(index.store)]
+    with Engine(Index(folder)) as engine:
+        marks = engine.marks()
     if as_json:
         for mark in marks:
-            print_json(
-                {"question": mark.question, "sentence": mark.sentence, "label": int(mark.right)}
-            )
+            print_json(asdict(mark))
         return
     print_table(
         ["mark", "question", "sentence"],
@@ -102,24 +101,13 @@ def list_(folder: Path, as_json: bool) -> None:
 @feedback.command(epilog=options.example("rejoinder feedback export --index my-index > mine.jsonl"))
 @folder_option
 def export(folder: Path) -> None:
-    """Print what a training learns from, as JSON lines that every command reads.
+    """Print the training data of the marks, as JSON lines that every command reads.
 
-    One line per marked question: what is marked, and where a sentence is right, the best of
-    what retrieval finds beside it, as wrong ones.
+    One line per marked question: the marked sentences, and if one is right, the best retrieved
+    sentences as negatives.
     """
     from rejoinder.datasets.readers.jsonl import to_line
     from rejoinder.engine.feedback import read_feedback
 
     for example in read_feedback(folder):
         click.echo(to_line(example), nl=False)
-
-
-def _mark(folder: Path, question: str, sentence: str, *, right: bool) -> None:
-    from rejoinder.errors import InputError
-    from rejoinder.index.feedback import add_marks, describe_unknown
-    from rejoinder.index.index import Index
-    from rejoinder.types import Mark
-
-    with Index(folder) as index:
-        if add_marks(index.store, [Mark(question, sentence, right)]):
-            raise InputError(describe_unknown(sentence))

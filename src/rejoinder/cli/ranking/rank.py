@@ -22,17 +22,17 @@ if TYPE_CHECKING:
 )
 @click.argument("question")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True), default="-")
-@click.option("--scorer", help=f"{options.SCORER}  [default: the cascade `default`]")
+@click.option("--scorer", help=f"{options.SCORER}  [default: default]")
 @options.words
-@click.option("--in-order", is_flag=True, help="The lines are one text, in its order.")
+@click.option("--in-order", is_flag=True, help="Let scorers use the order of the lines.")
 @click.option(
     "--corpus",
     type=click.Path(path_type=Path),
-    help="For bm25: a file of texts, one per line, to count word frequencies in.",
+    help="For bm25: count word frequencies in this file, one text per line.",
 )
-@click.option("--top", type=click.IntRange(min=1), help="Show only so many.")
+@click.option("--top", type=click.IntRange(min=1), help="Print only so many.")
 @options.budget_ms
-@click.option("--explain", is_flag=True, help="Say what each stage did, and in what time.")
+@click.option("--explain", is_flag=True, help="Show what each stage did, and its time.")
 @options.as_json
 def rank(
     question: str,
@@ -48,7 +48,7 @@ def rank(
 ) -> None:
     """Rank the candidates in FILE, or on stdin, for QUESTION.
 
-    Candidates stand one per line, or as JSON lines with a `text` each.
+    Candidates are one per line, or JSON lines with a `text` field.
     """
     from rejoinder.datasets.readers.candidates import read_candidates
     from rejoinder.models.ranking import rank as run
@@ -118,11 +118,10 @@ def _load(name: str | None, words: str, corpus: Path | None) -> "Scorer":
     from rejoinder.models.lexical.scorers import Bm25, CorpusStatistics
     from rejoinder.text.words import get_word_splitter
 
-    cut = get_word_splitter(words)
+    split = get_word_splitter(words)
     if corpus is None:
         return load(name or DEFAULT, words=words)
     if name not in (None, "bm25"):
-        raise InputError(f"scorer {name!r} counts no word frequencies; leave out --corpus")
-    return Bm25(
-        cut, corpus=CorpusStatistics.from_texts((text for _, text in read_lines(corpus)), cut)
-    )
+        raise InputError(f"scorer {name!r} uses no word frequencies; remove --corpus")
+    texts = (text for _, text in read_lines(corpus))
+    return Bm25(split, corpus=CorpusStatistics.from_texts(texts, split))
