@@ -130,7 +130,7 @@ def test_it_is_loaded_from_its_bundle(toy: Path) -> None:
 
     assert scorer.name == "my-toy"
     assert scorer.score(QUESTION, TEXTS).tolist() == [0, 3.5]
-    assert "is whole and scores" in run("models", "verify", toy).stderr
+    assert "is complete and scores" in run("models", "verify", toy).stderr
 
 
 def test_it_is_trained(toy: Path, tmp_path: Path) -> None:

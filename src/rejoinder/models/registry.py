@@ -7,6 +7,7 @@ imported when they are needed: opening a bundle imports the family of that bundl
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import import_module
+from math import isfinite
 from pathlib import Path
 
 from rejoinder.bundle.folder import WEIGHTS, Bundle, open_bundle
@@ -147,6 +148,30 @@ def make_scorer(bundle: Bundle, *, threads: int | None = None) -> Scorer:
         kind = bundle.manifest.kind
         raise BundleError(f"{bundle.folder}: a bundle of kind {kind!r} holds no scorer")
     return family.open(bundle, threads)
+
+
+def find_bundle(name: str | Path) -> Path:
+    """Return the folder of the shipped bundle with this name, else the path itself.
+
+    Raises:
+        InputError: it is a bare name, and neither a shipped bundle nor a folder.
+    """
+    shipped = list_shipped()
+    if str(name) not in shipped and Path(name).name == str(name) and not Path(name).exists():
+        raise InputError(f"{name}: not a bundle; the shipped ones are {', '.join(shipped)}")
+    return shipped.get(str(name), Path(name))
+
+
+def verify_bundle(name: str | Path) -> None:
+    """Check that a bundle is complete, and that it scores.
+
+    Raises:
+        BundleError: it is missing, corrupt or no scorer, or a score is not finite.
+    """
+    scorer = make_scorer(open_bundle(find_bundle(name)))
+    scores = scorer.score("who wrote it?", ["Ada wrote it.", "It rained."])
+    if not all(isfinite(score) for score in scores):
+        raise BundleError(f"{name}: scores are not finite; export the bundle again")
 
 
 def open_sidecar(name: str | Path) -> SidecarEncoder:

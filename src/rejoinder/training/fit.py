@@ -83,6 +83,16 @@ def describe_training(
     }
 
 
+class Control(TypedDict, total=False):
+    """How a training is measured, resumed and followed."""
+
+    dev: Sequence[Example]
+    """Examples to choose the best epoch on."""
+    checkpoint: Path | None
+    """File to resume from, and to save the state in."""
+    on_step: Callable[[Step], None]
+
+
 class Hooks(TypedDict, total=False):
     """Callbacks of a training, and its provenance."""
 
@@ -135,10 +145,11 @@ class TrainingRun(Generic[Network]):
         make_source: Callable[[Sequence[Part]], BatchSource],
         *,
         to_scorer: Callable[[Network], Scorer],
-        dev: Sequence[Example] = (),
-        checkpoint: Path | None = None,
         start: str = "",
         measure: MeasureLoss | None = None,
+        dev: Sequence[Example] = (),
+        checkpoint: Path | None = None,
+        on_step: Callable[[Step], None] = lambda _: None,
     ) -> None:
         """Load the checkpoint, if there is one.
 
@@ -164,7 +175,7 @@ class TrainingRun(Generic[Network]):
         self._to_scorer, self._dev, self._measure = to_scorer, dev, measure
         self._counts = [len(part.examples) for part in parts]
         self._weights = [part.weight for part in parts]
-        self._checkpoint = checkpoint
+        self._checkpoint, self._on_step = checkpoint, on_step
         self._fingerprint = make_fingerprint(
             asdict(plan), self._counts, self._weights, self._source.describe(), start
         )
@@ -176,13 +187,13 @@ class TrainingRun(Generic[Network]):
                 checkpoint, model, self._optimizer, of=self._fingerprint
             )
 
-    def finish(self, on_step: Callable[[Step], None]) -> Fitted[Network]:
+    def finish(self) -> Fitted[Network]:
         """Train to the end; return the last network, or the best.
 
         The last checkpoint stays on disk until the caller has written the network.
         """
         for step in self._take_steps():
-            on_step(step)
+            self._on_step(step)
         self._save()
         if self._best:
             self._model.load_state_dict(dict(self._best.weights))

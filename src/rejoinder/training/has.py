@@ -1,6 +1,6 @@
 """Trains HAS and its baselines, and scores with them in torch."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -32,6 +32,7 @@ from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.text.wordpiece import WordPiece
 from rejoinder.training.batches import TripletBatch, Triplets, group_by_length, split_answers
 from rejoinder.training.fit import (
+    Control,
     Fitted,
     Hooks,
     Plan,
@@ -40,7 +41,7 @@ from rejoinder.training.fit import (
     fit_and_write,
     make_plan,
 )
-from rejoinder.training.loop import Recipe, Step
+from rejoinder.training.loop import Recipe
 from rejoinder.training.mixing import Part, TrainingData, join_parts, prepare
 from rejoinder.training.options import HasOptions, Trained
 from rejoinder.types import Example, to_candidates
@@ -100,17 +101,9 @@ def fit_has(
     parts: Sequence[Part],
     model: Has,
     vocabulary: Sequence[str],
-    *,
-    dev: Sequence[Example] = (),
-    checkpoint: Path | None = None,
-    on_step: Callable[[Step], None] = lambda _: None,
+    **control: Unpack[Control],
 ) -> Fitted[Has]:
-    """Train a network from its present weights, or from the checkpoint if there is one.
-
-    Raises:
-        TrainingError: no question has an answer, the loss is not finite, the checkpoint
-            belongs to another training, or the best epoch is kept without dev examples.
-    """
+    """Train a network from its present weights, or from the checkpoint if there is one."""
     tokens = TextTokens(WordPiece(vocabulary), max_tokens=plan.config.max_tokens)
     run = TrainingRun(
         plan,
@@ -118,12 +111,11 @@ def fit_has(
         [split_answers(part) for part in parts],
         lambda answered: Triplets(join_parts(answered), tokens),
         to_scorer=lambda trained: HasTorchScorer(trained, vocabulary),
-        dev=dev,
-        checkpoint=checkpoint,
         start=describe_weights(model),
         measure=measure_loss,
+        **control,
     )
-    return run.finish(on_step)
+    return run.finish()
 
 
 def measure_loss(model: nn.Module, batch: TripletBatch, _: str) -> Tensor:

@@ -74,7 +74,7 @@ def prepare(options: TrainingOptions, data: TrainingData) -> TrainingSet:
     """Check the target, limit torch's threads, and read the data.
 
     Raises:
-        BundleError: the target exists and is no bundle.
+        BundleError: the target exists and is not a bundle.
         InputError: the target cannot be written, there are no examples, a weight is not a
             positive number, or no answer of the feedback is marked right.
         UnknownNameError: no data set, or split, has this name.

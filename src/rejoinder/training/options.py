@@ -4,12 +4,13 @@ Each option is a field of a dataclass, annotated with its help; `rejoinder train
 command line from these classes.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
+from pkgutil import resolve_name
 from typing import Annotated, Any, get_args
 
-from rejoinder.errors import InputError, UnknownNameError
+from rejoinder.errors import InputError, MissingExtraError, UnknownNameError
 from rejoinder.models.encoders.loading import DEFAULT
 from rejoinder.types import Example
 
@@ -240,6 +241,18 @@ class Trainer:
     help: str = ""
     examples: Sequence[str] = ()
     """Commands that follow the help."""
+
+    def load(self) -> Callable[..., Trained]:
+        """Return the training function.
+
+        Raises:
+            MissingExtraError: torch is not installed.
+        """
+        try:
+            function: Callable[..., Trained] = resolve_name(self.train)
+        except ModuleNotFoundError as error:
+            raise MissingExtraError("training", extra="train") from error
+        return function
 
     def make_options(self, kind: str, **values: Any) -> TrainingOptions:
         """Return the options of a training of this kind."""

@@ -21,6 +21,7 @@ from rejoinder.models.ranker.module.ranker import (
 from rejoinder.models.static_vectors.files import load_published_vectors
 from rejoinder.models.static_vectors.vectors import StaticVectors, load_vectors
 from rejoinder.training.fit import (
+    Control,
     Fitted,
     Hooks,
     Plan,
@@ -29,10 +30,8 @@ from rejoinder.training.fit import (
     fit_and_write,
     make_plan,
 )
-from rejoinder.training.loop import Step
 from rejoinder.training.mixing import Part, TrainingData, TrainingSet, join_parts, prepare
 from rejoinder.training.options import RankerOptions, Trained
-from rejoinder.types import Example
 
 PARITY_SAMPLE = 20
 """Questions that the bundle must score as torch does."""
@@ -89,9 +88,7 @@ def fit_ranker(
     vectors: WordVectors,
     *,
     start: Mapping[str, Tensor] | None = None,
-    dev: Sequence[Example] = (),
-    checkpoint: Path | None = None,
-    on_step: Callable[[Step], None] = lambda _: None,
+    **control: Unpack[Control],
 ) -> Fitted[Ranker]:
     """Train a small ranker, from the checkpoint if there is one.
 
@@ -116,11 +113,10 @@ def fit_ranker(
             context=plan.config.context,
         ),
         to_scorer=lambda model: TorchScorer(model, vectors),
-        dev=dev,
-        checkpoint=checkpoint,
         start=describe_weights(model) if start is not None else "",
+        **control,
     )
-    return run.finish(on_step)
+    return run.finish()
 
 
 def _load_vectors(

@@ -1,6 +1,6 @@
 """Trains a selector, and scores with it in torch."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -28,6 +28,7 @@ from rejoinder.models.selector.module.selector import (
 from rejoinder.models.selector.module.similarities import get_vector_width, make_reader
 from rejoinder.training.batches import CandidateLists, TokenBatch, make_chunks
 from rejoinder.training.fit import (
+    Control,
     Fitted,
     Hooks,
     Plan,
@@ -36,10 +37,10 @@ from rejoinder.training.fit import (
     fit_and_write,
     make_plan,
 )
-from rejoinder.training.loop import Recipe, Step
+from rejoinder.training.loop import Recipe
 from rejoinder.training.mixing import Part, TrainingData, join_parts, prepare
 from rejoinder.training.options import SelectorOptions, Trained
-from rejoinder.types import Example, to_candidates
+from rejoinder.types import to_candidates
 
 DEFAULTS: dict[str, Any] = {
     "clip": 1.0,
@@ -130,17 +131,9 @@ def fit_selector(
     parts: Sequence[Part],
     model: AnySelector,
     vocabulary: Sequence[str],
-    *,
-    dev: Sequence[Example] = (),
-    checkpoint: Path | None = None,
-    on_step: Callable[[Step], None] = lambda _: None,
+    **control: Unpack[Control],
 ) -> Fitted[AnySelector]:
-    """Train a selector from its present weights, or from the checkpoint if there is one.
-
-    Raises:
-        TrainingError: no question has an answer, the loss is not finite, the checkpoint
-            belongs to another training, or the best epoch is kept without dev examples.
-    """
+    """Train a selector from its present weights, or from the checkpoint if there is one."""
     reader = make_reader(plan.config, tuple(vocabulary))
     run = TrainingRun(
         plan,
@@ -148,11 +141,10 @@ def fit_selector(
         parts,
         lambda answered: CandidateLists(join_parts(answered), reader, seed=plan.recipe.seed),
         to_scorer=lambda trained: SelectorTorchScorer(trained.selector, vocabulary),
-        dev=dev,
-        checkpoint=checkpoint,
         start=describe_weights(model),
+        **control,
     )
-    fitted = run.finish(on_step)
+    fitted = run.finish()
     return Fitted(fitted.model.selector, fitted.seconds, fitted.steps)
 
 

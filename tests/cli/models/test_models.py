@@ -39,7 +39,7 @@ def test_a_shipped_bundle_is_known_by_its_name() -> None:
     verified = CliRunner().invoke(main, ["models", "verify", "cosinet"])
 
     assert json.loads(shown.stdout)["kind"]
-    assert verified.stderr == "cosinet is whole and scores\n"
+    assert verified.stderr == "cosinet is complete and scores\n"
 
 
 @pytest.mark.parametrize("command", ["show", "verify"])
@@ -47,7 +47,7 @@ def test_what_is_no_bundle_is_one_line(command: str, tmp_path: Path) -> None:
     lexical = CliRunner().invoke(main, ["models", command, "bm25"])
     missing = CliRunner().invoke(main, ["models", command, str(tmp_path / "nowhere")])
 
-    assert lexical.stderr == "Error: bm25 is no bundle; shipped ones: cosinet, selector\n"
+    assert lexical.stderr == ("Error: bm25: not a bundle; the shipped ones are cosinet, selector\n")
     assert missing.stderr == f"Error: {tmp_path / 'nowhere'}: no such folder\n"
 
 
@@ -56,6 +56,6 @@ def test_the_list_as_json() -> None:
 
     assert {
         "name": "jaccard",
-        "what": list_named()["jaccard"].summary,
+        "summary": list_named()["jaccard"].summary,
         "reads_order": False,
     } in listed

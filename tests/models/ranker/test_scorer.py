@@ -214,7 +214,7 @@ def test_commands_take_a_bundle_as_scorer(bundle: Path) -> None:
     )
 
     assert len(json.loads(ranked.stdout)["candidates"]) == 4
-    assert verified.stderr == f"{bundle} is whole and scores\n"
+    assert verified.stderr == f"{bundle} is complete and scores\n"
     assert json.loads(shown.stdout)["kind"] == "cosinet"
     assert "draws no random numbers" in seeds.stderr
 

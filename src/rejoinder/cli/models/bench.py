@@ -1,4 +1,4 @@
-"""`rejoinder bench`: how long scorers take on this machine."""
+"""`rejoinder bench`: times scorers on this machine."""
 
 from dataclasses import asdict
 
@@ -14,10 +14,10 @@ COUNTS = (10, 100, 1000)
 @click.argument("scorers", nargs=-1, metavar="[SCORER]...")
 @options.as_json
 def bench(scorers: tuple[str, ...], as_json: bool) -> None:
-    """Time SCORERs (names or bundles; bm25 where none is given) on made-up candidates.
+    """Time SCORERs (names or bundles; by default bm25) on random candidates.
 
-    Milliseconds per question for 10, 100 and 1000 candidates of 25 words, from text; compare
-    only what one run prints.
+    Prints milliseconds per question for 10, 100 and 1000 candidates of 25 words, tokenisation
+    included.  Compare only results of one run.
     """
     from rejoinder.cascade.loading import load
     from rejoinder.evaluation.timing import time_scorer

@@ -50,7 +50,7 @@ def _make_command(family: Family, trainer: Trainer) -> click.Command:
     def run(datasets: tuple[str, ...], as_json: bool, **given: Any) -> None:
         made = trainer.make_options(family.name, **given)
         with show_progress(f"training {family.name}") as progress:
-            trained = resolve_name(trainer.train)(
+            trained = trainer.load()(
                 made,
                 datasets,
                 on_step=lambda step: progress(step.number, step.of, f"loss {step.loss:.3f}"),
