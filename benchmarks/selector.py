@@ -35,11 +35,10 @@ from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.evaluation import evaluate
 from rejoinder.models.onnx_session import import_onnxruntime
 from rejoinder.models.selector.export import write_selector
-from rejoinder.models.selector.module.selector import SelectorConfig, load_selector
-from rejoinder.models.selector.pair_reader import Feed, to_feed
+from rejoinder.models.selector.module import SelectorConfig, load_selector
+from rejoinder.models.selector.pair_reader import Feed, PairTokens, to_feed
 from rejoinder.models.selector.pair_reader import pad as pad_feeds
 from rejoinder.models.selector.scorer import SelectorScorer
-from rejoinder.models.selector.tokens import PairTokens
 from rejoinder.text.wordpiece import WordPiece
 from rejoinder.types import Example
 
@@ -137,7 +136,7 @@ def make_feeds(examples: Sequence[Example], bundle: Bundle, count: int) -> list[
     pieces = WordPiece(bundle.read_text("vocabulary.txt").split("\n")[:-1])
     tokens = PairTokens(pieces, max_tokens=bundle.manifest.config["max_tokens"])
     pairs = (
-        tokens.join(tokens.cut(example.question), tokens.cut(candidate.text))
+        tokens.join(tokens.tokenize(example.question), tokens.tokenize(candidate.text))
         for example in examples
         for candidate in example.candidates
     )

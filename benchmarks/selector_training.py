@@ -23,8 +23,7 @@ from torch import Tensor
 
 from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.models.ranker.module.convolution import IN_BFLOAT16
-from rejoinder.models.selector.module.selector import Selector, SelectorConfig, load_selector
-from rejoinder.models.selector.module.similarities import make_reader
+from rejoinder.models.selector.module import Selector, SelectorConfig, load_selector, make_reader
 from rejoinder.training.batches import CandidateLists, TokenBatch
 from rejoinder.training.loop import use_threads
 

@@ -7,8 +7,7 @@ from typing import Any
 import torch
 
 from rejoinder.models.selector.context import ContextConfig
-from rejoinder.models.selector.module.ensemble import AnySelector
-from rejoinder.models.selector.module.selector import Selector, SelectorConfig, add_context
+from rejoinder.models.selector.module import AnySelector, Selector, SelectorConfig, add_context
 from rejoinder.training.selector import read_context
 
 TEXT = (

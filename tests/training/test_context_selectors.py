@@ -20,8 +20,13 @@ from rejoinder.errors import BundleError, InputError, UnknownNameError  # noqa: 
 from rejoinder.index.index import Index  # noqa: E402
 from rejoinder.models.selector.context import FORMS, ContextConfig  # noqa: E402
 from rejoinder.models.selector.export import reopen_selector, write_selector  # noqa: E402
-from rejoinder.models.selector.module.ensemble import AnySelector, Ensemble, join_selectors  # noqa: E402
-from rejoinder.models.selector.module.selector import Selector, add_context  # noqa: E402
+from rejoinder.models.selector.module import (  # noqa: E402  # noqa: E402
+    AnySelector,
+    Ensemble,
+    Selector,
+    add_context,
+    join_selectors,
+)
 from rejoinder.models.selector.scorer import KIND, SelectorScorer  # noqa: E402
 from rejoinder.text.wordpiece import WordPiece  # noqa: E402
 from rejoinder.training.fit import Plan  # noqa: E402

@@ -17,9 +17,9 @@ from rejoinder.models.selector.export import (  # noqa: E402
     write_selector,
 )
 from rejoinder.models.selector.export_graph import build_graph, quantise, read_state  # noqa: E402
-from rejoinder.models.selector.module.selector import Selector  # noqa: E402
+from rejoinder.models.selector.module import Selector  # noqa: E402
+from rejoinder.models.selector.pair_reader import PairTokens  # noqa: E402
 from rejoinder.models.selector.scorer import SelectorScorer  # noqa: E402
-from rejoinder.models.selector.tokens import PairTokens  # noqa: E402
 from rejoinder.models.static_vectors.vectors import SHIPPED_VECTORS, load_vectors  # noqa: E402
 from rejoinder.text.wordpiece import WordPiece  # noqa: E402
 from rejoinder.training.selector import SelectorTorchScorer  # noqa: E402
@@ -43,7 +43,7 @@ def score_with_torch(model: Selector) -> list[float]:
     tokens = PairTokens(WordPiece(VOCABULARY), max_tokens=model.config.max_tokens)
     found = []
     for text in TEXTS:
-        ids, kinds = tokens.join(tokens.cut(QUESTION), tokens.cut(text))
+        ids, kinds = tokens.join(tokens.tokenize(QUESTION), tokens.tokenize(text))
         with torch.no_grad():
             score = model(
                 torch.tensor([ids]),

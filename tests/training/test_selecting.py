@@ -9,7 +9,7 @@ torch = pytest.importorskip("torch")
 from rejoinder.datasets.readers.judged import Judged, to_ordered_example  # noqa: E402
 from rejoinder.errors import InputError, TrainingError, UnknownNameError  # noqa: E402
 from rejoinder.evaluation import evaluate  # noqa: E402
-from rejoinder.models.selector.module.selector import (  # noqa: E402
+from rejoinder.models.selector.module import (  # noqa: E402
     Selector,
     SelectorConfig,
     load_selector,

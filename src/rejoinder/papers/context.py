@@ -23,7 +23,7 @@ from rejoinder.models.ranker.export import read_weights, write_ranker
 from rejoinder.models.ranker.module.ranker import RankerConfig
 from rejoinder.models.registry import list_shipped, open_scorer
 from rejoinder.models.selector.export import reopen_selector, write_selector
-from rejoinder.models.selector.module.ensemble import AnySelector
+from rejoinder.models.selector.module import AnySelector
 from rejoinder.models.static_vectors.vectors import load_vectors
 from rejoinder.papers import context_data
 from rejoinder.papers.context_costs import (

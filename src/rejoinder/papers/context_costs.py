@@ -12,8 +12,7 @@ from rejoinder.bundle.folder import open_bundle
 from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.models.selector.context import SIMILARITIES, ContextConfig
 from rejoinder.models.selector.export import write_selector
-from rejoinder.models.selector.module.selector import SelectorConfig
-from rejoinder.models.selector.module.similarities import make_reader
+from rejoinder.models.selector.module import SelectorConfig, make_reader
 from rejoinder.models.selector.pair_reader import Feed
 from rejoinder.models.selector.scorer import SelectorScorer
 from rejoinder.papers import context_data

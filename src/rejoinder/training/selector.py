@@ -18,14 +18,16 @@ from rejoinder.models.registry import list_shipped, open_scorer
 from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.models.selector.context import ContextConfig
 from rejoinder.models.selector.export import reopen_selector, write_selector
-from rejoinder.models.selector.module.ensemble import AnySelector, join_selectors
-from rejoinder.models.selector.module.selector import (
+from rejoinder.models.selector.module import (
+    AnySelector,
     Selector,
     SelectorConfig,
     add_context,
+    get_vector_width,
+    join_selectors,
     load_selector,
+    make_reader,
 )
-from rejoinder.models.selector.module.similarities import get_vector_width, make_reader
 from rejoinder.training.batches import CandidateLists, TokenBatch, make_chunks
 from rejoinder.training.fit import (
     Control,

@@ -22,8 +22,8 @@ from rejoinder.index.sidecar.sidecars import IndexRows
 from rejoinder.models.encoders.loading import order_pieces
 from rejoinder.models.encoders.onnx_bert import build_sentence_encoder
 from rejoinder.models.lexical.scorers import WordOverlap
+from rejoinder.models.selector import module as similarities
 from rejoinder.models.selector.export import write_selector
-from rejoinder.models.selector.module import similarities
 from rejoinder.models.selector.page_encoder import PageEncoder, open_page_encoder
 from rejoinder.models.selector.scorer import KIND, SelectorScorer
 from rejoinder.models.selector.similarity import StaticTexts, Vectors

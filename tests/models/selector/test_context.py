@@ -4,9 +4,16 @@ import pytest
 
 from rejoinder.models.selector import context as module
 from rejoinder.models.selector.context import Context, ContextConfig, ContextFinder
-from rejoinder.models.selector.pair_reader import PairReader, pad
+from rejoinder.models.selector.pair_reader import (
+    CANDIDATE,
+    LOCAL,
+    PAGE,
+    QUESTION,
+    PairReader,
+    PairTokens,
+    pad,
+)
 from rejoinder.models.selector.similarity import Ngrams
-from rejoinder.models.selector.tokens import CANDIDATE, LOCAL, PAGE, QUESTION, PairTokens
 from rejoinder.text.wordpiece import WordPiece
 from rejoinder.types import Candidate, Document
 
@@ -23,7 +30,7 @@ def at(position: int | None, *, document: Document | None = DOCUMENT, text: str 
 
 
 def find(config: ContextConfig, *candidates: Candidate, question: str = "b c") -> list[Context]:
-    finder = ContextFinder(config, Ngrams(), cut=TOKENS.cut)
+    finder = ContextFinder(config, Ngrams(), tokenize=TOKENS.tokenize)
     found = finder.find(question, candidates)
     assert all(item is not None for item in found)
     return [item for item in found if item is not None]
@@ -102,7 +109,7 @@ def test_a_document_of_one_sentence_has_no_context_but_its_title(form: str) -> N
 
 
 def test_without_a_document_there_is_no_context() -> None:
-    finder = ContextFinder(ContextConfig("concatenation"), Ngrams(), cut=TOKENS.cut)
+    finder = ContextFinder(ContextConfig("concatenation"), Ngrams(), tokenize=TOKENS.tokenize)
 
     assert finder.find("b c", [Candidate("0", "a b"), at(0)])[0] is None
     assert finder.find("b c", []) == []
@@ -117,12 +124,12 @@ def test_a_document_whose_sentences_are_not_known_has_only_a_title() -> None:
 
 @pytest.mark.parametrize("similarity", ["ngrams", "static"])
 def test_a_document_of_twenty_thousand_sentences(similarity: str) -> None:
-    from rejoinder.models.selector.similarities import get_static
+    from rejoinder.models.selector.page_encoder import get_static
 
     sentences = tuple(f"word{place} and {place % 7} c" for place in range(20_000))
     document = Document("long", "letters", sentences)
     chosen = Ngrams() if similarity == "ngrams" else get_static()
-    finder = ContextFinder(ContextConfig("concatenation"), chosen, cut=TOKENS.cut)
+    finder = ContextFinder(ContextConfig("concatenation"), chosen, tokenize=TOKENS.tokenize)
 
     (found,) = finder.find("where is word 19000", [Candidate("0", sentences[7], document, 7)])
 
@@ -134,8 +141,8 @@ def test_a_document_of_twenty_thousand_sentences(similarity: str) -> None:
 def test_what_is_kept_of_documents_is_bounded_and_never_mixed_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(module, "KEPT_SENTENCES", 8)
-    finder = ContextFinder(ContextConfig("local"), None, cut=TOKENS.cut)
+    monkeypatch.setattr(module, "MAX_CACHED", 8)
+    finder = ContextFinder(ContextConfig("local"), None, tokenize=TOKENS.tokenize)
     same_id = Document("one", "", ("m", "n", "o"))
 
     for document in (DOCUMENT, same_id, replace(DOCUMENT, id="two"), DOCUMENT):
@@ -143,7 +150,7 @@ def test_what_is_kept_of_documents_is_bounded_and_never_mixed_up(
 
         assert found is not None
         assert found.document.document is document
-    assert len(finder._kept) == 1
+    assert len(finder._cache) == 1
 
 
 def read(config: ContextConfig, candidate: Candidate) -> tuple[list[str], list[int]]:

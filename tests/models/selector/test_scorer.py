@@ -97,7 +97,7 @@ def test_any_text_has_a_score(scorer: SelectorScorer, question: str, texts: list
     assert np.isfinite(scorer.score(question, texts)).all()
 
 
-def test_long_candidates_are_cut_at_their_end_and_that_is_said_once(
+def test_long_candidates_are_truncated_with_one_warning(
     folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     scorer = SelectorScorer(open_bundle(folder))
@@ -113,8 +113,8 @@ def test_long_candidates_are_cut_at_their_end_and_that_is_said_once(
     assert np.isfinite(short_scores).all()
     (record,) = caplog.records
     assert record.getMessage() == (
-        "tiny reads 64 tokens of a question and its candidate: longer candidates are cut at"
-        " their end (said once)"
+        "tiny reads 64 tokens of a question and its candidate: longer candidates are"
+        " truncated (this warning is shown once)"
     )
 
 

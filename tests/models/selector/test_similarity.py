@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rejoinder.models.selector.similarities import get_static
+from rejoinder.models.selector.page_encoder import get_static
 from rejoinder.models.selector.similarity import Ngrams, VectorPage
 
 PAGE = ["The red cat sat.", "A dog.", "the red cat", "", "?!"]

@@ -20,7 +20,7 @@ from rejoinder.errors import InputError
 from rejoinder.models.encoders.loading import DEFAULT
 from rejoinder.models.encoders.packed import read_packed
 from rejoinder.models.has.compositions import COMPOSITIONS
-from rejoinder.models.selector.module.selector import SelectorConfig, load_selector
+from rejoinder.models.selector.module import SelectorConfig, load_selector
 
 LOWEST = -1e9
 """The value of padding before a maximum or a softmax."""

@@ -1,13 +1,13 @@
-"""What stands around a candidate: its neighbours, and the sentences of its page that go with it.
+"""The context of a candidate: its neighbours, and the most similar sentences of its page.
 
 Han et al. 2021, "Modeling Context in Answer Sentence Selection Systems on a Latency Budget".
 Local context are the k sentences before and after; global context are the title and the h
 sentences of the document that are most like question and candidate together.
 
-The position says where a candidate stands, also where the text there is another one; without a
+A candidate's place is its position, even where the document has another text there.  Without a
 position, or with one outside the document, it has no neighbours, and without a document no
-context at all.  Nothing but the question, the candidate and its document is looked at, so
-neither the order of documents nor other candidates change what is found.
+context at all.  Context depends on the question, the candidate and its document alone: neither
+the order of documents nor other candidates change it.
 """
 
 import threading
@@ -22,7 +22,7 @@ import numpy as np
 from rejoinder.errors import InputError, UnknownNameError
 from rejoinder.models.selector.similarity import (
     Cosine,
-    Page,
+    PreparedPage,
     Ratings,
     Similarity,
     VectorPage,
@@ -34,9 +34,9 @@ from rejoinder.types import Candidate, Document
 FORMS = ("none", "local", "global", "concatenation", "ensemble", "multi-way", "stored")
 SIMILARITIES = ("ngrams", "static", "encoder")
 MAX_TITLE = 200
-"""Characters of a title beyond this many are not read."""
-KEPT_SENTENCES = 50_000
-"""Of the documents that are kept prepared, those of the last one aside."""
+"""Characters of a title that are read."""
+MAX_CACHED = 50_000
+"""Sentences of the documents in the cache, without those of the last one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,12 +47,12 @@ class ContextConfig:
     similarity: str = "static"
     """How the page's sentences are chosen: ngrams, static (vectors) or encoder."""
     neighbours: int = 1
-    """k: so many before and so many after."""
+    """k: the number of sentences before, and after."""
     sentences: int = 5
-    """h: so many of the page."""
+    """h: the number of sentences of the page."""
     max_tokens: int = 128
     vector_width: int = 0
-    """Of the vectors that are read instead of tokens; 0 where tokens are."""
+    """The width of the vectors that are read instead of tokens; 0 for tokens."""
 
     def __post_init__(self) -> None:
         if self.form not in FORMS:
@@ -64,7 +64,7 @@ class ContextConfig:
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> "ContextConfig":
-        """Return what `to_dict` gave."""
+        """Return the settings that `to_dict` returned."""
         return cls(**settings)
 
     def to_dict(self) -> dict[str, Any]:
@@ -88,18 +88,18 @@ class ContextConfig:
 
 
 class PreparedDocument:
-    """A document and all that depends on it alone; made as it is needed, then kept."""
+    """A document and all that depends on it alone, computed on first use."""
 
     def __init__(
         self,
         document: Document,
         similarity: Similarity | None,
-        cut: Callable[[str], Sequence[int]],
+        tokenize: Callable[[str], Sequence[int]],
         stored: SidecarRows | None = None,
     ) -> None:
         self.document = document
         self._similarity = similarity
-        self._cut = cut
+        self._tokenize = tokenize
         self._stored = stored
         self._pieces: dict[int, Sequence[int]] = {}
 
@@ -111,13 +111,13 @@ class PreparedDocument:
     def get_text(self, place: int) -> str:
         """Return a sentence, or the title."""
         if place == self.title_place:
-            return _cut_title(self.document.title)
+            return _truncate_title(self.document.title)
         return self.document.sentences[place]
 
     def get_pieces(self, place: int) -> Sequence[int]:
         """Return the word pieces of a sentence, or of the title."""
         if place not in self._pieces:
-            self._pieces[place] = self._cut(self.get_text(place))
+            self._pieces[place] = self._tokenize(self.get_text(place))
         return self._pieces[place]
 
     def get_vectors(self, places: Sequence[int]) -> Vectors:
@@ -127,11 +127,11 @@ class PreparedDocument:
 
     @cached_property
     def texts(self) -> Sequence[str]:
-        """All sentences: a store is asked once, not for each."""
+        """All sentences, in one query where they are stored."""
         return self.document.sentences[:]
 
     @cached_property
-    def page(self) -> Page:
+    def page(self) -> PreparedPage:
         """The sentences and the title, prepared to be rated."""
         assert self._similarity is not None, "this form of context rates no sentences"
         rows = self._stored.find_document(self.document) if self._stored else None
@@ -143,7 +143,7 @@ class PreparedDocument:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What was found for one candidate, as places in its document."""
+    """The context of one candidate, as places in its document."""
 
     document: PreparedDocument
     neighbours: tuple[int, ...] = ()
@@ -160,27 +160,27 @@ class ContextFinder:
         config: ContextConfig,
         similarity: Similarity | None,
         *,
-        cut: Callable[[str], Sequence[int]],
+        tokenize: Callable[[str], Sequence[int]],
         stored: SidecarRows | None = None,
     ) -> None:
         self.config = config
         self._similarity = similarity
-        self._cut = cut
+        self._tokenize = tokenize
         self._stored = stored
-        self._kept: OrderedDict[str, PreparedDocument] = OrderedDict()
+        self._cache: OrderedDict[str, PreparedDocument] = OrderedDict()
         self._lock = threading.Lock()
 
     def find(self, question: str, candidates: Sequence[Candidate]) -> list[Context | None]:
         """Return the context of each candidate; None where it has no document."""
-        found: list[Context | None] = [None] * len(candidates)
+        contexts: list[Context | None] = [None] * len(candidates)
         for document, places in _group(candidates):
             prepared = self._prepare(document)
             own = [candidates[place] for place in places]
             neighbours = [self._find_neighbours(candidate) for candidate in own]
             pages = self._find_pages(prepared, question, own, neighbours)
             for place, near, page in zip(places, neighbours, pages, strict=True):
-                found[place] = Context(prepared, near, page)
-        return found
+                contexts[place] = Context(prepared, near, page)
+        return contexts
 
     def _find_neighbours(self, candidate: Candidate) -> tuple[int, ...]:
         place = get_place(candidate)
@@ -209,36 +209,36 @@ class ContextFinder:
 
     def _prepare(self, document: Document) -> PreparedDocument:
         with self._lock:
-            known = self._kept.get(document.id)
+            known = self._cache.get(document.id)
             if known is None or known.document != document:
-                known = PreparedDocument(document, self._similarity, self._cut, self._stored)
-                self._kept[document.id] = known
-            self._kept.move_to_end(document.id)
-            self._forget()
+                known = PreparedDocument(document, self._similarity, self._tokenize, self._stored)
+                self._cache[document.id] = known
+            self._cache.move_to_end(document.id)
+            self._evict()
             return known
 
-    def _forget(self) -> None:
-        """Let go of what was not used for longest."""
-        kept = sum(len(item.document.sentences) for item in self._kept.values())
-        while kept > KEPT_SENTENCES and len(self._kept) > 1:
-            _, oldest = self._kept.popitem(last=False)
-            kept -= len(oldest.document.sentences)
+    def _evict(self) -> None:
+        """Evict the least recently used documents."""
+        cached = sum(len(item.document.sentences) for item in self._cache.values())
+        while cached > MAX_CACHED and len(self._cache) > 1:
+            _, oldest = self._cache.popitem(last=False)
+            cached -= len(oldest.document.sentences)
 
 
 def list_texts(sentences: Sequence[str], title: str) -> list[str]:
-    """Return what is rated of a document: its sentences and, last, its title."""
-    return [*sentences, _cut_title(title)]
+    """Return the texts of a document that are rated: its sentences and, last, its title."""
+    return [*sentences, _truncate_title(title)]
 
 
 def get_place(candidate: Candidate) -> int | None:
-    """Return where a candidate stands in its document; None where that is not known."""
+    """Return a candidate's place in its document; None where it is not known."""
     document, position = candidate.document, candidate.position
     if document is None or position is None or not 0 <= position < len(document.sentences):
         return None
     return position
 
 
-def _cut_title(title: str) -> str:
+def _truncate_title(title: str) -> str:
     return title[:MAX_TITLE]
 
 
@@ -261,8 +261,8 @@ def _group(candidates: Sequence[Candidate]) -> Iterator[tuple[Document, list[int
 
 
 def _take_best(rated: Ratings, count: int) -> list[tuple[int, ...]]:
-    """Return of each row the places of the highest above 0; of equal ones the first."""
-    found: list[list[int]] = [[] for _ in rated]
+    """Return the places of each row's highest ratings above 0; the first of equal ones."""
+    best_places: list[list[int]] = [[] for _ in rated]
     if not rated.size:
         return [()] * len(rated)
     rows = np.arange(len(rated))
@@ -270,6 +270,6 @@ def _take_best(rated: Ratings, count: int) -> list[tuple[int, ...]]:
         best = rated.argmax(axis=1)
         for row, place in enumerate(best.tolist()):
             if rated[row, place] > 0:
-                found[row].append(place)
+                best_places[row].append(place)
         rated[rows, best] = 0
-    return [tuple(places) for places in found]
+    return [tuple(places) for places in best_places]

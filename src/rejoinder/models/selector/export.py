@@ -19,12 +19,19 @@ from rejoinder.bundle.folder import Manifest, open_bundle, write_bundle
 from rejoinder.errors import BundleError, MissingExtraError
 from rejoinder.models.encoders.loading import order_pieces
 from rejoinder.models.scorer import Scores
-from rejoinder.models.selector.module.ensemble import AnySelector, Ensemble
-from rejoinder.models.selector.module.selector import Selector, SelectorConfig, freeze_embeddings
-from rejoinder.models.selector.module.similarities import get_files, get_settings, make_reader
+from rejoinder.models.selector.module import (
+    AnySelector,
+    Ensemble,
+    Selector,
+    SelectorConfig,
+    freeze_embeddings,
+    get_files,
+    get_settings,
+    make_reader,
+)
+from rejoinder.models.selector.page_encoder import VECTORS
 from rejoinder.models.selector.pair_reader import split_form
 from rejoinder.models.selector.scorer import KIND, NETWORK, VOCABULARY, SelectorScorer
-from rejoinder.models.selector.similarities import VECTORS
 from rejoinder.types import Example
 
 SIZES = (

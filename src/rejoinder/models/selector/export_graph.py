@@ -17,10 +17,8 @@ from rejoinder.models.encoders.onnx_bert import (
     masked_mean,
 )
 from rejoinder.models.encoders.onnx_graph import Array, Graph, Input, quantise, read_state
-from rejoinder.models.selector.module.ensemble import AnySelector, Ensemble
-from rejoinder.models.selector.module.selector import Selector
-from rejoinder.models.selector.pair_reader import SECOND
-from rejoinder.models.selector.tokens import CANDIDATE, LOCAL, PAGE, QUESTION
+from rejoinder.models.selector.module import AnySelector, Ensemble, Selector
+from rejoinder.models.selector.pair_reader import CANDIDATE, LOCAL, PAGE, QUESTION, SECOND
 
 __all__ = ["build_graph", "quantise", "read_state"]
 

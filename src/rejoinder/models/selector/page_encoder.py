@@ -1,17 +1,78 @@
-"""Page vectors: the vectors of a document's sentences, by which a selector finds context."""
+"""Page vectors: the vectors of a document's sentences, by which a selector finds context.
+
+Static vectors are the shipped ones; an encoder is part of the selector's bundle; n-grams need no
+vectors.
+"""
 
 import hashlib
 from collections.abc import Collection
+from functools import cache
 
 import numpy as np
 
-from rejoinder.bundle.folder import Bundle
+from rejoinder.bundle.folder import Bundle, open_bundle
 from rejoinder.errors import BundleError
 from rejoinder.models.selector.context import ContextConfig, list_texts
-from rejoinder.models.selector.similarities import name_weights, open_similarity
-from rejoinder.models.selector.similarity import Cosine, Embedder
+from rejoinder.models.selector.similarity import (
+    Cosine,
+    Embedder,
+    EncodedTexts,
+    Ngrams,
+    SentenceEncoder,
+    Similarity,
+    StaticTexts,
+)
 from rejoinder.models.sidecar import Bytes
+from rejoinder.models.static_vectors.vectors import SHIPPED_VECTORS, load_vectors
 from rejoinder.types import Document
+
+ENCODER, ENCODER_VOCABULARY = "encoder.onnx", "encoder.txt"
+VECTORS = "vectors"
+"""The setting of a bundle that identifies the static vectors it was trained with."""
+
+
+def open_similarity(context: ContextConfig, bundle: Bundle) -> Similarity | None:
+    """Return the similarity by which a selector finds context; None where it reads no page.
+
+    Raises:
+        BundleError: its vectors are not those that are installed, or its encoder is corrupt.
+    """
+    if not context.has_page:
+        return None
+    if context.similarity == "ngrams":
+        return Ngrams()
+    if context.similarity == "static":
+        if bundle.manifest.config.get(VECTORS) != name_vectors():
+            raise BundleError(
+                f"{bundle.folder}: was trained with other static vectors than those that come"
+                " with rejoinder; train it again"
+            )
+        return get_static()
+    try:
+        network = (bundle.folder / ENCODER).read_bytes()
+    except OSError as error:
+        raise bundle.refuse(f"{ENCODER} is missing: {error}") from error
+    vocabulary = bundle.read_text(ENCODER_VOCABULARY).split("\n")[:-1]
+    return Cosine(EncodedTexts(SentenceEncoder(network, vocabulary, bundle.folder)))
+
+
+def name_weights(context: ContextConfig, bundle: Bundle) -> list[str]:
+    """Return the checksums that identify the vectors of a similarity."""
+    if context.similarity == "static":
+        return [name_vectors()]
+    return [str(bundle.manifest.files.get(name)) for name in (ENCODER, ENCODER_VOCABULARY)]
+
+
+@cache
+def get_static() -> Cosine:
+    """Return the cosine of the shipped vectors."""
+    return Cosine(StaticTexts(load_vectors()))
+
+
+@cache
+def name_vectors() -> str:
+    """Return the checksum that identifies the shipped vectors."""
+    return str(open_bundle(SHIPPED_VECTORS).manifest.files["vectors.safetensors"])
 
 
 class PageEncoder:

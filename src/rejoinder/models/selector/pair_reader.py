@@ -1,26 +1,84 @@
-"""Turns a question and its candidates into what a selector's network reads.
+"""A question and a candidate, with the context around them, as the inputs of a selector's network.
 
-One way for training and for use, with context or without.  Every input of a network has the axes
-(pairs, things, …), and zeros are padding, so that all are padded alike.
+The tokens are [CLS] question [SEP] candidate [SEP], then each sentence of the context with a [SEP]
+of its own; each token has the kind of its part.  Without context it is the plain pair.  A pair that
+is too long is truncated at the candidate's end; the question keeps at most half of the tokens.
+
+Training and the runtime read the same inputs.  Every input has the axes (pairs, items, …), and
+zeros are padding.
 """
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.models.selector.context import Context, ContextConfig, ContextFinder
 from rejoinder.models.selector.similarity import Similarity
-from rejoinder.models.selector.tokens import LOCAL, MAX_TITLE, PAGE, PairTokens
 from rejoinder.models.sidecar import SidecarRows
+from rejoinder.text.wordpiece import CLS, SEP, WordPiece
 from rejoinder.types import Candidate
 
+QUESTION, CANDIDATE, LOCAL, PAGE = range(4)
+"""The kinds of tokens, which the encoder reads as token types."""
+KINDS = 4
+MAX_NEIGHBOUR = 48
+"""Tokens of a neighbour, so that two of them leave room for the page."""
+MAX_TITLE = 16
 Feed = dict[str, NDArray[np.generic]]
-"""The inputs of a network for one pair, by name: shape (1, things, …)."""
+"""The inputs of a network for one pair, by name: shape (1, items, …)."""
 SECOND = "page_"
-"""What the names of the second encoder's inputs begin with, in an ensemble."""
+"""The prefix of the second encoder's inputs in an ensemble."""
+
+
+class PairTokens:
+    """Joins the word pieces of a question with those of its candidates."""
+
+    def __init__(self, pieces: WordPiece, *, max_tokens: int) -> None:
+        self._pieces = pieces
+        self._cls, self._sep = (pieces.vocabulary.index(token) for token in (CLS, SEP))
+        self._max_tokens = max_tokens
+
+    def tokenize(self, text: str) -> list[int]:
+        """Return the word pieces of a text."""
+        return list(chain.from_iterable(self._pieces.tokenize(text)))
+
+    def join(
+        self,
+        question: Sequence[int],
+        candidate: Sequence[int],
+        around: Sequence[tuple[int, Sequence[int]]] = (),
+        *,
+        max_around: int = 0,
+    ) -> tuple[list[int], list[int]]:
+        """Return ids and kinds of a pair.
+
+        Args:
+            around: kind and pieces of context sentences, the most important first.  A neighbour
+                that is too long is truncated, a sentence of the page is left out.
+            max_around: the maximum number of context tokens.
+        """
+        first = [self._cls, *question[: self._max_tokens // 2 - 2], self._sep]
+        second = [*candidate[: self._max_tokens - len(first) - 1], self._sep]
+        ids, kinds = [*first, *second], [QUESTION] * len(first) + [CANDIDATE] * len(second)
+        room = min(max_around, self._max_tokens - len(ids))
+        for kind, pieces in around:
+            kept = pieces[: min(MAX_NEIGHBOUR, room - 1)] if kind == LOCAL else pieces
+            if kept and len(kept) < room:
+                ids += [*kept, self._sep]
+                kinds += [kind] * (len(kept) + 1)
+                room -= len(kept) + 1
+        return ids, kinds
+
+    def is_too_long(self, question: Sequence[int], candidates: Iterable[Sequence[int]]) -> bool:
+        """Return whether `join` would truncate the pair itself."""
+        room = self._max_tokens - 3
+        return len(question) > self._max_tokens // 2 - 2 or any(
+            len(question) + len(candidate) > room for candidate in candidates
+        )
 
 
 class PairReader:
@@ -35,7 +93,7 @@ class PairReader:
         self._finder = self._make_finder(None)
 
     def bind(self, stored: SidecarRows) -> "PairReader":
-        """Return the same reader that takes what is stored of documents from there."""
+        """Return the same reader that reads stored page vectors."""
         bound = copy.copy(self)
         bound._finder = self._make_finder(stored)
         return bound
@@ -52,8 +110,8 @@ class PairReader:
         Args:
             pieces: the word pieces of each candidate, where they are known already.
         """
-        asked = self._tokens.cut(question)
-        given = pieces or [self._tokens.cut(item.text) for item in candidates]
+        asked = self._tokens.tokenize(question)
+        given = pieces or [self._tokens.tokenize(item.text) for item in candidates]
         contexts: list[Context | None] = [None] * len(candidates)
         if self._finder is not None:
             contexts = self._finder.find(question, candidates)
@@ -64,7 +122,9 @@ class PairReader:
     def _make_finder(self, stored: SidecarRows | None) -> ContextFinder | None:
         if self._config.form == "none":
             return None
-        return ContextFinder(self._config, self._similarity, cut=self._tokens.cut, stored=stored)
+        return ContextFinder(
+            self._config, self._similarity, tokenize=self._tokens.tokenize, stored=stored
+        )
 
     def _join(self, asked: Sequence[int], given: Sequence[int], context: Context | None) -> Feed:
         if self._config.is_vectors:
@@ -129,5 +189,5 @@ def pad(feeds: Sequence[Feed]) -> Feed:
 
 
 def split_form(config: ContextConfig) -> tuple[ContextConfig, ContextConfig]:
-    """Return what the two encoders of an ensemble read."""
+    """Return the contexts that the two encoders of an ensemble read."""
     return replace(config, form="local"), replace(config, form="global")

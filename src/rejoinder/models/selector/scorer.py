@@ -1,8 +1,8 @@
-"""The selector as a scorer: a transformer in onnxruntime that reads question and sentence together.
+"""The selector as a scorer: a cross-encoder in onnxruntime.
 
-One pair per call, pairs spread over threads.  So there is no padding, and a score depends
-on nothing but its own pair: int8 takes its scale over all that is in a call, and in a batch
-the same pair would score otherwise beside others.
+One pair per call, pairs spread over threads.  So there is no padding, and a score depends on its
+own pair alone: int8 takes its scale over all inputs of a call, and in a batch the score of a pair
+would depend on the others.
 """
 
 import copy
@@ -19,11 +19,9 @@ from rejoinder.models.onnx_session import network_errors, open_session, refuse
 from rejoinder.models.parallel import count_cores
 from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.models.selector.context import ContextConfig
-from rejoinder.models.selector.page_encoder import PageEncoder
-from rejoinder.models.selector.pair_reader import Feed, PairReader
-from rejoinder.models.selector.similarities import open_similarity
+from rejoinder.models.selector.page_encoder import PageEncoder, open_similarity
+from rejoinder.models.selector.pair_reader import Feed, PairReader, PairTokens
 from rejoinder.models.selector.similarity import Cosine
-from rejoinder.models.selector.tokens import PairTokens
 from rejoinder.models.sidecar import SidecarRows
 from rejoinder.models.static_vectors.vectors import SHIPPED_VECTORS
 from rejoinder.text.wordpiece import WordPiece, hash_vocabulary
@@ -39,7 +37,7 @@ _log = logging.getLogger(__name__)
 class SelectorScorer:
     """Scores with the network of a bundle; deterministic, and safe from many threads.
 
-    `threads` pairs are scored at once: as many as this process may use cores, if not said.
+    `threads` pairs are scored at once, by default as many as this process may use cores.
     """
 
     is_pointwise = True
@@ -56,13 +54,12 @@ class SelectorScorer:
             context = ContextConfig.from_dict(bundle.manifest.config.get("context", {}))
             network = (bundle.folder / NETWORK).read_bytes()
         except (OSError, KeyError, TypeError, ValueError) as error:
-            problem = f"file, setting or word piece is missing: {error}"
-            raise BundleError(f"{bundle.folder}: {problem}; export the bundle again") from error
+            raise bundle.refuse(f"file, setting or word piece is missing: {error}") from error
         shipped = _read_shipped_vocabulary()
         self._reads_stored = text.startswith(shipped)
         stored = self._pieces.vocabulary[: shipped.count("\n")]
         self._stored_hash = hash_vocabulary(stored) if self._reads_stored else None
-        self._has_said = False
+        self._has_warned = False
         similarity = open_similarity(context, bundle)
         self.sidecar: PageEncoder | None = None
         """The encoder of its page vectors; None where it reads none."""
@@ -93,10 +90,10 @@ class SelectorScorer:
         return scores
 
     def read(self, question: str, candidates: Sequence[Candidate]) -> list[Feed]:
-        """Return what the network reads of each candidate."""
-        cut = [self._cut(candidate) for candidate in candidates]
-        self._say_if_too_long(self._tokens.cut(question), cut)
-        return self._reader.read(question, candidates, pieces=cut)
+        """Return the network's inputs for each candidate."""
+        pieces = [self._tokenize(candidate) for candidate in candidates]
+        self._warn_if_too_long(self._tokens.tokenize(question), pieces)
+        return self._reader.read(question, candidates, pieces=pieces)
 
     @property
     def tokenizer(self) -> str | None:
@@ -110,13 +107,13 @@ class SelectorScorer:
         """
         return self._pieces.encode(text) if self._reads_stored else None
 
-    def _cut(self, candidate: Candidate) -> Sequence[int]:
+    def _tokenize(self, candidate: Candidate) -> Sequence[int]:
         if candidate.tokens is not None and self._reads_stored:
             stored = np.frombuffer(candidate.tokens, dtype="<i4")
             pieces = np.where(stored < 0, -1 - stored, stored)
             if pieces.size == 0 or pieces.max() < len(self._pieces):
                 return [int(piece) for piece in pieces[: self._max_tokens]]
-        return self._tokens.cut(candidate.text)
+        return self._tokens.tokenize(candidate.text)
 
     def _run_all(self, feeds: Sequence[Feed]) -> list[float]:
         if self._threads == 1 or len(feeds) <= 1:
@@ -127,18 +124,20 @@ class SelectorScorer:
         """Return the score of one pair."""
         return float(self._session.run(None, feed)[0][0])
 
-    def _say_if_too_long(self, asked: Sequence[int], cut: Sequence[Sequence[int]]) -> None:
-        if not self._has_said and self._tokens.is_too_long(asked, cut):
-            self._has_said = True
+    def _warn_if_too_long(
+        self, question: Sequence[int], candidates: Sequence[Sequence[int]]
+    ) -> None:
+        if not self._has_warned and self._tokens.is_too_long(question, candidates):
+            self._has_warned = True
             _log.warning(
                 "%s reads %d tokens of a question and its candidate: longer candidates are"
-                " cut at their end (said once)",
+                " truncated (this warning is shown once)",
                 self.name,
                 self._max_tokens,
             )
 
     def _try_out(self, folder: Path) -> None:
-        """Score one pair, with the last piece in it: a network that opens may still be torn."""
+        """Score one pair, with the last piece in it: a network that opens may still be corrupt."""
         last = [len(self._pieces) - 1]
         (feed,) = self._reader.read("", [Candidate("", "")], pieces=[last])
         try:

@@ -2,35 +2,41 @@
 
 Han et al. 2021, "Modeling Context in Answer Sentence Selection Systems on a Latency Budget",
 equations 1 and 2: the share of the pair's n-grams that a sentence has, or the cosine of the
-two as vectors.  A page is prepared once; what is rated does not depend on what else is
-rated with it, to the last bit.
+two as vectors.  A page is prepared once; a rating does not depend on what else is rated with
+it, to the last bit.
 
 Axes: C candidates, S sentences of the page, D width of a vector.
 """
 
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
+from pathlib import Path
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.models.selector.sentence_encoder import SentenceEncoder
+from rejoinder.models.onnx_session import open_session
+from rejoinder.models.parallel import count_cores
 from rejoinder.models.static_vectors.vectors import StaticVectors
-from rejoinder.text.wordpiece import WordPiece, pretokenize
+from rejoinder.text.wordpiece import CLS, SEP, WordPiece, pretokenize
 
 MAX_WORDS = 512
-"""Words of a sentence beyond this many are not looked at."""
+"""Words of a sentence beyond this many are not read."""
 WORD_BITS = 21
-"""Of a word's number: three of them fit into 63 bits."""
-TEXTS_AT_ONCE = 1000
+"""Bits of a word's number: three of them fit into 63 bits."""
+MAX_BATCH = 1000
+"""Texts whose vectors are summed together."""
+MAX_TOKENS = 128
+"""Tokens that a sentence encoder reads of a text."""
 
 Ratings = NDArray[np.float64]
 Vectors = NDArray[np.float32]
 _Numbers = NDArray[np.int64]
 
 
-class Page(Protocol):
+class PreparedPage(Protocol):
     """The sentences of a document, prepared to be rated."""
 
     def rate(self, question: str, candidates: Sequence[str]) -> Ratings:
@@ -39,17 +45,17 @@ class Page(Protocol):
 
 
 class Similarity(Protocol):
-    """A way to tell how alike sentences are."""
+    """A measure of how alike sentences are."""
 
-    def prepare(self, sentences: Sequence[str]) -> Page:
-        """Return what depends on the sentences alone."""
+    def prepare(self, sentences: Sequence[str]) -> PreparedPage:
+        """Compute what depends on the sentences alone."""
         ...
 
 
 class Ngrams:
     """The share of the distinct one- to three-grams of question and candidate."""
 
-    def prepare(self, sentences: Sequence[str]) -> Page:
+    def prepare(self, sentences: Sequence[str]) -> PreparedPage:
         """Return the page as lists of sentences by n-gram."""
         return _NgramPage(sentences)
 
@@ -65,12 +71,12 @@ class Cosine:
         return self.restore(self.vectors.embed(sentences))
 
     def restore(self, vectors: Vectors) -> "VectorPage":
-        """Return the page whose vectors were made before."""
+        """Return the page of vectors that were computed before."""
         return VectorPage(self.vectors, vectors)
 
 
 class Embedder(Protocol):
-    """Gives texts vectors of length 1; zeros to one of which nothing is known."""
+    """Turns texts into vectors of length 1; a text without known words gets zeros."""
 
     @property
     def width(self) -> int:
@@ -96,7 +102,7 @@ class VectorPage:
     def rate(self, question: str, candidates: Sequence[str]) -> Ratings:
         """Return the cosines, (C, S)."""
         rated = np.empty((len(candidates), len(self.vectors)))
-        # One by one: a product of matrices rounds otherwise when it has other rows.
+        # One by one: the rounding of a matrix product depends on its other rows.
         for row, pair in enumerate(self._embedder.embed_pairs(question, candidates)):
             rated[row] = self.vectors @ pair
         return rated
@@ -124,25 +130,49 @@ class StaticTexts:
 
     def _add_up(self, texts: Sequence[str]) -> Vectors:
         sums = np.zeros((len(texts), self.width), dtype=np.float32)
-        for start in range(0, len(texts), TEXTS_AT_ONCE):
-            cut = [self._cut(text) for text in texts[start : start + TEXTS_AT_ONCE]]
-            known = [place for place, pieces in enumerate(cut) if pieces]
+        for start in range(0, len(texts), MAX_BATCH):
+            tokens = [self._tokenize(text) for text in texts[start : start + MAX_BATCH]]
+            known = [place for place, pieces in enumerate(tokens) if pieces]
             if known:
-                rows = np.fromiter(chain.from_iterable(cut), dtype=np.int64)
-                firsts = np.cumsum([0, *(len(cut[place]) for place in known[:-1])])
+                rows = np.fromiter(chain.from_iterable(tokens), dtype=np.int64)
+                firsts = np.cumsum([0, *(len(tokens[place]) for place in known[:-1])])
                 weighted = self._vectors.rows[rows] * self._vectors.scales[rows, None]
                 sums[[start + place for place in known]] = np.add.reduceat(weighted, firsts)
         return sums
 
-    def _cut(self, text: str) -> list[int]:
+    def _tokenize(self, text: str) -> list[int]:
         words = pretokenize(text)[:MAX_WORDS]
         unknown = self._pieces.unknown
-        cut = chain.from_iterable(self._pieces.tokenize_words(words))
-        return [piece for piece in cut if piece != unknown]
+        pieces = chain.from_iterable(self._pieces.tokenize_words(words))
+        return [piece for piece in pieces if piece != unknown]
+
+
+class SentenceEncoder:
+    """Encodes texts with a transformer in onnxruntime: the mean state of a text, of length 1."""
+
+    def __init__(
+        self, network: bytes, vocabulary: Sequence[str], folder: Path, *, threads: int | None = None
+    ) -> None:
+        self._pieces = WordPiece(vocabulary)
+        self._cls, self._sep = (self._pieces.vocabulary.index(token) for token in (CLS, SEP))
+        self._session = open_session(network, folder)
+        self._pool = ThreadPoolExecutor(threads or count_cores(), "sentence-encoder")
+        self.width = int(self._session.get_outputs()[0].shape[1])
+
+    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
+        """Return one row per text, (texts, width)."""
+        rows = list(self._pool.map(self._encode, texts))
+        return np.array(rows, dtype=np.float32).reshape(len(texts), self.width)
+
+    def _encode(self, text: str) -> NDArray[np.float32]:
+        pieces = [piece for word in self._pieces.tokenize(text) for piece in word]
+        ids = np.array([[self._cls, *pieces[: MAX_TOKENS - 2], self._sep]], dtype=np.int64)
+        feed = {"ids": ids, "mask": np.ones_like(ids), "kinds": np.zeros_like(ids)}
+        return np.asarray(self._session.run(None, feed)[0][0], dtype=np.float32)
 
 
 class EncodedTexts:
-    """Texts as a transformer reads them: one pass each, a pair in one pass too."""
+    """Texts as vectors of a transformer: one pass each, a pair in one pass too."""
 
     def __init__(self, encoder: SentenceEncoder) -> None:
         self._encoder = encoder
@@ -154,10 +184,10 @@ class EncodedTexts:
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one row per text, (texts, D); zeros for a text without words."""
-        found = np.zeros((len(texts), self.width), dtype=np.float32)
+        vectors = np.zeros((len(texts), self.width), dtype=np.float32)
         places = [place for place, text in enumerate(texts) if text.strip()]
-        found[places] = self._encoder.encode([texts[place] for place in places])
-        return found
+        vectors[places] = self._encoder.encode([texts[place] for place in places])
+        return vectors
 
     def embed_pairs(self, question: str, candidates: Sequence[str]) -> Vectors:
         """Return one row for the question with each candidate, (C, D)."""
@@ -170,7 +200,7 @@ def _to_length_1(sums: Vectors) -> Vectors:
 
 
 class _NgramPage:
-    """Of each n-gram, the sentences that have it."""
+    """The sentences that contain each n-gram."""
 
     def __init__(self, sentences: Sequence[str]) -> None:
         self._count = len(sentences)
@@ -184,7 +214,7 @@ class _NgramPage:
 
     def rate(self, question: str, candidates: Sequence[str]) -> Ratings:
         """Return the share of each pair's n-grams that each sentence has, (C, S)."""
-        numbers = dict(self._numbers)  # words that the page does not have get numbers too
+        numbers = dict(self._numbers)  # words that are not on the page get numbers too
         asked, _ = _find_ngrams([self._number(question, numbers)])
         given, owners = _find_ngrams([self._number(text, numbers) for text in candidates])
         count = len(candidates)

@@ -1,6 +1,6 @@
 import pytest
 
-from rejoinder.models.selector.tokens import PairTokens
+from rejoinder.models.selector.pair_reader import PairTokens
 from rejoinder.text.wordpiece import WordPiece
 
 PIECES = WordPiece(["[UNK]", "[CLS]", "[SEP]", "who", "sang", "##s", "the", "song", "?"])
@@ -13,7 +13,7 @@ def tokens() -> PairTokens:
 
 
 def test_a_pair_is_the_question_then_the_candidate(tokens: PairTokens) -> None:
-    ids, kinds = tokens.join(tokens.cut("Who sang?"), tokens.cut("The songs"))
+    ids, kinds = tokens.join(tokens.tokenize("Who sang?"), tokens.tokenize("The songs"))
     assert ids == [CLS, WHO, SANG, MARK, SEP, THE, SONG, S, SEP]
     assert kinds == [0, 0, 0, 0, 0, 1, 1, 1, 1]
 
@@ -33,7 +33,7 @@ def test_a_long_question_leaves_half_of_the_room(tokens: PairTokens) -> None:
     ("question", "candidate", "too_long"),
     [(4, 5, False), (4, 6, True), (5, 0, True), (0, 9, False)],
 )
-def test_it_says_what_would_be_cut(
+def test_pairs_that_would_be_truncated_are_recognised(
     tokens: PairTokens, question: int, candidate: int, too_long: bool
 ) -> None:
     assert tokens.is_too_long([WHO] * question, [[], [THE] * candidate]) is too_long

@@ -1,0 +1,406 @@
+"""Selectors in torch: cross-encoders that read question and sentence together (Garg et al. 2019).
+
+The score is read from the state of [CLS], as usual, and from how alike the two sides are after each
+has read the other: the cosine of their mean states, with one learnt weight per dimension.  The base
+encoder was trained for that cosine, so training starts from a scorer that ranks.
+
+Context is read as more tokens behind the pair, each with the kind of its part, by multi-way
+attention besides, or by an ensemble of two selectors (Han et al. 2021; docs/models/context.md).
+
+Axes: P pairs, L tokens of the input, N tokens or vectors of a part, E width.
+"""
+
+from collections.abc import Mapping, Sequence
+from copy import deepcopy
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+from rejoinder.errors import InputError
+from rejoinder.models.encoders.loading import DEFAULT, find_encoder, order_pieces
+from rejoinder.models.encoders.packed import read_packed
+from rejoinder.models.selector.context import ContextConfig
+from rejoinder.models.selector.page_encoder import (
+    ENCODER,
+    ENCODER_VOCABULARY,
+    VECTORS,
+    get_static,
+    name_vectors,
+)
+from rejoinder.models.selector.pair_reader import (
+    CANDIDATE,
+    KINDS,
+    LOCAL,
+    PAGE,
+    QUESTION,
+    PairReader,
+    PairTokens,
+    split_form,
+)
+from rejoinder.models.selector.similarity import (
+    MAX_TOKENS,
+    Cosine,
+    EncodedTexts,
+    Ngrams,
+    SentenceEncoder,
+    Similarity,
+)
+from rejoinder.text.wordpiece import WordPiece
+
+HIDDEN_WIDTH = 128
+MASKED = -1e9
+"""Added to attention scores outside of a part."""
+ALIKE = 10.0
+"""The initial weight of the cosine of the two sides; a score of ±5 is a confident one."""
+TUNED_LAYERS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class SelectorConfig:
+    """Everything needed to rebuild the network before loading its weights."""
+
+    encoder: str = DEFAULT
+    layers: int | None = None
+    """Keep the first so many layers of the encoder; None keeps all."""
+    max_tokens: int = 192
+    context: ContextConfig = field(default_factory=ContextConfig)
+
+    @classmethod
+    def from_dict(cls, settings: Mapping[str, Any]) -> "SelectorConfig":
+        """Return the settings of `to_dict`; a bundle without context settings reads none."""
+        context = ContextConfig.from_dict(settings.get("context", {}))
+        return cls(**{**settings, "context": context})
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return the settings as plain JSON types, without context where there is none."""
+        settings = asdict(self)
+        if self.context.form == "none":
+            del settings["context"]
+        return settings
+
+
+class MultiWay(nn.Module):
+    """Multi-way attention: the question reads the candidate, the neighbours and the page apart.
+
+    Han et al. 2021 after Tan et al. 2018, "Multiway Attention Networks for Modeling Sentence
+    Pairs".  Each token of the question attends to the tokens of one part at a time; attention is
+    the dot product with one learnt weight per dimension and part.  The mean over the question of
+    what it read of each part, and its product with the question's own mean state, go through one
+    hidden layer.  The output starts at zero, and so leaves scores as they are without it.
+    """
+
+    def __init__(self, width: int, vector_width: int = 0) -> None:
+        super().__init__()
+        self.scales = nn.Parameter(torch.ones(3, width))
+        self.project = nn.Linear(vector_width, width) if vector_width else None
+        self.hidden = nn.Linear(7 * width, HIDDEN_WIDTH)
+        self.output = nn.Linear(HIDDEN_WIDTH, 1)
+        nn.init.zeros_(self.output.weight)
+        nn.init.zeros_(self.output.bias)
+        self.dropout = nn.Dropout(0.1)
+
+    def forward(
+        self,
+        states: Tensor,
+        mask: Tensor,
+        kinds: Tensor,
+        near: Tensor | None = None,
+        page: Tensor | None = None,
+    ) -> Tensor:
+        """Return what to add to the scores, (P,); near and page are vectors (P, N, D)."""
+        parts = [(states, mask * (kinds == kind)) for kind in (CANDIDATE, LOCAL, PAGE)]
+        if self.project is not None:
+            assert near is not None, "the neighbours come as vectors"
+            assert page is not None, "the page comes as vectors"
+            parts[1:] = [self._to_part(near), self._to_part(page)]
+        asked = mask * (kinds == QUESTION)
+        question = take_mean(states, asked)
+        read = [
+            take_mean(_attend(states * scale, *part), asked)
+            for scale, part in zip(self.scales, parts, strict=True)
+        ]
+        joined = torch.cat([question, *read, *(question * part for part in read)], dim=1)
+        score: Tensor = self.output(self.dropout(functional.gelu(self.hidden(joined)))).squeeze(1)
+        return score
+
+    def _to_part(self, vectors: Tensor) -> tuple[Tensor, Tensor]:
+        """Return vectors as states, and their mask: zeros are padding."""
+        assert self.project is not None, "only vectors are projected"
+        # Vectors have length 1, states about the square root of their width.
+        states = self.project(vectors * vectors.shape[2] ** 0.5).float()
+        return states, (vectors != 0).any(dim=2)
+
+
+def take_mean(states: Tensor, weights: Tensor) -> Tensor:
+    """Return the mean of the states (P, L, E) that have a weight of 1, (P, E)."""
+    counts = weights.float()[:, :, None]  # (P, L, 1)
+    return (states * counts).sum(dim=1) / counts.sum(dim=1).clamp(min=1.0)
+
+
+def _attend(asking: Tensor, states: Tensor, mask: Tensor) -> Tensor:
+    """Return what each asking state reads of a part, (P, L, E); zeros where it is empty."""
+    there = mask.float()[:, None, :]  # (P, 1, N)
+    alike = asking @ states.transpose(1, 2) / states.shape[2] ** 0.5  # (P, L, N)
+    weights = torch.softmax(alike.float() + (1 - there) * MASKED, dim=2) * there
+    return (weights @ states).float()
+
+
+class Selector(nn.Module):
+    """Scores pairs of a question and a candidate, each by itself."""
+
+    def __init__(self, config: SelectorConfig, encoder: Any) -> None:
+        super().__init__()
+        self.config = config
+        self.encoder = encoder
+        width = encoder.config.hidden_size
+        self.alike = nn.Parameter(torch.full((width,), ALIKE))
+        self.first = nn.Linear(width, 1)
+        nn.init.zeros_(self.first.weight)
+        nn.init.constant_(self.first.bias, -ALIKE / 2)
+        self.dropout = nn.Dropout(0.1)
+        is_multi_way = config.context.form in ("multi-way", "stored")
+        self.ways = MultiWay(width, config.context.vector_width) if is_multi_way else None
+
+    def forward(
+        self,
+        ids: Tensor,
+        mask: Tensor,
+        kinds: Tensor,
+        near: Tensor | None = None,
+        page: Tensor | None = None,
+    ) -> Tensor:
+        """Return scores (P,) of inputs (P, L); the mask is 1 where there is a token."""
+        states = self.read(ids, mask, kinds)
+        score, _ = self.judge(states, mask, kinds)
+        return score if self.ways is None else score + self.ways(states, mask, kinds, near, page)
+
+    def read(self, ids: Tensor, mask: Tensor, kinds: Tensor) -> Tensor:
+        """Return the encoder's last states, (P, L, E)."""
+        return read_packed(self.encoder, ids, mask, kinds).float()
+
+    def judge(self, states: Tensor, mask: Tensor, kinds: Tensor) -> tuple[Tensor, Tensor]:
+        """Return the scores (P,) of question and candidate, and what they are made of, (P, 2E)."""
+        question = functional.normalize(take_mean(states, mask * (kinds == QUESTION)), dim=1)
+        candidate = functional.normalize(take_mean(states, mask * (kinds == CANDIDATE)), dim=1)
+        sides = question * candidate  # (P, E)
+        alike = (sides * self.alike).sum(dim=1)
+        score: Tensor = alike + self.first(self.dropout(states[:, 0])).squeeze(1)
+        return score, torch.cat([states[:, 0], sides * states.shape[2]], dim=1)
+
+    def get_new_parameters(self) -> list[nn.Parameter]:
+        """Return the weights that do not start from a trained selector."""
+        return [] if self.ways is None else list(self.ways.parameters())
+
+
+class Ensemble(nn.Module):
+    """Two selectors as one: the first reads the neighbours, the second the page.
+
+    Both are trained apart first.  Then their encodings are joined: the score is the mean of
+    theirs plus the output of one hidden layer over both encodings, which starts at zero; only
+    the top three layers of the encoders are tuned.
+    """
+
+    def __init__(self, config: SelectorConfig, local: Selector, page: Selector) -> None:
+        super().__init__()
+        self.config = config
+        self.local, self.page = local, page
+        width = local.encoder.config.hidden_size
+        self.hidden = nn.Linear(4 * width, HIDDEN_WIDTH)
+        self.output = nn.Linear(HIDDEN_WIDTH, 1)
+        nn.init.zeros_(self.output.weight)
+        nn.init.zeros_(self.output.bias)
+        for member in (local, page):
+            member.encoder.requires_grad_(False)
+            member.encoder.encoder.layer[-TUNED_LAYERS:].requires_grad_(True)
+
+    def forward(
+        self,
+        ids: Tensor,
+        mask: Tensor,
+        kinds: Tensor,
+        page_ids: Tensor,
+        page_mask: Tensor,
+        page_kinds: Tensor,
+    ) -> Tensor:
+        """Return scores (P,) of inputs (P, L), one of neighbours and one of the page."""
+        judged = [
+            self.local.judge(self.local.read(ids, mask, kinds), mask, kinds),
+            self.page.judge(self.page.read(page_ids, page_mask, page_kinds), page_mask, page_kinds),
+        ]
+        joined = torch.cat([encoding for _, encoding in judged], dim=1)  # (P, 4E)
+        more = self.output(functional.gelu(self.hidden(joined))).squeeze(1)
+        score: Tensor = (judged[0][0] + judged[1][0]) / 2 + more
+        return score
+
+    def get_new_parameters(self) -> list[nn.Parameter]:
+        """Return the weights that do not start from a trained selector."""
+        return [*self.hidden.parameters(), *self.output.parameters()]
+
+
+AnySelector = Selector | Ensemble
+
+
+def join_selectors(models: Sequence[AnySelector], context: ContextConfig) -> Ensemble:
+    """Return an ensemble of two selectors, with the weights they have.
+
+    Raises:
+        InputError: they are not two, or do not read what an ensemble reads.
+    """
+    members = [deepcopy(model) for model in models if isinstance(model, Selector)]
+    expected = list(split_form(context))
+    if [member.config.context for member in members] != expected:
+        raise InputError(
+            "an ensemble begins with two selectors: the first trained with context local,"
+            f" the second with context global, both by {context.similarity}"
+        )
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        return Ensemble(replace(members[0].config, context=context), *members)
+
+
+def add_context(model: Selector, context: ContextConfig) -> Selector:
+    """Return a selector with the same weights that reads context too.
+
+    Tokens around the pair begin with the kind of the question: only the candidate is marked.
+
+    Raises:
+        InputError: the selector reads another context already.
+    """
+    if model.config.context == context:
+        return model
+    if model.config.context.form != "none":
+        raise InputError(f"the selector reads context {model.config.context.form!r} already")
+    encoder = deepcopy(model.encoder)
+    if not context.is_vectors:
+        _add_kinds(encoder)
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        extended = Selector(replace(model.config, context=context), encoder)
+    extended.alike.data.copy_(model.alike.data)
+    extended.first.load_state_dict(model.first.state_dict())
+    freeze_embeddings(extended)
+    return extended
+
+
+def freeze_embeddings(model: Selector) -> None:
+    """Leave the vectors of word pieces as they are; kinds are learnt where they are new.
+
+    They are half of all weights, and few of them would be seen in training.
+    """
+    embeddings = model.encoder.embeddings
+    embeddings.requires_grad_(False)
+    kinds = embeddings.token_type_embeddings
+    kinds.requires_grad_(kinds.num_embeddings == KINDS)
+
+
+def _add_kinds(encoder: Any) -> None:
+    known = encoder.embeddings.token_type_embeddings
+    kinds = nn.Embedding(KINDS, known.embedding_dim)
+    with torch.no_grad():
+        kinds.weight[:] = known.weight[QUESTION]
+        kinds.weight[CANDIDATE] = known.weight[CANDIDATE]
+    encoder.embeddings.token_type_embeddings = kinds
+    encoder.config.type_vocab_size = KINDS
+
+
+def load_selector(config: SelectorConfig, *, seed: int = 0) -> tuple[Selector, list[str]]:
+    """Return a selector over a pretrained encoder, and the encoder's vocabulary.
+
+    Raises:
+        InputError: the encoder cannot be found or loaded, or does not tokenise as BERT does.
+    """
+    encoder, tokenizer = _load(config.encoder)
+    vocabulary = tokenizer.get_vocab()
+    word = "".join(tokenizer.tokenize("Café")).replace("##", "")
+    if encoder.config.model_type != "bert" or word != "cafe":
+        raise InputError(f"{config.encoder}: not a BERT-like encoder of uncased word pieces")
+    if config.layers is not None:
+        encoder.encoder.layer = encoder.encoder.layer[: config.layers]
+        encoder.config.num_hidden_layers = len(encoder.encoder.layer)
+    room = min(config.max_tokens, encoder.config.max_position_embeddings)
+    with torch.random.fork_rng():
+        torch.manual_seed(seed)
+        model = Selector(replace(config, max_tokens=room), encoder)
+    freeze_embeddings(model)
+    return model, sorted(vocabulary, key=vocabulary.__getitem__)
+
+
+def _load(name: str) -> tuple[Any, Any]:
+    from transformers import AutoModel, AutoTokenizer
+    from transformers.utils import logging
+
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    place = find_encoder(name)
+    try:
+        tokenizer = AutoTokenizer.from_pretrained(place)
+        encoder = AutoModel.from_pretrained(
+            place, attn_implementation="eager", add_pooling_layer=False
+        )
+    except (OSError, ValueError, TypeError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"{name}: cannot be loaded as an encoder: {reason}") from error
+    return encoder, tokenizer
+
+
+def make_reader(config: SelectorConfig, vocabulary: tuple[str, ...]) -> PairReader:
+    """Return the reader that turns text into the inputs of a selector's network."""
+    tokens = PairTokens(WordPiece(vocabulary), max_tokens=config.max_tokens)
+    return PairReader(tokens, config.context, get_similarity(config.context))
+
+
+def get_similarity(context: ContextConfig) -> Similarity | None:
+    """Return the similarity that the runtime will use; None where no page is read.
+
+    Raises:
+        InputError: the encoder cannot be found.
+    """
+    if not context.has_page:
+        return None
+    if context.similarity == "ngrams":
+        return Ngrams()
+    return get_static() if context.similarity == "static" else _get_encoder()
+
+
+def get_vector_width(similarity: str) -> int:
+    """Return the width of the vectors that a cosine compares."""
+    found = get_similarity(ContextConfig("stored", similarity))
+    assert isinstance(found, Cosine), "only a cosine has vectors"
+    return found.vectors.width
+
+
+def get_files(context: ContextConfig) -> dict[str, bytes]:
+    """Return the files that a bundle needs to find its context."""
+    if not context.has_page or context.similarity != "encoder":
+        return {}
+    network, pieces = _build_encoder()
+    return {ENCODER: network, ENCODER_VOCABULARY: "".join(f"{x}\n" for x in pieces).encode()}
+
+
+def get_settings(context: ContextConfig) -> dict[str, Any]:
+    """Return the settings that a bundle needs to find its context."""
+    if not context.has_page or context.similarity != "static":
+        return {}
+    return {VECTORS: name_vectors()}
+
+
+@cache
+def _get_encoder() -> Cosine:
+    network, pieces = _build_encoder()
+    return Cosine(EncodedTexts(SentenceEncoder(network, pieces, Path(ENCODER))))
+
+
+@cache
+def _build_encoder() -> tuple[bytes, tuple[str, ...]]:
+    """Return the default encoder as the runtime opens it, with its vocabulary."""
+    from rejoinder.models.encoders.onnx_bert import build_sentence_encoder
+
+    model, vocabulary = load_selector(SelectorConfig(max_tokens=MAX_TOKENS))
+    rows = order_pieces(vocabulary)
+    network = build_sentence_encoder(model.encoder, rows, max_tokens=MAX_TOKENS)
+    return network, tuple(vocabulary[row] for row in rows)

@@ -1,1 +1,0 @@
-"""The selector in torch."""
