@@ -112,7 +112,7 @@ def test_top_limits() -> None:
     ("arguments", "given", "message"),
     [
         (["--scorer", "jacard"], "x\n", "unknown scorer 'jacard'; did you mean 'jaccard'?"),
-        (["--corpus", "x", "--scorer", "jaccard"], "x\n", "leave out --corpus"),
+        (["--corpus", "x", "--scorer", "jaccard"], "x\n", "remove --corpus"),
         ([], "", "<stdin>: the file is empty"),
         ([], b"ok\n\xff\n", "<stdin>:2: not UTF-8: byte 0xff at column 1"),
         ([], '{"text": "a"}\n{"text": 3}\n', "<stdin>:2: field 'text' must be a string, found 3"),
