@@ -2,9 +2,9 @@
 
 Usage: python -m tests.index.kill FOLDER KILLS
 
-The process says what it does before (`?`) and after (`+`, `-`) each change, and stores rows of
-the sentences.  What it has acknowledged must be there after the kill, whole; the one change
-that it was about may be there or not, but not half.  The rows must be as they are made anew.
+The process announces each change before (`?`) and acknowledges it after (`+`, `-`), and stores
+sidecar rows.  After the kill every acknowledged change must be complete; the announced one is
+complete or absent.  The rows must equal newly made ones.
 """
 
 import random

@@ -26,14 +26,14 @@ def test_marks_are_kept_in_the_order_of_marking(index: Index) -> None:
         assert get_marks(again) == [MILK, HOT]
 
 
-def test_of_a_question_and_a_sentence_the_last_mark_counts(index: Index) -> None:
+def test_the_last_mark_of_a_question_and_sentence_counts(index: Index) -> None:
     add_marks(index.store, [HOT, MILK])
     add_marks(index.store, [Mark("is  tea\nhot? ", " Tea is\thot.", False)])
 
     assert get_marks(index) == [MILK, Mark("is tea hot?", "Tea is hot.", False)]
 
 
-def test_what_the_index_does_not_hold_is_given_back(index: Index) -> None:
+def test_marks_of_unknown_sentences_are_returned(index: Index) -> None:
     unknown = Mark("is tea hot?", "Tea is  warm.", True)
     heading = Mark("is tea hot?", "Green tea", True)
 
@@ -49,7 +49,7 @@ def test_what_the_index_does_not_hold_is_given_back(index: Index) -> None:
         (Mark("is tea \udc80?", "Tea is hot.", True), "the question is not text"),
     ],
 )
-def test_what_is_no_text_is_refused_and_nothing_is_kept(
+def test_invalid_text_is_refused_and_nothing_is_stored(
     index: Index, mark: Mark, problem: str
 ) -> None:
     with pytest.raises(InputError, match=problem):
@@ -58,7 +58,7 @@ def test_what_is_no_text_is_refused_and_nothing_is_kept(
     assert get_marks(index) == []
 
 
-def test_a_mark_can_be_taken_back(index: Index) -> None:
+def test_a_mark_can_be_removed(index: Index) -> None:
     add_marks(index.store, [HOT, MILK])
 
     remove_mark(index.store, " is tea hot?", "Tea is hot.")
@@ -68,7 +68,7 @@ def test_a_mark_can_be_taken_back(index: Index) -> None:
         remove_mark(index.store, "is tea hot?", "Tea is hot.")
 
 
-def test_a_mark_sleeps_while_its_sentence_is_gone(index: Index, docs: Path) -> None:
+def test_a_mark_is_ignored_while_its_sentence_is_gone(index: Index, docs: Path) -> None:
     add_marks(index.store, [HOT, MILK])
     tea = docs / "tea.md"
     before = tea.read_text(encoding="utf-8")
@@ -109,14 +109,14 @@ def test_compaction_drops_marks_of_removed_text(index: Index, docs: Path) -> Non
     assert index.check() == []
 
 
-def test_marking_needs_not_wait_for_a_writer(index: Index) -> None:
+def test_marking_does_not_wait_for_a_writer(index: Index) -> None:
     with lock_folder(index.folder), Index(index.folder) as other:
         add_marks(other.store, [HOT])
 
     assert get_marks(index) == [HOT]
 
 
-def test_marks_leave_what_finds_sentences_as_it_is(index: Index) -> None:
+def test_marks_leave_the_full_text_index_alone(index: Index) -> None:
     generation = index.store.generation
     add_marks(index.store, [HOT])
 
@@ -134,7 +134,7 @@ def test_a_mark_on_a_read_only_disk_is_refused(
         add_marks(reader.store, [HOT])
 
 
-def test_what_was_acknowledged_outlives_a_kill(index: Index) -> None:
+def test_an_acknowledged_mark_survives_a_kill(index: Index) -> None:
     code = (
         "import os, signal, sys; from pathlib import Path\n"
         "from rejoinder.index.feedback import add_marks; from rejoinder.index.index import Index\n"

@@ -42,12 +42,12 @@ def test_a_heading_is_never_found(index: Index) -> None:
     assert "Green tea" not in find(index, "green tea")
 
 
-def test_no_more_are_found_than_asked_for(index: Index) -> None:
+def test_at_most_k_sentences_are_returned(index: Index) -> None:
     assert len(find(index, "green tea", k=2)) == 2
     assert find(index, "green tea", k=0) == []
 
 
-def test_signs_of_a_query_language_are_words_or_nothing(index: Index) -> None:
+def test_query_syntax_is_read_as_words(index: Index) -> None:
     for question in ('tea AND "', "+hot -tea", "text:tea OR (", "tea^3~ [a TO b]", "IN NOT tea"):
         assert find(index, question)
 
@@ -84,7 +84,7 @@ def test_a_candidate_is_located_in_its_file(index: Index, docs: Path) -> None:
     assert index.locate(Candidate("elsewhere", "It rains.")) is None
 
 
-def test_what_stands_in_several_places_counts_once(index: Index, docs: Path) -> None:
+def test_a_repeated_sentence_counts_once(index: Index, docs: Path) -> None:
     for name in ("a", "b", "c"):
         (docs / f"{name}.txt").write_text("Copyright notices are boring.", encoding="utf-8")
     index.add([docs])
@@ -113,7 +113,7 @@ def test_chinese_is_found_by_its_characters(index: Index, docs: Path) -> None:
     assert find(index, "洞穴")[0] == "冰川洞穴由融水形成。"
 
 
-def test_another_reader_follows_what_is_written(index: Index, docs: Path) -> None:
+def test_another_reader_sees_changes(index: Index, docs: Path) -> None:
     with Index(index.folder) as reader:
         (docs / "new.txt").write_text("Xylophones ring.", encoding="utf-8")
         index.add([docs])
@@ -124,9 +124,7 @@ def test_another_reader_follows_what_is_written(index: Index, docs: Path) -> Non
         assert find(reader, "xylophone") == []
 
 
-def test_a_document_that_goes_while_it_is_read_leaves_empty_sentences(
-    index: Index, docs: Path
-) -> None:
+def test_a_document_removed_while_it_is_read_has_empty_sentences(index: Index, docs: Path) -> None:
     candidate = index.search("queen", 1)[0].candidate
     index.remove([docs])
 
@@ -144,7 +142,7 @@ def test_stored_sentences_are_equal_by_their_document(index: Index) -> None:
     assert one != StoredSentences(index.store, 2, 2)
 
 
-def test_compaction_takes_removed_text_off_the_disk(index: Index, docs: Path) -> None:
+def test_compaction_deletes_removed_text_from_the_disk(index: Index, docs: Path) -> None:
     (docs / "secret.txt").write_text("Hydrochlorothiazide dissolves.", encoding="utf-8")
     index.add([docs])
     index.remove([docs / "secret.txt"])
@@ -158,7 +156,7 @@ def test_compaction_takes_removed_text_off_the_disk(index: Index, docs: Path) ->
     assert find(index, "queen")
 
 
-def test_compaction_says_when_a_reader_keeps_old_text_alive(index: Index) -> None:
+def test_compaction_fails_while_a_reader_keeps_old_text(index: Index) -> None:
     reading = sqlite3.connect(index.store.path, isolation_level=None)
     reading.execute("BEGIN")
     reading.execute("SELECT * FROM sentences").fetchone()
@@ -171,8 +169,8 @@ def test_compaction_says_when_a_reader_keeps_old_text_alive(index: Index) -> Non
     reading.close()
 
 
-@pytest.mark.parametrize("harm", ["gone", "torn", "behind", "ahead", "old format"])
-def test_what_finds_sentences_is_mended_on_open(
+@pytest.mark.parametrize("harm", ["gone", "corrupt", "stale", "ahead", "old format"])
+def test_the_full_text_index_is_brought_up_to_date_on_open(
     index: Index, docs: Path, harm: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     folder = index.folder
@@ -181,9 +179,9 @@ def test_what_finds_sentences_is_mended_on_open(
         case "gone":
             for path in found.iterdir():
                 path.unlink()
-        case "torn":
+        case "corrupt":
             (found / "meta.json").write_text("{", encoding="utf-8")
-        case "behind":
+        case "stale":
             with index.store.changing() as generation:
                 index.store.remove_file(os.fsencode(docs / "bees.txt"), generation)
         case "ahead":
@@ -192,10 +190,10 @@ def test_what_finds_sentences_is_mended_on_open(
         case "old format":
             monkeypatch.setattr("rejoinder.index.fulltext.full_text_index.FORMAT", 2)
 
-    with Index(folder) as mended:
-        assert mended.check() == []
-        assert find(mended, "hot")[0] == "Tea is hot."
-        assert bool(find(mended, "queen")) == (harm != "behind")
+    with Index(folder) as reopened:
+        assert reopened.check() == []
+        assert find(reopened, "hot")[0] == "Tea is hot."
+        assert bool(find(reopened, "queen")) == (harm != "stale")
         assert len(list(folder.glob("fulltext-*"))) == 1
 
 
@@ -211,16 +209,16 @@ def stand_in_the_way(index: Index, docs: Path) -> None:
         index.store.remove_file(os.fsencode(docs / "bees.txt"), generation)
 
 
-def test_files_that_a_kill_left_in_the_way_are_gone_around(index: Index, docs: Path) -> None:
+def test_files_left_by_a_kill_cause_a_rebuild_on_open(index: Index, docs: Path) -> None:
     stand_in_the_way(index, docs)
 
-    with Index(index.folder) as mended:
-        assert mended.check() == []
-        assert not find(mended, "queen")
-        assert find(mended, "hot")
+    with Index(index.folder) as reopened:
+        assert reopened.check() == []
+        assert not find(reopened, "queen")
+        assert find(reopened, "hot")
 
 
-def test_a_write_goes_around_them_too(index: Index, docs: Path) -> None:
+def test_files_left_by_a_kill_cause_a_rebuild_on_write(index: Index, docs: Path) -> None:
     stand_in_the_way(index, docs)
     (docs / "ice.txt").write_text("The ice is thin.", encoding="utf-8")
 
@@ -231,9 +229,7 @@ def test_a_write_goes_around_them_too(index: Index, docs: Path) -> None:
     assert not find(index, "queen")
 
 
-def test_what_could_not_be_made_anew_leaves_no_files(
-    index: Index, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_failed_rebuild_leaves_no_files(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object) -> None:
         raise StoreError("the disk is full")
 
@@ -246,7 +242,7 @@ def test_what_could_not_be_made_anew_leaves_no_files(
     assert find(index, "hot")
 
 
-def test_what_cannot_be_mended_now_is_read_as_it_is(index: Index) -> None:
+def test_a_stale_full_text_index_is_read_while_another_writes(index: Index) -> None:
     with index.store.changing():
         pass
     with lock_folder(index.folder), Index(index.folder) as reader:
@@ -254,19 +250,19 @@ def test_what_cannot_be_mended_now_is_read_as_it_is(index: Index) -> None:
         assert any("stale" in problem for problem in reader.check())
 
 
-def test_without_what_finds_sentences_and_without_the_lock_memory_serves(index: Index) -> None:
+def test_without_full_text_index_and_lock_one_is_built_in_memory(index: Index) -> None:
     index.store.set("fulltext", None)
 
     with lock_folder(index.folder), Index(index.folder) as reader:
         assert find(reader, "hot")[0] == "Tea is hot."
 
 
-def test_one_writes_at_a_time(index: Index, docs: Path) -> None:
+def test_one_process_writes_at_a_time(index: Index, docs: Path) -> None:
     with lock_folder(index.folder), pytest.raises(StoreError, match="another process is writing"):
         index.add([docs])
 
 
-def test_check_finds_a_document_that_is_not_whole(index: Index) -> None:
+def test_check_finds_an_incomplete_document(index: Index) -> None:
     run = index.store._connection.get().execute
     run("DELETE FROM sentences WHERE position = 1 AND document = 1")
     run("UPDATE sentences SET text = 'It rains.' WHERE document = 2 AND position = 0")
@@ -278,7 +274,7 @@ def test_check_finds_a_document_that_is_not_whole(index: Index) -> None:
     assert any("the full-text index holds 5 of 4 sentences" in problem for problem in problems)
 
 
-def test_a_newer_format_is_refused_by_name(index: Index) -> None:
+def test_a_newer_format_is_refused(index: Index) -> None:
     index.store.set("format", FORMAT + 1)
 
     problem = rf"has format {FORMAT + 1}, but this rejoinder reads format {FORMAT}; upgrade"
@@ -286,7 +282,7 @@ def test_a_newer_format_is_refused_by_name(index: Index) -> None:
         Index(index.folder)
 
 
-def test_what_is_no_index_is_said(tmp_path: Path) -> None:
+def test_a_folder_without_an_index_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="no index there; make one with 'rejoinder index add'"):
         Index(tmp_path / "nowhere")
     (tmp_path / "index.sqlite").write_bytes(b"It rains." * 1000)
@@ -297,7 +293,7 @@ def test_what_is_no_index_is_said(tmp_path: Path) -> None:
         Index(tmp_path)
 
 
-def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
+def test_a_folder_that_cannot_be_created_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
 
     with pytest.raises(StoreError, match="cannot be created"):
@@ -312,7 +308,7 @@ def test_a_folder_that_cannot_be_made_is_said(tmp_path: Path) -> None:
         "UPDATE sentences SET line = 7 WHERE document = 1 AND position = 0",
     ],
 )
-def test_check_finds_what_is_not_as_it_was_stored(index: Index, change: str) -> None:
+def test_check_finds_a_checksum_mismatch(index: Index, change: str) -> None:
     assert index.check() == []
     index.store._connection.get().execute(change)
 
@@ -322,7 +318,7 @@ def test_check_finds_what_is_not_as_it_was_stored(index: Index, change: str) -> 
 
 
 @pytest.mark.parametrize("old", [1, FORMAT - 1])
-def test_an_older_format_is_refused_with_the_way_out(index: Index, old: int) -> None:
+def test_an_older_format_is_refused_with_a_remedy(index: Index, old: int) -> None:
     index.store.set("format", old)
 
     with pytest.raises(StoreError) as error:
@@ -334,7 +330,7 @@ def test_an_older_format_is_refused_with_the_way_out(index: Index, old: int) -> 
     )
 
 
-def test_what_never_was_a_format_is_no_index(index: Index) -> None:
+def test_an_invalid_format_is_refused(index: Index) -> None:
     for value in (0, "x", None):
         index.store.set("format", value)
         with pytest.raises(StoreError, match="not an index"):
@@ -356,14 +352,14 @@ def test_a_document_without_a_checksum_is_a_problem(index: Index) -> None:
         "UPDATE documents SET metadata = '{'",
     ],
 )
-def test_a_torn_document_is_an_error_of_ours(index: Index, change: str) -> None:
+def test_a_corrupt_document_is_a_store_error(index: Index, change: str) -> None:
     index.store._connection.get().execute(change)
 
     with pytest.raises(StoreError, match=r"corrupt \(.*delete the folder and add the files again"):
         index.check()
 
 
-def test_check_finds_a_generation_that_is_no_number(index: Index) -> None:
+def test_check_finds_an_invalid_generation(index: Index) -> None:
     index.store._connection.get().execute("UPDATE meta SET value = 'x' WHERE key = 'generation'")
 
     (problem,) = index.check()
@@ -381,7 +377,7 @@ def flip_bit(path: Path) -> None:
 
 
 @pytest.mark.parametrize("suffix", [".fieldnorm", ".idx"])
-def test_check_finds_a_flipped_bit_in_what_finds_sentences(index: Index, suffix: str) -> None:
+def test_check_finds_a_flipped_bit_in_the_full_text_index(index: Index, suffix: str) -> None:
     index.compact()
     (path,) = index.folder.glob(f"fulltext-*/*{suffix}")
     flip_bit(path)
@@ -396,7 +392,7 @@ def test_check_finds_a_flipped_bit_in_what_finds_sentences(index: Index, suffix:
 
 
 @pytest.mark.parametrize("suffix", [".term", ".idx", ".store", ".fieldnorm", ".fast", ".pos"])
-def test_files_that_end_early_are_made_anew_or_named(index: Index, suffix: str) -> None:
+def test_truncated_files_are_rebuilt_or_reported(index: Index, suffix: str) -> None:
     index.compact()
     folder = index.folder
     index.close()
@@ -410,7 +406,7 @@ def test_files_that_end_early_are_made_anew_or_named(index: Index, suffix: str) 
         assert "index compact" in str(error)  # noqa: PT017
 
 
-def test_an_open_index_says_when_what_finds_sentences_is_torn_under_it(index: Index) -> None:
+def test_an_open_index_reports_a_corrupt_full_text_index(index: Index) -> None:
     index.compact()
     (path,) = index.folder.glob("fulltext-*/*.store")
     flip_bit(path)
@@ -421,14 +417,14 @@ def test_an_open_index_says_when_what_finds_sentences_is_torn_under_it(index: In
         index.search("hot", 1)
 
 
-def test_what_a_full_disk_left_half_written_is_no_damage(index: Index) -> None:
+def test_files_left_by_a_full_disk_are_no_damage(index: Index) -> None:
     (folder,) = index.folder.glob("fulltext-*")
     (folder / f"{0:032x}.term").write_bytes(b"half of ")
 
     assert index.check() == []
 
 
-def test_a_file_without_its_end_is_torn(tmp_path: Path) -> None:
+def test_a_file_without_its_footer_is_corrupt(tmp_path: Path) -> None:
     assert TantivyIndex().find_damage() == []
     for content in (
         b"",
@@ -465,7 +461,7 @@ def test_an_index_on_a_read_only_disk_answers(
             reader.store.set("any", 1)
 
 
-def test_a_reader_of_a_read_only_disk_sees_what_another_machine_has_changed(
+def test_a_reader_of_a_read_only_disk_sees_changes_of_another_machine(
     index: Index, docs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with monkeypatch.context() as patched:
@@ -520,7 +516,7 @@ def test_kills_lose_no_acknowledged_document(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("question", ["tea with ¼ milk", "क्या tea है", "tea d'été"])
-def test_words_that_fall_apart_do_no_harm(index: Index, question: str) -> None:
+def test_words_that_tantivy_splits_are_found(index: Index, question: str) -> None:
     (hit,) = index.search(question, 1)
 
     assert "ea" in hit.candidate.text or "ilk" in hit.candidate.text
@@ -528,5 +524,5 @@ def test_words_that_fall_apart_do_no_harm(index: Index, question: str) -> None:
 
 @given(st.text(max_size=20))
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
-def test_any_text_can_be_asked(index: Index, question: str) -> None:
+def test_any_text_is_a_question(index: Index, question: str) -> None:
     assert len(index.search(question, 3)) <= 3

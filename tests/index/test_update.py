@@ -48,7 +48,7 @@ def test_a_changed_file_replaces_its_sentences(index: Index, docs: Path) -> None
     assert index.check() == []
 
 
-def test_what_is_gone_from_a_folder_is_removed(index: Index, docs: Path) -> None:
+def test_files_deleted_from_a_folder_are_removed(index: Index, docs: Path) -> None:
     (docs / "tea.md").unlink()
 
     assert follow(index, docs) == {"bees.txt": "unchanged", "tea.md": "removed"}
@@ -57,7 +57,7 @@ def test_what_is_gone_from_a_folder_is_removed(index: Index, docs: Path) -> None
     assert follow(index, docs) == {"bees.txt": "removed"}
 
 
-def test_a_file_beside_is_left_alone(index: Index, docs: Path, tmp_path: Path) -> None:
+def test_other_folders_are_left_alone(index: Index, docs: Path, tmp_path: Path) -> None:
     other = tmp_path / "docs-2"
     other.mkdir()
     (other / "a.txt").write_text("It rains.", encoding="utf-8")
@@ -66,7 +66,7 @@ def test_a_file_beside_is_left_alone(index: Index, docs: Path, tmp_path: Path) -
     assert index.store.count()[0] == 3
 
 
-def test_what_cannot_be_read_is_skipped_with_its_reason(index: Index, docs: Path) -> None:
+def test_unreadable_files_are_skipped_with_a_reason(index: Index, docs: Path) -> None:
     (docs / "bad.pdf").write_bytes(b"nothing")
     os.mkfifo(docs / "pipe.txt")
     (docs / "gone.txt").symlink_to(docs / "nowhere")
@@ -102,7 +102,7 @@ def test_metadata_stays_until_other_is_given(index: Index, docs: Path) -> None:
     assert index.search("purr", 9, where={"team": "own", "house": "b"})
 
 
-def test_metadata_may_not_say_how_a_file_ends(index: Index, docs: Path) -> None:
+def test_a_reserved_metadata_key_is_refused(index: Index, docs: Path) -> None:
     with pytest.raises(InputError, match="'suffix' is reserved for the suffix of the file"):
         follow(index, docs, suffix="x")
     with pytest.raises(InputError, match="'suffix' is reserved"):
@@ -122,7 +122,7 @@ def test_files_are_acknowledged_in_batches_with_progress(
     assert sum(event.sentences for event in events) == 8
 
 
-def test_what_finds_sentences_is_written_now_and_then(
+def test_the_full_text_index_is_committed_now_and_then(
     index: Index, docs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(update, "MAX_BATCH_SENTENCES", 0)
@@ -167,7 +167,7 @@ def test_removing_takes_files_and_folders(index: Index, docs: Path) -> None:
     assert index.check() == []
 
 
-def test_nothing_to_add_or_remove_is_said(index: Index, tmp_path: Path) -> None:
+def test_nothing_to_add_or_remove_is_an_error(index: Index, tmp_path: Path) -> None:
     (tmp_path / "empty").mkdir()
 
     with pytest.raises(InputError, match="nothing to read in"):
@@ -191,7 +191,7 @@ def test_strange_names_are_kept_and_removed(index: Index, docs: Path) -> None:
     assert index.search("xylophone", 1) == []
 
 
-def test_the_cache_has_a_place_for_each_set_of_paths(
+def test_the_cache_has_a_folder_for_each_set_of_paths(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     one, other = get_cached_index([tmp_path]), get_cached_index([tmp_path / "a", tmp_path])
@@ -206,7 +206,7 @@ def test_the_cache_has_a_place_for_each_set_of_paths(
     )
 
 
-def test_what_is_sent_without_a_file_has_a_name_of_its_own(index: Index, tmp_path: Path) -> None:
+def test_an_upload_has_a_name_of_its_own(index: Index, tmp_path: Path) -> None:
     spare = tmp_path / "spare.csv"
     spare.write_text("id,text\na,Cats purr.\nb,Dogs bark.\n", encoding="utf-8")
 
@@ -240,7 +240,7 @@ def test_a_document_is_removed_alone_and_its_file_with_the_last(
     assert index.check() == []
 
 
-def test_what_cannot_be_read_is_skipped_and_keeps_what_was_there(
+def test_an_unreadable_upload_is_skipped_and_keeps_the_earlier_one(
     index: Index, tmp_path: Path
 ) -> None:
     spare = tmp_path / "spare.pdf"

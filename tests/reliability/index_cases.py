@@ -36,9 +36,9 @@ def damage_files(folder: Path, rounds: int) -> Found:
     of_derived = rounds // 2
     note = (
         f"{found['refused'] + found['noticed']} noticed, {found['harmless']} without effect;"
-        f" {found['mended']} of {of_derived} outside SQLite's file mended by `compact`"
+        f" {found['rebuilt']} of {of_derived} outside SQLite's file rebuilt by `compact`"
     )
-    return Found(rounds, found["lost"] + of_derived - found["mended"], note)
+    return Found(rounds, found["lost"] + of_derived - found["rebuilt"], note)
 
 
 def write_at_once(folder: Path, documents: int) -> Found:

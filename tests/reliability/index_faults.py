@@ -77,7 +77,7 @@ def damage(folder: Path, count: int) -> dict[str, int]:
     """Flip a bit of a file of an index, or cut its end off, and ask and check it.
 
     The damage must be noticed by an error of ours or by `check`, or do no harm to answers; and
-    where it is not in SQLite's file, compaction must mend it.
+    where it is not in SQLite's file, compaction must rebuild it.
     """
     good = folder / "good"
     texts = folder / "texts"
@@ -90,21 +90,21 @@ def damage(folder: Path, count: int) -> dict[str, int]:
         index.compact()
     expected = ask(good)
     rng = random.Random(0)
-    found = {"tried": count, "lost": 0, "refused": 0, "noticed": 0, "harmless": 0, "mended": 0}
+    found = {"tried": count, "lost": 0, "refused": 0, "noticed": 0, "harmless": 0, "rebuilt": 0}
     for round_ in range(count):
-        torn = folder / "torn"
-        shutil.rmtree(torn, ignore_errors=True)
-        shutil.copytree(good, torn)
-        # Half of the damage to the truth, the other half to what is derived from it.
-        derived = sorted(path for path in torn.glob("fulltext-*/*") if path.stat().st_size)
-        path = rng.choice(derived) if round_ % 2 else torn / "index.sqlite"
+        damaged = folder / "damaged"
+        shutil.rmtree(damaged, ignore_errors=True)
+        shutil.copytree(good, damaged)
+        # Half of the damage to SQLite, the other half to the full-text index.
+        derived = sorted(path for path in damaged.glob("fulltext-*/*") if path.stat().st_size)
+        path = rng.choice(derived) if round_ % 2 else damaged / "index.sqlite"
         spoil(path, rng)
-        outcome = judge(torn, expected)
+        outcome = judge(damaged, expected)
         found[outcome] += 1
         if outcome == "lost":
-            sys.stderr.write(f"round {round_}: {path.relative_to(torn)}\n")
+            sys.stderr.write(f"round {round_}: {path.relative_to(damaged)}\n")
         if round_ % 2:
-            found["mended"] += mend(torn, expected)
+            found["rebuilt"] += rebuild(damaged, expected)
     return found
 
 
@@ -140,7 +140,7 @@ def ask(folder: Path) -> list[str]:
         ]
 
 
-def mend(folder: Path, expected: list[str]) -> bool:
+def rebuild(folder: Path, expected: list[str]) -> bool:
     with Index(folder) as index:
         index.compact()
     return ask(folder) == expected
@@ -192,7 +192,7 @@ def main() -> None:
             found = compact(folder, count)
     sys.stdout.write(json.dumps(found) + "\n")
     sys.stdout.flush()
-    os._exit(0)  # a torn mapping may fail once more on the way out
+    os._exit(0)  # a corrupt mapping may fail once more on the way out
 
 
 if __name__ == "__main__":
