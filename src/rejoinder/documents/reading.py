@@ -91,10 +91,10 @@ def convert_document(document: Document, metadata: Mapping[str, str]) -> ParsedD
     if not document.sentences and not document.text:
         raise InputError(f"document {id_!r} has neither text nor sentences")
     merged = {**document.metadata, **metadata}
-    said = {sanitize(str(key)): sanitize(str(value)) for key, value in merged.items()}
+    values = {sanitize(str(key)): sanitize(str(value)) for key, value in merged.items()}
     if not document.sentences:
         text = sanitize(document.text)
-        extract = ExtractedText(text, title, locations=locate_lines(text), metadata=said)
+        extract = ExtractedText(text, title, locations=locate_lines(text), metadata=values)
         return parse_document(id_, id_, extract)
     sentences, start = [], 0
     for position, given in enumerate(document.sentences):
@@ -104,7 +104,7 @@ def convert_document(document: Document, metadata: Mapping[str, str]) -> ParsedD
         sentences.append(Sentence(position, text, start, start + len(text)))
         start += len(text) + 1
     text = "\n".join(sentence.text for sentence in sentences)
-    return ParsedDocument(id_, title or id_, text, tuple(sentences), said)
+    return ParsedDocument(id_, title or id_, text, tuple(sentences), values)
 
 
 def _read_here(path: Path) -> Iterable[ExtractedText]:

@@ -94,8 +94,8 @@ class Index:
     @property
     def tokenizer_hash(self) -> str | None:
         """The hash of the tokenizer of the stored tokens; None before the first document."""
-        found: str | None = self.store.get("tokenizer")
-        return found
+        hash_: str | None = self.store.get("tokenizer")
+        return hash_
 
     @property
     def searchable_generation(self) -> int:
@@ -192,16 +192,16 @@ class Index:
         """
         with self.writing(adds=False) as writer:
             if isinstance(document, str):
-                found = self.store.get_documents_by_name(document)
+                matches = self.store.get_documents_by_name(document)
             else:
-                found = self.store.get_documents_by_number([document])
-            if not found:
+                matches = self.store.get_documents_by_number([document])
+            if not matches:
                 return None
             with writer.change() as change:
-                for stored in found:
+                for stored in matches:
                     change.remove_document(stored.id)
             writer.commit()
-        return found[0].name
+        return matches[0].name
 
     def documents(self) -> list[Document]:
         """Return all documents, in the order of their addition; sentences are read lazily."""

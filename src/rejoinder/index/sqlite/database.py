@@ -154,17 +154,17 @@ class Database:
         connection.executescript(f"BEGIN IMMEDIATE; {SCHEMA} {settings} COMMIT;")
 
     def _check_format(self) -> None:
-        found = self.get("format")
-        if not isinstance(found, int) or found < 1:
+        version = self.get("format")
+        if not isinstance(version, int) or version < 1:
             raise StoreError(f"{self.path}: not an index; delete the folder and add files again")
-        if found > FORMAT:
+        if version > FORMAT:
             raise StoreError(
-                f"{self.path}: has format {found}, but this rejoinder reads format {FORMAT};"
+                f"{self.path}: has format {version}, but this rejoinder reads format {FORMAT};"
                 " upgrade rejoinder"
             )
-        if found < FORMAT:
+        if version < FORMAT:
             raise StoreError(
-                f"{self.path}: has the old format {found}, not {FORMAT}; add the files to a new"
+                f"{self.path}: has the old format {version}, not {FORMAT}; add the files to a new"
                 " folder with 'rejoinder index add … --index DIR'"
             )
 
