@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from rejoinder.datasets.entries import READERS as NAMED
 from rejoinder.datasets.readers.insuranceqa import (
-    V1,
-    V2,
-    read_insuranceqa,
     read_insuranceqa_package,
 )
 from rejoinder.datasets.readers.jsonl import read_examples
@@ -124,8 +122,8 @@ READERS: dict[str, Read] = {
 }
 OF_FOLDERS: dict[str, Read] = {
     "insuranceqa_package": lambda folder: read_insuranceqa_package("test", folder),
-    "insuranceqa_v1": lambda folder: read_insuranceqa(folder, V1, "dev"),
-    "insuranceqa_v2": lambda folder: read_insuranceqa(folder, V2, "test"),
+    "insuranceqa_v1": lambda folder: NAMED["insuranceqa-v1"](*(folder / part for part in "qav")),
+    "insuranceqa_v2": lambda folder: NAMED["insuranceqa-v2"](*(folder / part for part in "qav")),
 }
 
 

@@ -1,38 +1,45 @@
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
+from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.datasets.readers.insuranceqa import (
-    V1,
-    V2,
     find_insuranceqa_package,
-    read_insuranceqa,
     read_insuranceqa_package,
 )
 from rejoinder.errors import DataError, MissingDataError, UnknownNameError
+from rejoinder.types import Example
 
 Write = Callable[[str, str], Path]
 
 VOCABULARY = "idx_1\twhat\nidx_2\tcosts\nidx_3\tmuch\nidx_4\tlittle\nidx_5\t?\n"
 ANSWERS = "1\tidx_3 idx_3\n2\tidx_4\n3\tidx_2 idx_4\n"
-V2_FILES = "InsuranceQA.question.anslabel.token.500.pool.solr"
+V1, V2 = "insuranceqa/V1", "insuranceqa/V2"
 
 
 @pytest.fixture
-def folder(write: Write) -> Path:
-    write("vocabulary", VOCABULARY)
-    write("answers.label.token_idx", ANSWERS)
-    write("question.train.token_idx.label", "idx_1 idx_2 idx_5\t3 1\n")
-    write("question.dev.label.token_idx.pool", "2\tidx_1 idx_5\t1 2 3\n1\tidx_2\t3 2\n")
-    write("InsuranceQA.label2answer.token.encoded.gz", ANSWERS)
-    write(f"{V2_FILES}.valid.encoded.gz", "life\tidx_1 idx_5\t2 1\t3 1\n")
-    return write("question.test1.label.token_idx.pool", "9\tidx_1\t1\n").parent
+def folder(write: Write, tmp_path: Path) -> Path:
+    write(f"{V1}/vocabulary", VOCABULARY)
+    write(f"{V1}/answers.label.token_idx", ANSWERS)
+    write(f"{V1}/question.train.token_idx.label", "idx_1 idx_2 idx_5\t3 1\n")
+    write(f"{V1}/question.dev.label.token_idx.pool", "2\tidx_1 idx_5\t1 2 3\n1\tidx_2\t3 2\n")
+    write(f"{V1}/question.test1.label.token_idx.pool", "9\tidx_1\t1\n")
+    write(f"{V2}/vocabulary", VOCABULARY)
+    write(f"{V2}/InsuranceQA.label2answer.token.encoded.gz", ANSWERS)
+    name = "InsuranceQA.question.anslabel.token.500.pool.solr.valid.encoded.gz"
+    write(f"{V2}/{name}", "life\tidx_1 idx_5\t2 1\t3 1\n")
+    return tmp_path
+
+
+def read(folder: Path, version: str, split: str) -> Iterator[Example]:
+    name = f"insuranceqa-{version[-2:].lower()}"
+    return open_dataset(name, split=split, folder=folder)
 
 
 def test_a_pool_is_read_in_its_order_and_decoded(folder: Path) -> None:
-    first, _ = read_insuranceqa(folder, V1, "dev")
+    first, _ = read(folder, V1, "dev")
 
     assert (first.id, first.question) == ("0", "what ?")
     assert [(item.id, item.text) for item in first.candidates] == [
@@ -45,13 +52,13 @@ def test_a_pool_is_read_in_its_order_and_decoded(folder: Path) -> None:
 
 
 def test_a_pool_without_the_correct_answer_is_kept(folder: Path) -> None:
-    _, second = read_insuranceqa(folder, V1, "dev")
+    _, second = read(folder, V1, "dev")
 
     assert (second.id, second.labels) == ("1", (False, False))
 
 
 def test_training_questions_of_v1_have_their_answers_only(folder: Path) -> None:
-    (example,) = read_insuranceqa(folder, V1, "train")
+    (example,) = read(folder, V1, "train")
 
     assert example.question == "what costs ?"
     assert [item.id for item in example.candidates] == ["3", "1"]
@@ -59,7 +66,7 @@ def test_training_questions_of_v1_have_their_answers_only(folder: Path) -> None:
 
 
 def test_v2_is_compressed_and_has_a_domain(folder: Path) -> None:
-    (example,) = read_insuranceqa(folder, V2, "valid")
+    (example,) = read(folder, V2, "valid")
 
     assert example.question == "what ?"
     assert [(item.id, item.text) for item in example.candidates] == [
@@ -74,35 +81,37 @@ def test_an_unknown_answer_is_named(folder: Path) -> None:
         DataError,
         match=r"question\.test1\S+\.pool:1: answer '9' is not in answers\.label\.token_idx$",
     ):
-        list(read_insuranceqa(folder, V1, "test1"))
+        list(read(folder, V1, "test1"))
 
 
 def test_an_unknown_word_is_named(folder: Path, write: Write) -> None:
-    path = write("question.test2.label.token_idx.pool", "2\tidx_1\t2\n2\tidx_1 idx_77\t2\n")
+    path = write(f"{V1}/question.test2.label.token_idx.pool", "2\tidx_1\t2\n2\tidx_1 idx_77\t2\n")
 
-    with pytest.raises(DataError, match=rf"{path.name}:2: word 'idx_77' is not in vocabulary$"):
-        list(read_insuranceqa(folder, V1, "test2"))
+    with pytest.raises(DataError, match=rf"{path.name}:2: word 'idx_77' is not in the vocabulary$"):
+        list(read(folder, V1, "test2"))
 
 
 def test_an_unknown_word_of_an_answer_is_named(folder: Path, write: Write) -> None:
-    write("answers.label.token_idx", ANSWERS + "4\tidx_8\n")
+    write(f"{V1}/answers.label.token_idx", ANSWERS + "4\tidx_8\n")
 
-    with pytest.raises(DataError, match=r"token_idx:4: word 'idx_8' is not in vocabulary$"):
-        list(read_insuranceqa(folder, V1, "dev"))
+    with pytest.raises(DataError, match=r"token_idx:4: word 'idx_8' is not in the vocabulary$"):
+        list(read(folder, V1, "dev"))
 
 
 def test_a_truncated_line_is_named(folder: Path, write: Write) -> None:
-    path = write("question.dev.label.token_idx.pool", "2\tidx_1\n")
+    path = write(f"{V1}/question.dev.label.token_idx.pool", "2\tidx_1\n")
 
     with pytest.raises(DataError, match=rf"{path.name}:1: expected 3 columns, found 2$"):
-        list(read_insuranceqa(folder, V1, "dev"))
+        list(read(folder, V1, "dev"))
 
 
 def test_an_unknown_split_is_named(folder: Path) -> None:
-    with pytest.raises(UnknownNameError, match=r"unknown split 'test'; did you mean 'test\d'\?"):
-        list(read_insuranceqa(folder, V1, "test"))
-    with pytest.raises(UnknownNameError, match=r"unknown split 'dev'; known: train, valid, test$"):
-        list(read_insuranceqa(folder, V2, "dev"))
+    with pytest.raises(
+        UnknownNameError, match=r"unknown split of insuranceqa-v1 'test'; did you mean 'test\d'\?"
+    ):
+        list(read(folder, V1, "test"))
+    with pytest.raises(UnknownNameError, match=r"v2 'dev'; known: train, valid, test$"):
+        list(read(folder, V2, "dev"))
 
 
 WriteValue = Callable[[str, object], Path]

@@ -12,95 +12,51 @@ negatives per question.  It is never imported: only its files are read.
 from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import NamedTuple
 
 from rejoinder.datasets.files import JsonObject, read_fields, read_json_object
 from rejoinder.datasets.readers.judged import shuffle
 from rejoinder.errors import DataError, MissingDataError, UnknownNameError
 from rejoinder.types import Candidate, Example
 
-VOCABULARY = "vocabulary"
-
-
-class Version(NamedTuple):
-    """The file names of a published version."""
-
-    answers: str
-    questions: dict[str, str]
-    """By split."""
-
-
-V1 = Version(
-    "answers.label.token_idx",
-    {
-        "train": "question.train.token_idx.label",
-        "dev": "question.dev.label.token_idx.pool",
-        "test1": "question.test1.label.token_idx.pool",
-        "test2": "question.test2.label.token_idx.pool",
-    },
-)
-V2 = Version(
-    "InsuranceQA.label2answer.token.encoded.gz",
-    {
-        split: f"InsuranceQA.question.anslabel.token.500.pool.solr.{split}.encoded.gz"
-        for split in ("train", "valid", "test")
-    },
-)
 PACKAGE = "insuranceqa_data"
 PACKAGE_SPLITS = ("train", "valid", "test")
 PACKAGE_ANSWERS = "answers.json.gz"
-INSTALL = f"pip install {PACKAGE}==1.2"
 
 
-class _Question(NamedTuple):
-    line: int
-    text: str
-    answers: str
-    pool: str
+def read_insuranceqa(
+    questions: Path, answers: Path, vocabulary: Path, *, columns: tuple[str, ...]
+) -> Iterator[Example]:
+    """Yield one example per question of a published file; ids count from 0.
 
-
-def read_insuranceqa(folder: Path, version: Version, split: str) -> Iterator[Example]:
-    """Yield one example per question of a split of V1 or V2; ids count from 0."""
-    if split not in version.questions:
-        raise UnknownNameError("split", split, version.questions)
-    path, answers = folder / version.questions[split], folder / version.answers
-    words = {index: word for _, (index, word) in read_fields(folder / VOCABULARY, 2)}
+    Args:
+        columns: of the file of questions.  Without a pool, the candidates are the answers.
+    """
+    words = {index: word for _, (index, word) in read_fields(vocabulary, 2)}
     candidates = {
         label: Candidate(label, _decode(text, words, answers, line))
         for line, (label, text) in read_fields(answers, 2)
     }
-    for number, row in enumerate(_read_questions(path, version, split)):
-        correct = set(row.answers.split())
-        pool = row.pool.split()
+    for number, (line, fields) in enumerate(read_fields(questions, len(columns))):
+        row = dict(zip(columns, fields, strict=True))
+        correct = set(row["answers"].split())
+        pool = row.get("pool", row["answers"]).split()
         unknown = [label for label in (*pool, *correct) if label not in candidates]
         if unknown:
             problem = f"answer {unknown[0]!r} is not in {answers.name}"
-            raise DataError(problem, path=path, line=row.line)
+            raise DataError(problem, path=questions, line=line)
         yield Example(
             id=str(number),
-            question=_decode(row.text, words, path, row.line),
+            question=_decode(row["question"], words, questions, line),
             candidates=tuple(candidates[label] for label in pool),
             labels=tuple(label in correct for label in pool),
         )
-
-
-def _read_questions(path: Path, version: Version, split: str) -> Iterator[_Question]:
-    if version is V2:
-        for line, (_domain, text, answers, pool) in read_fields(path, 4):
-            yield _Question(line, text, answers, pool)
-    elif split == "train":
-        for line, (text, answers) in read_fields(path, 2):
-            yield _Question(line, text, answers, pool=answers)
-    else:
-        for line, (answers, text, pool) in read_fields(path, 3):
-            yield _Question(line, text, answers, pool)
 
 
 def _decode(indices: str, words: dict[str, str], path: Path, line: int) -> str:
     try:
         return " ".join(words[index] for index in indices.split())
     except KeyError as error:
-        problem = f"word {error.args[0]!r} is not in {VOCABULARY}"
+        problem = f"word {error.args[0]!r} is not in the vocabulary"
         raise DataError(problem, path=path, line=line) from error
 
 
@@ -117,7 +73,7 @@ def find_insuranceqa_package() -> Path:
             return folder
     raise MissingDataError(
         f"insuranceqa comes as the Python package {PACKAGE}, which is not installed"
-        f" or contains no data; {INSTALL}"
+        f" or contains no data; pip install {PACKAGE}==1.2"
     )
 
 
