@@ -31,13 +31,13 @@ def cut(example: Example) -> dict[str, frozenset[str]]:
     return {text: frozenset(text.split()) for text in texts}
 
 
-def test_a_short_list_is_kept_whole() -> None:
+def test_a_short_list_is_not_truncated() -> None:
     example = make_example("q", 2, 3)
     chosen = choose_candidates(example, cut(example), limit=8, rng=random.Random(0))
     assert [label for _, label in chosen] == [True] * 2 + [False] * 3
 
 
-def test_a_long_list_is_cut_to_answers_and_hard_negatives() -> None:
+def test_a_long_list_is_truncated_to_answers_and_hard_negatives() -> None:
     example = make_example("q", 6, 25)
     words = cut(example)
     chosen = choose_candidates(example, words, limit=8, rng=random.Random(0))
@@ -46,7 +46,7 @@ def test_a_long_list_is_cut_to_answers_and_hard_negatives() -> None:
     assert all(asked & words[found.text] for found, _ in chosen[4:6])
 
 
-def test_what_is_chosen_depends_on_the_seed_alone() -> None:
+def test_the_chosen_candidates_depend_only_on_the_seed() -> None:
     example = make_example("q", 6, 25)
     runs = [
         choose_candidates(example, cut(example), limit=8, rng=random.Random(seed))
@@ -55,14 +55,14 @@ def test_what_is_chosen_depends_on_the_seed_alone() -> None:
     assert runs[0] == runs[1] != runs[2]
 
 
-def test_a_sentence_from_elsewhere_is_one_more_wrong_candidate() -> None:
+def test_a_sentence_of_another_list_is_added_as_a_negative() -> None:
     examples = [make_example("a", 1, 2), make_example("b", 1, 20)]
     batch = CandidateLists(examples, READER, max_candidates=30).batch(torch.tensor([0]))
     assert batch.list_lengths.tolist() == [4]
     assert batch.labels.tolist() == [1, 0, 0, 0]
 
 
-def test_where_there_is_no_other_sentence_none_is_added() -> None:
+def test_no_negative_is_added_without_other_sentences() -> None:
     alone = to_unordered_example("q", "w0", [Judged("w1", True), Judged("w2", False)])
     assert CandidateLists([alone], READER).batch(torch.tensor([0])).list_lengths.tolist() == [2]
 

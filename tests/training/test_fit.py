@@ -50,7 +50,7 @@ def test_the_same_seed_gives_the_same_bits(
 
 
 @pytest.mark.parametrize("stop", [1, 5, 11])
-def test_a_stopped_training_goes_on_where_it_was(
+def test_an_interrupted_training_resumes_to_the_same_bits(
     stop: int,
     examples: list[Example],
     vectors: SpelledVectors,
@@ -81,7 +81,7 @@ def test_a_stopped_training_goes_on_where_it_was(
     assert equal(resumed.model, through)
 
 
-def test_a_finished_training_is_kept_until_its_bundle_is_written(
+def test_the_checkpoint_stays_after_the_last_step(
     examples: list[Example], vectors: SpelledVectors, tmp_path: Path
 ) -> None:
     checkpoint = tmp_path / "model.checkpoint"
@@ -116,7 +116,7 @@ def test_the_checkpoint_of_another_training_is_refused(
     assert checkpoint.exists()
 
 
-def test_a_checkpoint_that_cannot_be_written_is_named(
+def test_a_checkpoint_that_cannot_be_written_is_an_error(
     examples: list[Example],
     vectors: SpelledVectors,
     tmp_path: Path,
@@ -128,11 +128,11 @@ def test_a_checkpoint_that_cannot_be_written_is_named(
         fit_ranker(PLAN, [Part(examples)], vectors, checkpoint=tmp_path / "none" / "m")
 
 
-def test_a_torn_checkpoint_is_named(
+def test_a_corrupt_checkpoint_is_an_error(
     examples: list[Example], vectors: SpelledVectors, tmp_path: Path
 ) -> None:
     checkpoint = tmp_path / "model.checkpoint"
-    checkpoint.write_bytes(b"torn")
+    checkpoint.write_bytes(b"corrupt")
 
     with pytest.raises(TrainingError, match="not a checkpoint; remove it to start over"):
         fit_ranker(PLAN, [Part(examples)], vectors, checkpoint=checkpoint)
@@ -151,7 +151,7 @@ def test_the_best_epoch_can_be_kept(examples: list[Example], vectors: SpelledVec
     assert quality(best.model) >= quality(last.model)
 
 
-def test_the_best_needs_something_to_choose_on(
+def test_keeping_the_best_epoch_needs_dev_examples(
     examples: list[Example], vectors: SpelledVectors
 ) -> None:
     with pytest.raises(TrainingError, match="needs dev examples"):
@@ -167,7 +167,7 @@ def test_a_loss_that_is_not_finite_stops_the_training(
         fit_ranker(plan, [Part(examples)], vectors)
 
 
-def test_without_any_answer_there_is_nothing_to_learn(
+def test_examples_without_an_answer_are_refused(
     examples: list[Example], vectors: SpelledVectors
 ) -> None:
     unanswered = [replace(item, labels=(False,) * 4) for item in examples]
@@ -177,7 +177,7 @@ def test_without_any_answer_there_is_nothing_to_learn(
     fit_ranker(PLAN, [Part([*unanswered, *examples[:2]])], vectors)
 
 
-def test_examples_without_candidates_are_passed_over(
+def test_examples_without_candidates_are_skipped(
     examples: list[Example], vectors: SpelledVectors
 ) -> None:
     empty = Example("empty", "who?", (), ())
@@ -187,7 +187,7 @@ def test_examples_without_candidates_are_passed_over(
     assert equal(one.model, fit_ranker(PLAN, [Part(examples)], vectors).model)
 
 
-def test_training_stops_when_dev_does_not_get_better(
+def test_training_stops_early_when_dev_does_not_improve(
     examples: list[Example], vectors: SpelledVectors
 ) -> None:
     recipe = replace(PLAN.recipe, epochs=50, learning_rate=3e-3)
@@ -200,6 +200,8 @@ def test_training_stops_when_dev_does_not_get_better(
     assert evaluate(TorchScorer(fitted.model, vectors), examples).means["MAP"] == 1.0
 
 
-def test_stopping_early_needs_the_best(examples: list[Example], vectors: SpelledVectors) -> None:
+def test_stopping_early_needs_the_best_epoch(
+    examples: list[Example], vectors: SpelledVectors
+) -> None:
     with pytest.raises(TrainingError, match="stopping early requires keeping the best epoch"):
         fit_ranker(replace(PLAN, patience=2), [Part(examples)], vectors)

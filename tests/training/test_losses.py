@@ -30,7 +30,7 @@ def grade(
     return loss.item(), given.grad
 
 
-def test_listwise_is_the_log_of_the_answers_share() -> None:
+def test_listwise_is_minus_the_log_probability_of_the_answer() -> None:
     loss, gradient = grade("listwise", SCORES, LABELS, MASK)
 
     # -log softmax([2, 0])[0] = log(1 + e^-2); its gradient is softmax - label
@@ -50,14 +50,14 @@ def test_listwise_divides_the_mass_among_several_answers() -> None:
     assert gradient[0].tolist() == pytest.approx([1 / 3 - 1 / 2, 1 / 3 - 1 / 2, 1 / 3])
 
 
-def test_listwise_is_zero_where_nothing_can_be_won() -> None:
+def test_listwise_is_zero_at_its_optimum() -> None:
     loss, gradient = grade("listwise", [[3.0, 3.0]], tensor([[1.0, 1.0]]), tensor([[True] * 2]))
 
     assert loss == pytest.approx(0, abs=1e-6)
     assert gradient[0].tolist() == pytest.approx([0, 0], abs=1e-6)
 
 
-def test_pointwise_is_the_mean_cross_entropy_of_what_exists() -> None:
+def test_pointwise_is_the_mean_cross_entropy_of_unmasked_candidates() -> None:
     loss, gradient = grade("pointwise", SCORES, LABELS, MASK)
 
     # log(1 + e^-2) for the answer, log(1 + e^0), and three times log(1 + e^1)
@@ -67,7 +67,7 @@ def test_pointwise_is_the_mean_cross_entropy_of_what_exists() -> None:
     assert gradient[0, 2].item() == 0
 
 
-def test_pairwise_looks_at_the_hardest_wrong_candidate() -> None:
+def test_pairwise_uses_the_hardest_negative() -> None:
     loss, gradient = grade(
         "pairwise", [[0.5, 0.3, -4.0]], tensor([[1.0, 0.0, 0.0]]), tensor([[True] * 3])
     )
@@ -77,7 +77,7 @@ def test_pairwise_looks_at_the_hardest_wrong_candidate() -> None:
     assert gradient[0].tolist() == [-1, 1, 0]
 
 
-def test_pairwise_is_content_beyond_the_margin() -> None:
+def test_pairwise_is_zero_beyond_the_margin() -> None:
     assert pairwise(tensor([[2.0, 0.9]]), tensor([[1.0, 0.0]]), tensor([[True, True]])).item() == 0
 
 
@@ -91,7 +91,7 @@ def test_labels_that_are_all_equal_give_a_finite_loss_and_gradient(name: str, la
 
 
 @pytest.mark.parametrize("name", LOSSES)
-def test_what_does_not_exist_has_no_gradient(name: str) -> None:
+def test_masked_candidates_have_no_gradient(name: str) -> None:
     _, gradient = grade(name, SCORES, LABELS, MASK)
 
     assert gradient.isfinite().all()

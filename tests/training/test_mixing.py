@@ -10,7 +10,7 @@ from rejoinder.errors import InputError, UnknownNameError  # noqa: E402
 from rejoinder.training.mixing import order_epoch, read_parts  # noqa: E402
 
 
-def test_an_epoch_reads_each_part_as_often_as_it_weighs() -> None:
+def test_an_epoch_reads_each_part_by_its_weight() -> None:
     order = order_epoch([4, 10, 3], [1, 0.5, 2], seed=0, epoch=0)
 
     times = Counter(order.tolist())
@@ -19,7 +19,7 @@ def test_an_epoch_reads_each_part_as_often_as_it_weighs() -> None:
     assert [times[place] for place in range(14, 17)] == [2] * 3
 
 
-def test_epochs_differ_but_are_as_long_and_repeat_themselves() -> None:
+def test_epochs_have_equal_length_and_are_deterministic() -> None:
     first, second, again = (order_epoch([50], [0.5], seed=3, epoch=epoch) for epoch in (0, 1, 0))
 
     assert len(first) == len(second) == 25
@@ -47,7 +47,7 @@ def test_a_weight_must_be_a_positive_number(weight: str, tmp_path: Path) -> None
         read_parts([f"{path}@{weight}"])
 
 
-def test_an_unknown_set_or_split_is_named() -> None:
+def test_an_unknown_data_set_or_split_is_an_error() -> None:
     with pytest.raises(UnknownNameError, match="did you mean 'wikiqa'"):
         read_parts(["wikqa"])
     with pytest.raises(UnknownNameError, match="split of wikiqa 'trian'; did you mean 'train'"):

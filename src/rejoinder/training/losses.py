@@ -1,8 +1,7 @@
 """Losses over the candidates of questions.
 
 Each takes scores, labels and a mask of shape (Q, C) for Q questions with up to C candidates;
-the mask is True where a candidate exists, a label is 1 where it answers.  None of them knows
-about models, words or devices.
+the mask is True where a candidate exists, a label is 1 where it answers.
 """
 
 from collections.abc import Callable
@@ -20,10 +19,10 @@ def pointwise(scores: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
 
 
 def pairwise(scores: Tensor, labels: Tensor, mask: Tensor, *, margin: float = 1.0) -> Tensor:
-    """Each answer must stand a margin above the wrong candidate that scores highest.
+    """Hinge of each answer against the wrong candidate that scores highest.
 
-    The contrastive hinge with hard negatives (Rao et al. 2016), averaged over answers.
-    Questions without an answer, or without a wrong candidate, carry no signal.
+    Contrastive, with hard negatives (Rao et al. 2016), averaged over answers.  Questions
+    without an answer, or without a wrong candidate, are left out.
     """
     is_wrong = mask & (labels == 0)
     hardest = scores.masked_fill(~is_wrong, float("-inf")).amax(dim=1, keepdim=True)  # (Q, 1)
@@ -42,14 +41,14 @@ def listwise(scores: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
     target = labels.masked_fill(~mask, 0.0)
     has_answer = target.sum(dim=1) > 0
     target = target[has_answer] / target[has_answer].sum(dim=1, keepdim=True)
-    # 0 * -inf is nan, so what does not exist is zeroed before the product.
+    # 0 * -inf is nan, so masked candidates are zeroed before the product.
     log_probabilities = log_probabilities[has_answer].masked_fill(~mask[has_answer], 0.0)
     per_question = (torch.xlogy(target, target) - target * log_probabilities).sum(dim=1)
     return _mean(per_question, scores)
 
 
 def anchored(scores: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
-    """Listwise and pointwise together: the order of a list, and what a score means across lists."""
+    """Listwise plus pointwise: ranks a list, and keeps scores comparable across lists."""
     return listwise(scores, labels, mask) + pointwise(scores, labels, mask)
 
 
@@ -62,5 +61,5 @@ LOSSES: dict[str, Loss] = {
 
 
 def _mean(values: Tensor, scores: Tensor) -> Tensor:
-    """Return the mean, or a zero that still has a (zero) gradient where there is nothing."""
+    """Return the mean; without values, a zero that has a gradient."""
     return values.mean() if len(values) else scores.sum() * 0.0

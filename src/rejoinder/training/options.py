@@ -212,7 +212,7 @@ class StaticVectorsOptions:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """A written bundle, and what its training cost."""
+    """A written bundle, the cost of its training, and its quality."""
 
     bundle: Path
     parameters: int

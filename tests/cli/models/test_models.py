@@ -29,7 +29,7 @@ def test_an_unknown_scorer_lists_all() -> None:
         load("nonsense")
 
 
-def test_a_cascade_is_no_single_scorer() -> None:
+def test_a_cascade_is_not_a_single_scorer() -> None:
     with pytest.raises(UnknownNameError, match=r"unknown scorer 'default'; known: .*, selector$"):
         open_scorer("default")
 
@@ -43,7 +43,7 @@ def test_a_shipped_bundle_is_known_by_its_name() -> None:
 
 
 @pytest.mark.parametrize("command", ["show", "verify"])
-def test_what_is_no_bundle_is_one_line(command: str, tmp_path: Path) -> None:
+def test_a_name_without_a_bundle_is_one_line(command: str, tmp_path: Path) -> None:
     lexical = CliRunner().invoke(main, ["models", command, "bm25"])
     missing = CliRunner().invoke(main, ["models", command, str(tmp_path / "nowhere")])
 

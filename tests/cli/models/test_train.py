@@ -18,9 +18,7 @@ def run(*arguments: str | Path) -> Result:
     return CliRunner().invoke(main, ["train", *map(str, arguments)])
 
 
-def test_training_writes_a_bundle_that_says_where_it_comes_from(
-    dataset: Path, tmp_path: Path
-) -> None:
+def test_training_writes_a_bundle_with_its_provenance(dataset: Path, tmp_path: Path) -> None:
     target = tmp_path / "models" / "mine"
 
     result = run("cosinet", dataset, "--to", target, "--dev", dataset, "--seed", "3", "--json")
@@ -71,7 +69,7 @@ def test_nothing_to_learn_from_is_one_line(tmp_path: Path) -> None:
     )
 
 
-def test_training_is_told_in_words(dataset: Path, tmp_path: Path) -> None:
+def test_the_result_is_printed(dataset: Path, tmp_path: Path) -> None:
     result = run("rel-cnn", dataset, "--to", tmp_path / "m", "--head", "none", "--dev", dataset)
 
     assert f"wrote {tmp_path / 'm'}: " in result.stdout
@@ -114,7 +112,7 @@ def test_a_mistake_is_one_line_and_leaves_nothing(
     assert not (tmp_path / "m").exists()
 
 
-def test_a_place_that_cannot_be_written_is_named_before_training(dataset: Path) -> None:
+def test_an_unwritable_target_is_an_error_before_training(dataset: Path) -> None:
     result = run("cosinet", dataset, "--to", "/proc/nowhere/m")
 
     assert result.exit_code == 1
@@ -131,7 +129,7 @@ def test_vectors_without_a_word_in_common_are_refused(dataset: Path, tmp_path: P
     assert f"{vectors}: holds none of the words of the texts" in result.stderr
 
 
-def test_a_killed_training_goes_on_from_its_last_checkpoint(dataset: Path, tmp_path: Path) -> None:
+def test_a_killed_training_resumes_from_its_last_checkpoint(dataset: Path, tmp_path: Path) -> None:
     target = tmp_path / "m"
     checkpoint = tmp_path / "m.checkpoint"
     code = (
@@ -182,7 +180,7 @@ def test_a_bundle_that_cannot_be_written_does_not_cost_the_training(
     assert not checkpoint.exists()
 
 
-def test_a_folder_that_is_no_bundle_is_refused_before_training(
+def test_a_folder_with_other_files_is_refused_before_training(
     dataset: Path, tmp_path: Path
 ) -> None:
     (tmp_path / "letters").mkdir()

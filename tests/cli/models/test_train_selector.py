@@ -54,7 +54,7 @@ def test_a_selector_learns_from_feedback(encoder: Path, tmp_path: Path) -> None:
     assert training["data"] == [f"feedback of {index}"]
 
 
-def test_context_is_added_and_an_ensemble_made_of_two(
+def test_context_is_added_and_two_selectors_form_an_ensemble(
     dataset: Path, encoder: Path, tmp_path: Path
 ) -> None:
     for form in ("local", "global"):
@@ -95,7 +95,7 @@ def test_fewer_layers_in_full_precision(dataset: Path, encoder: Path, tmp_path: 
         (["--encoder", "ENCODER", "--precision", "int7"], "int7"),
     ],
 )
-def test_what_cannot_be_is_one_line(
+def test_an_invalid_option_is_one_line(
     dataset: Path, encoder: Path, tmp_path: Path, arguments: list[str], problem: str
 ) -> None:
     given = [str(encoder) if item == "ENCODER" else item for item in arguments]

@@ -44,7 +44,7 @@ def weights(model: Any) -> dict[str, Any]:
     return {name: value.clone() for name, value in model.state_dict().items()}
 
 
-def test_it_learns_a_few_lists_by_heart() -> None:
+def test_it_overfits_a_few_lists() -> None:
     model = make_selector()
     losses: list[float] = []
     fitted = fit_selector(
@@ -56,7 +56,7 @@ def test_it_learns_a_few_lists_by_heart() -> None:
     assert report.means["MAP"] == 1.0
 
 
-def test_training_repeats_to_the_bit_and_goes_on_from_a_checkpoint(
+def test_training_is_deterministic_and_resumes_from_a_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fitting, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
@@ -103,7 +103,7 @@ def test_a_checkpoint_of_other_weights_is_refused(
             )
 
 
-def test_labels_that_are_all_wrong_are_refused() -> None:
+def test_examples_without_an_answer_are_refused() -> None:
     wrong = [to_ordered_example("q", "who", [Judged("it", False), Judged("he", False)])]
     with pytest.raises(TrainingError, match="no question has an answer"):
         fit_selector(PLAN, [Part(wrong)], make_selector(), VOCABULARY)
@@ -118,7 +118,7 @@ def test_a_score_does_not_depend_on_its_list() -> None:
     assert len(scorer.score("where?", [])) == 0
 
 
-def test_word_vectors_stay_as_they_are(tmp_path: Path) -> None:
+def test_word_embeddings_are_frozen(tmp_path: Path) -> None:
     model, vocabulary = load_selector(SelectorConfig(str(write_encoder(tmp_path / "e")), None, 64))
     before = weights(model)
     after = weights(fit_selector(PLAN, [Part(EXAMPLES)], model, vocabulary).model)
@@ -127,7 +127,7 @@ def test_word_vectors_stay_as_they_are(tmp_path: Path) -> None:
     assert not any("embeddings" in name for name in changed)
 
 
-def test_layers_can_be_left_out(tmp_path: Path) -> None:
+def test_an_encoder_can_be_truncated_to_fewer_layers(tmp_path: Path) -> None:
     place = str(write_encoder(tmp_path / "e"))
     for layers, expected in ((1, 1), (None, 2)):
         model, _ = open_start(None, place, layers)
@@ -140,7 +140,7 @@ def test_a_bundle_keeps_its_layers() -> None:
         open_start("bundle", layers=3)
 
 
-def test_a_folder_that_is_no_encoder_is_refused(tmp_path: Path) -> None:
+def test_a_folder_without_an_encoder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no config\.json"):
         load_selector(SelectorConfig(str(tmp_path)))
     (tmp_path / "config.json").write_text('{"model_type": "bert"}')
@@ -148,12 +148,12 @@ def test_a_folder_that_is_no_encoder_is_refused(tmp_path: Path) -> None:
         load_selector(SelectorConfig(str(tmp_path)))
 
 
-def test_a_hub_that_cannot_be_reached_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unreachable_hub_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HF_HUB_OFFLINE", "1")
     with pytest.raises(InputError, match="someone/encoder: cannot be loaded"):
         load_selector(SelectorConfig("someone/encoder"))
 
 
-def test_an_unknown_loss_is_named() -> None:
+def test_an_unknown_loss_is_an_error() -> None:
     with pytest.raises(UnknownNameError, match="anchored"):
         SelectorOptions(to="m", loss="ancored")

@@ -39,7 +39,7 @@ def test_about_half_of_the_lists_are_joined_with_another() -> None:
     assert 8 < sum(len(example.candidates) > 2 for example in joined) < 32
 
 
-def test_candidates_of_another_document_are_wrong_and_stand_behind() -> None:
+def test_candidates_of_another_document_are_appended_as_negatives() -> None:
     longer = next(example for example in join_lists(EXAMPLES) if len(example.candidates) > 2)
     documents = [item.document.title for item in longer.candidates if item.document]
     assert documents[0] == documents[1] != documents[2] == documents[3]
@@ -47,7 +47,7 @@ def test_candidates_of_another_document_are_wrong_and_stand_behind() -> None:
     assert len({item.id for item in longer.candidates}) == 4
 
 
-def test_a_list_is_not_joined_with_what_it_has_already() -> None:
+def test_joining_adds_no_candidate_twice() -> None:
     assert [len(example.candidates) for example in join_lists(EXAMPLES[:1], share=1.0)] == [2]
 
 
@@ -56,12 +56,12 @@ def test_joining_depends_on_the_seed_alone() -> None:
     assert join_lists(EXAMPLES, seed=1) != join_lists(EXAMPLES, seed=2)
 
 
-def test_a_target_lies_between_label_and_belief() -> None:
+def test_a_target_is_a_mean_of_label_and_probability() -> None:
     targets = soften([True, True, False], [100.0, -100.0, 0.0], share=0.7)
     assert targets == pytest.approx([1.0, 0.3, 0.35])
 
 
-def test_the_teacher_is_asked_once(tmp_path: Path) -> None:
+def test_the_teacher_scores_each_list_once(tmp_path: Path) -> None:
     teacher, kept, seen = Counting(), tmp_path / "kept.jsonl", []
     first = ask_teacher(
         teacher, EXAMPLES, kept=kept, on_done=lambda done, of: seen.append((done, of))
