@@ -14,8 +14,8 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Any
 
 from rejoinder.documents.parsed import ExtractedText, Locations
@@ -25,30 +25,25 @@ MAX_SECONDS = 30.0
 MAX_MEMORY_BYTES = 2_000_000_000
 
 
-def _read_html(raw: bytes) -> ExtractedText:
-    from rejoinder.documents.html import read_html
+def _make_reader(name: str) -> Callable[[bytes], ExtractedText]:
+    """Return the reader of a format, whose module is imported with the first file."""
 
-    return read_html(raw)
+    def read(raw: bytes) -> ExtractedText:
+        module = import_module(f"rejoinder.documents.{name}")
+        extracted: ExtractedText = getattr(module, f"read_{name}")(raw)
+        return extracted
 
-
-def _read_pdf(raw: bytes) -> ExtractedText:
-    from rejoinder.documents.pdf import read_pdf
-
-    return read_pdf(raw)
-
-
-def _read_docx(raw: bytes) -> ExtractedText:
-    from rejoinder.documents.docx import read_docx
-
-    return read_docx(raw)
+    return read
 
 
-READERS: dict[str, Callable[[bytes], ExtractedText]] = {
-    ".html": _read_html,
-    ".htm": _read_html,
-    ".xhtml": _read_html,
-    ".pdf": _read_pdf,
-    ".docx": _read_docx,
+READERS = {
+    suffix: _make_reader(name)
+    for name, suffixes in {
+        "html": (".html", ".htm", ".xhtml"),
+        "pdf": (".pdf",),
+        "docx": (".docx",),
+    }.items()
+    for suffix in suffixes
 }
 
 
@@ -65,12 +60,7 @@ class SandboxedReader:
     def __enter__(self) -> "SandboxedReader":
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def read(self, path: Path) -> ExtractedText:
