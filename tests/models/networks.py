@@ -14,7 +14,7 @@ from rejoinder.models.compare_aggregate.network import (
 )
 from rejoinder.models.cosinet.network import CosinetNetwork
 from rejoinder.models.kernel import Ids, Matrix
-from rejoinder.models.ranker.pairs import Network, PairArrays, Weights
+from rejoinder.models.ranker.network import Network, PairArrays, Weights
 from rejoinder.models.ranker.relatedness import max_relatedness
 from rejoinder.models.ranker.scorer import RankerScorer
 from rejoinder.models.rel_cnn.network import RelCnnNetwork

@@ -112,24 +112,17 @@ class Kernel:
         """Fill `states` from `inputs` row by row, starting from zeros in each segment.
 
         Args:
-            inputs: shape (steps, width); a view that may run backwards, as `states` may.
+            inputs: shape (steps, width); both may be views that run backwards.
             lengths: steps of each segment, shape (segments,).
             transposed: the weights with columns in whole strips, shape (width, strips * strip).
         """
         width = inputs.shape[1]
         assert inputs.strides[1] == states.strides[1] == 4, "a row must be contiguous"
         assert width <= self.max_width, "the state is wider than the kernel supports"
-        self._recur(
-            ctypes.c_void_p(inputs.ctypes.data),
-            ctypes.c_void_p(states.ctypes.data),
-            lengths,
-            len(lengths),
-            width,
-            inputs.strides[0] // 4,
-            states.strides[0] // 4,
-            transposed,
-            transposed.shape[1] // self.strip,
-        )
+        pointers = (ctypes.c_void_p(rows.ctypes.data) for rows in (inputs, states))
+        strides = (rows.strides[0] // 4 for rows in (inputs, states))
+        strips = transposed.shape[1] // self.strip
+        self._recur(*pointers, lengths, len(lengths), width, *strides, transposed, strips)
 
     def attend_bits(
         self,
@@ -209,12 +202,12 @@ class Linear:
 
     def __call__(self, rows: Matrix) -> Matrix:
         """Return shape (len(rows), columns)."""
-        if self._kernel is not None:
-            contiguous = np.ascontiguousarray(rows)
-            return self._kernel.multiply(contiguous, self._matrix, self._bias)[:, : self._columns]
-        product: Matrix = rows @ self._matrix
-        product += self._bias
-        return product
+        if self._kernel is None:
+            product: Matrix = rows @ self._matrix
+            product += self._bias
+            return product
+        contiguous = np.ascontiguousarray(rows)
+        return self._kernel.multiply(contiguous, self._matrix, self._bias)[:, : self._columns]
 
 
 def pad_columns(matrix: Matrix, multiple: int) -> Matrix:

@@ -22,7 +22,7 @@ from rejoinder.models.compare_aggregate.network import (
     CompareAggregateBilstmNetwork,
     CompareAggregateNetwork,
 )
-from rejoinder.models.ranker.pairs import PairArrays
+from rejoinder.models.ranker.network import PairArrays
 
 READ = 6
 NETWORKS: dict[str, type[CompareAggregateNetwork]] = {

@@ -15,7 +15,7 @@ from tests.models.networks import (
 from rejoinder.errors import UnknownNameError
 from rejoinder.models.kernel import Ids, Matrix, load_kernel
 from rejoinder.models.ranker.heads import HEADS, Head, make_head
-from rejoinder.models.ranker.pairs import Weights
+from rejoinder.models.ranker.network import Weights
 from rejoinder.models.rel_cnn.network import RelCnnNetwork
 
 WIDTH, HIDDEN = 6, 4

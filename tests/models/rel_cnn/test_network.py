@@ -16,7 +16,7 @@ from tests.models.networks import (
     take_weights,
 )
 
-from rejoinder.models.ranker.pairs import PairArrays
+from rejoinder.models.ranker.network import PairArrays
 from rejoinder.models.rel_cnn import network as rel_cnn
 from rejoinder.models.rel_cnn.network import RelCnnNetwork
 

@@ -7,41 +7,22 @@ Axes: Q words of the question, C candidates, N words of candidates, M rows, E ve
 H reader width, K width of a window.
 """
 
-from typing import Protocol
-
 import numpy as np
 
 from rejoinder.models.kernel import Ids, Kernel, Matrix
 from rejoinder.models.ranker.heads import LstmHead
-from rejoinder.models.ranker.pairs import Network, PairArrays, Weights
-from rejoinder.models.ranker.windows import (
+from rejoinder.models.ranker.network import (
+    Network,
+    PairArrays,
+    Weights,
     batch_texts,
     convolve,
     max_pool,
     start_offsets,
-    window_indices,
-    window_rows,
 )
 
 MAX_WORDS = 4096
 """Words of a side that are encoded at a time (some ten arrays of 5 MB)."""
-
-
-class _Reader(Protocol):
-    """Encodes the words of texts as rows of width H."""
-
-    def read(self, vectors: Matrix, words: Ids, lengths: Ids) -> tuple[Matrix, Ids]:
-        """Read texts one after another.
-
-        Args:
-            vectors: of distinct words, shape (distinct words, E).
-            words: the distinct word at each position of the texts, shape (N,).
-            lengths: words of each text.
-
-        Returns:
-            Rows, shape (M, H), and the row at each position of the texts, shape (N,).
-        """
-        ...
 
 
 class _GatedProjection:
@@ -55,6 +36,13 @@ class _GatedProjection:
         self._bias = np.concatenate([gate_bias, weights["read.update.bias"]])
 
     def read(self, vectors: Matrix, words: Ids, lengths: Ids) -> tuple[Matrix, Ids]:  # noqa: ARG002
+        """Return rows (M, H), and the row at each position of the texts, shape (N,).
+
+        Args:
+            vectors: of distinct words, shape (distinct words, E).
+            words: the distinct word at each position of the texts, shape (N,).
+            lengths: words of each text.
+        """
         projected = _rescale(vectors) @ self._weight
         projected += self._bias
         gate, update = np.split(np.tanh(projected, out=projected), 2, axis=1)
@@ -87,7 +75,7 @@ class CompareAggregateNetwork(Network):
     _reader: type[_GatedProjection | _BilstmReader] = _GatedProjection
 
     def __init__(self, weights: Weights, kernel: Kernel | None = None) -> None:  # noqa: ARG002
-        self._read: _Reader = self._reader(weights)
+        self._read = self._reader(weights)
         self._question = _Convolutions(weights, "question")
         self._candidate = _Convolutions(weights, "candidate")
 
@@ -98,15 +86,12 @@ class CompareAggregateNetwork(Network):
             pairs.vectors[pairs.question], np.arange(length), np.array([length])
         )
         q = rows[row_ids]
-        starts = start_offsets(pairs.lengths)
         width = self._question.pooled_width
-        encoded = np.empty(
-            (len(pairs.lengths), width + self._candidate.pooled_width), dtype=np.float32
-        )
+        shape = (len(pairs.lengths), width + self._candidate.pooled_width)
+        encoded = np.empty(shape, dtype=np.float32)
         # The question's side has as many rows per candidate as the question has words.
         for batch in batch_texts(np.maximum(pairs.lengths, length), MAX_WORDS):
-            lengths = pairs.lengths[batch]
-            words = pairs.words[starts[batch.start] : starts[batch.start] + lengths.sum()]
+            lengths, words = pairs.lengths[batch], pairs.words[pairs.get_words(batch)]
             distinct, row_ids = np.unique(words, return_inverse=True)
             rows, row_ids = self._read.read(pairs.vectors[distinct], row_ids, lengths)
             similarities = rows @ q.T  # (M, Q)
@@ -115,12 +100,9 @@ class CompareAggregateNetwork(Network):
             self._candidate.pool(compared_c, row_ids, lengths, encoded[batch, width:])
             compared_q = _attend(similarities, rows, row_ids, lengths)  # (batch, Q, H)
             compared_q *= q
-            self._question.pool(
-                compared_q.reshape(-1, q.shape[1]),
-                np.arange(len(lengths) * length),
-                np.full(len(lengths), length),
-                encoded[batch, :width],
-            )
+            rows, row_ids = compared_q.reshape(-1, q.shape[1]), np.arange(len(lengths) * length)
+            copies = np.full(len(lengths), length)
+            self._question.pool(rows, row_ids, copies, encoded[batch, :width])
         return encoded
 
 
@@ -137,14 +119,10 @@ class _Convolutions:
         names = [name for name in weights if name.startswith(f"{side}.convolutions.")]
         layers = [f"{side}.convolutions.{number}" for number in range(len(names) // 2)]
         self._bias = np.concatenate([weights[f"{layer}.bias"] for layer in layers])
+        self.pooled_width = len(self._bias)
         # The first layer reads single words, so its width is that of a row.
         width = weights[f"{layers[0]}.weight"].shape[1]
         self._kernels = [_split_kernel(weights[f"{layer}.weight"], width) for layer in layers]
-
-    @property
-    def pooled_width(self) -> int:
-        """Channels of all widths together."""
-        return len(self._bias)
 
     def pool(self, rows: Matrix, row_ids: Ids, lengths: Ids, out: Matrix) -> None:
         """Convolve and pool texts.
@@ -157,9 +135,8 @@ class _Convolutions:
         """
         first = 0
         for kernel in self._kernels:
-            windows = window_rows(window_indices(lengths, len(kernel)), row_ids, len(rows))
             last = first + kernel.shape[2]
-            max_pool(convolve(rows, windows, kernel), lengths, out[:, first:last])
+            max_pool(convolve(rows, row_ids, lengths, kernel), lengths, out[:, first:last])
             first = last
         out += self._bias
         np.maximum(out, 0, out=out)

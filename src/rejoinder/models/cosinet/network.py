@@ -14,8 +14,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from rejoinder.models.kernel import Kernel, Linear, Matrix, pad_columns
-from rejoinder.models.ranker.pairs import Network, PairArrays, Weights
-from rejoinder.models.ranker.windows import batch_texts, max_pool, start_offsets, window_indices
+from rejoinder.models.ranker.network import (
+    Network,
+    PairArrays,
+    Weights,
+    batch_texts,
+    max_pool,
+    window_indices,
+)
 
 KERNEL = 5
 HALF = KERNEL // 2
@@ -109,10 +115,8 @@ class CosinetNetwork(Network):
     def _pool_candidates(self, pairs: PairArrays) -> Matrix:
         pooled = np.empty((len(pairs.lengths), self._width), dtype=np.float32)
         products = pairs.precomputed.reshape(-1, self._width)  # (V * K, L)
-        starts = start_offsets(pairs.lengths)
         for batch in batch_texts(pairs.lengths, CHUNK_WORDS):
-            lengths = pairs.lengths[batch]
-            words = slice(starts[batch.start], starts[batch.start] + lengths.sum())
+            lengths, words = pairs.lengths[batch], pairs.get_words(batch)
             windows = window_indices(lengths, KERNEL)  # (K, N)
             related = np.append(pairs.related[words], np.float32(0))[windows]
             rows = np.append(pairs.words[words], 0)[windows] * KERNEL

@@ -1,1 +1,24 @@
-"""The base of the small rankers: a pair encoder, a head over the list, a score."""
+"""What the small rankers share: a pair encoder, a head over the list, a score."""
+
+from importlib import import_module
+
+from rejoinder.bundle.folder import Bundle
+from rejoinder.models.registry import Family
+from rejoinder.models.scorer import Scorer
+
+
+def make_family(name: str, summary: str, network: str) -> Family:
+    """Return a family of small rankers.
+
+    Args:
+        network: the dotted path of its numpy network ("package.module:CLASS").
+    """
+
+    def open_ranker(bundle: Bundle, threads: int | None) -> Scorer:
+        from rejoinder.models.ranker.scorer import RankerScorer
+
+        module, _, attribute = network.partition(":")
+        return RankerScorer(bundle, getattr(import_module(module), attribute), threads=threads or 1)
+
+    trainer = "rejoinder.training.ranker:TRAINER"
+    return Family(name, summary, open_ranker, reads_order=True, training=trainer)

@@ -4,26 +4,18 @@ The input projection is one matrix product for all pairs.  The recurrence runs s
 step t reads pair t of every segment that has one, forwards, and pair t from the end, backwards.
 Segments are sorted by length, so the segments of a step are the first ones of the step before.
 
-Axes: P pairs, S segments, T pairs of the longest segment, R segments running at a step,
-D directions, F pair width, H hidden width of a direction, G numbers of all gates of a direction.
+Axes: P pairs, S segments, D directions, F pair width, H hidden width of a direction, G numbers
+of all gates of a direction.
 """
-
-from collections.abc import Callable
-from dataclasses import dataclass
 
 import numpy as np
 
 from rejoinder.errors import UnknownNameError
 from rejoinder.models.kernel import Ids, Kernel, Linear, Matrix, pad_columns
 from rejoinder.models.parallel import spread
-from rejoinder.models.ranker.pairs import Weights
+from rejoinder.models.ranker.network import Weights
 
 HEADS = ("none", "rnn", "birnn", "lstm", "bilstm")
-Advance = Callable[[Matrix, Matrix, Matrix], object]
-"""Takes one step: fills the state (…, H) from the gates (…, G), which it may overwrite, and
-updates the memory (…, H)."""
-_Stacked = tuple[Matrix, Matrix, Matrix]
-"""Weights of the input (D, G, F) and of the state (D, G, H), and biases (D, G)."""
 
 
 class Head:
@@ -33,13 +25,7 @@ class Head:
         """Return what depends on a pair alone, for rows of pairs, shape (rows, F)."""
         return rows
 
-    def read(
-        self,
-        projected: Matrix,
-        segment_lengths: Ids,  # noqa: ARG002
-        *,
-        threads: int = 1,  # noqa: ARG002
-    ) -> Matrix:
+    def read(self, projected: Matrix, segment_lengths: Ids, *, threads: int = 1) -> Matrix:  # noqa: ARG002
         """Return one row per pair.
 
         Args:
@@ -60,38 +46,46 @@ def make_head(name: str, weights: Weights, kernel: Kernel | None = None) -> Head
         raise UnknownNameError("head", name, HEADS)
     if name == "none":
         return Head()
-    directions = 2 if name.startswith("bi") else 1
-    if name.endswith("lstm"):
-        return LstmHead(weights, directions, kernel)
-    return RnnHead(weights, directions, kernel)
+    kind = LstmHead if name.endswith("lstm") else RnnHead
+    return kind(weights, 2 if name.startswith("bi") else 1, kernel)
 
 
 class RecurrentHead(Head):
     """Reads each segment forwards, or forwards and backwards."""
 
-    def __init__(self, weights: _Stacked, advance: Advance, kernel: Kernel | None) -> None:
-        input_weights, hidden_weights, biases = weights
-        if input_weights.shape[:2] != biases.shape or hidden_weights.shape[:2] != biases.shape:
+    def __init__(self, weights: Weights, directions: int, kernel: Kernel | None = None) -> None:
+        def stack(name: str) -> Matrix:
+            suffixes = ["", "_reverse"][:directions]
+            return np.stack([weights[f"network.{name}_l0{suffix}"] for suffix in suffixes])
+
+        arrays = (stack("weight_ih"), stack("weight_hh"), stack("bias_ih") + stack("bias_hh"))
+        by_input, by_state, biases = map(self._order_gates, arrays)  # (D, G, F), (D, G, H), (D, G)
+        if by_input.shape[:2] != biases.shape or by_state.shape[:2] != biases.shape:
             raise ValueError("the weights of the head do not fit together")
-        if hidden_weights.ndim != 3 or biases.shape[1] % hidden_weights.shape[2]:
+        if by_state.ndim != 3 or biases.shape[1] % by_state.shape[2]:
             raise ValueError("the state of the head has another width than its gates")
         self._shape = biases.shape
-        by_input = input_weights.reshape(biases.size, -1).T  # (F, D * G)
-        self._multiply = Linear(by_input, biases.ravel(), kernel)
-        self._hidden = np.ascontiguousarray(hidden_weights.transpose(0, 2, 1))  # (D, H, G)
-        self._advance = advance
+        self._multiply = Linear(by_input.reshape(biases.size, -1).T, biases.ravel(), kernel)
+        self._hidden = np.ascontiguousarray(by_state.transpose(0, 2, 1))  # (D, H, G)
+
+    @staticmethod
+    def _order_gates(stacked: Matrix) -> Matrix:
+        """Return weights (D, G, …) with their gates in the order of `_advance`."""
+        return stacked
+
+    @staticmethod
+    def _advance(gate: Matrix, memory: Matrix, state: Matrix) -> None:
+        """Take one step: fill the state (…, H) from the gates (…, G), and update the memory.
+
+        Gates may be overwritten.
+        """
+        raise NotImplementedError
 
     def project(self, rows: Matrix) -> Matrix:
         """Return the inputs of the gates, shape (rows, D, G), for rows of shape (rows, F)."""
         return self._multiply(rows).reshape(len(rows), *self._shape)
 
-    def read(
-        self,
-        projected: Matrix,
-        segment_lengths: Ids,
-        *,
-        threads: int = 1,  # noqa: ARG002
-    ) -> Matrix:
+    def read(self, projected: Matrix, segment_lengths: Ids, *, threads: int = 1) -> Matrix:  # noqa: ARG002
         """Read P projected pairs; return shape (P, D * H)."""
         return self.run(projected, np.arange(len(projected)), segment_lengths)
 
@@ -103,15 +97,14 @@ class RecurrentHead(Head):
             row_ids: the row at each position of the segments, shape (P,).
             lengths: rows of each segment, at least 1, shape (S,).
         """
-        steps = _plan_steps(lengths)
+        *orders, running = _plan_steps(lengths)
         directions, width, _ = self._hidden.shape
-        orders = (steps.forwards, steps.backwards)[:directions]
         inputs = np.empty((len(row_ids), *self._shape), dtype=np.float32)
-        for direction, order in enumerate(orders):
+        for direction, order in enumerate(orders[:directions]):
             inputs[:, direction] = projected[:, direction][row_ids[order]]
-        states = self._recur(inputs, steps.running)
+        states = self._recur(inputs, running.tolist())
         read = np.empty_like(states)
-        for direction, order in enumerate(orders):
+        for direction, order in enumerate(orders[:directions]):
             read[order, direction] = states[:, direction]
         return read.reshape(len(row_ids), directions * width)
 
@@ -154,11 +147,14 @@ class RnnHead(RecurrentHead):
     """h = tanh(W x + U h + b)."""
 
     def __init__(self, weights: Weights, directions: int, kernel: Kernel | None = None) -> None:
-        super().__init__(_stack(weights, directions), _advance_rnn, kernel)
-        fits = kernel is not None and self._shape[1] <= kernel.max_width
-        self._kernel = kernel if fits else None
+        super().__init__(weights, directions, kernel)
+        self._kernel = kernel if kernel and self._shape[1] <= kernel.max_width else None
         if self._kernel is not None:
             self._strips = pad_columns(self._hidden, self._kernel.strip)
+
+    @staticmethod
+    def _advance(gate: Matrix, memory: Matrix, state: Matrix) -> None:  # noqa: ARG004
+        np.tanh(gate, out=state)
 
     def read(self, projected: Matrix, segment_lengths: Ids, *, threads: int = 1) -> Matrix:
         """Read P projected pairs; return shape (P, D * H)."""
@@ -168,12 +164,9 @@ class RnnHead(RecurrentHead):
 
         def run(direction: int) -> None:
             order = slice(None, None, -1 if direction else 1)
-            kernel.run_recurrence(
-                projected[order, direction],
-                states[order, direction],
-                np.ascontiguousarray(segment_lengths[order]),
-                self._strips[direction],
-            )
+            lengths = np.ascontiguousarray(segment_lengths[order])
+            inputs, outputs = projected[order, direction], states[order, direction]
+            kernel.run_recurrence(inputs, outputs, lengths, self._strips[direction])
 
         spread(run, range(len(self._strips)), threads=threads)
         return states.reshape(len(projected), -1)
@@ -182,56 +175,32 @@ class RnnHead(RecurrentHead):
 class LstmHead(RecurrentHead):
     """A long short-term memory, LSTM."""
 
-    def __init__(self, weights: Weights, directions: int, kernel: Kernel | None = None) -> None:
-        inputs, hidden, biases = map(_order_gates, _stack(weights, directions))
-        super().__init__((inputs, hidden, biases), _advance_lstm, kernel)
+    @staticmethod
+    def _order_gates(stacked: Matrix) -> Matrix:
+        """Reorder torch's gates (input, forget, cell, output) so that the sigmoids are adjacent.
+
+        Their rows are halved: sigmoid(x) = (1 + tanh(x / 2)) / 2, so one tanh computes all gates.
+        """
+        input_gate, forget, cell, output = np.split(stacked, 4, axis=1)
+        return np.concatenate([input_gate / 2, forget / 2, output / 2, cell], axis=1)
+
+    @staticmethod
+    def _advance(gate: Matrix, memory: Matrix, state: Matrix) -> None:
+        width = memory.shape[-1]
+        np.tanh(gate, out=gate)
+        sigmoids = gate[..., : 3 * width]
+        sigmoids *= 0.5
+        sigmoids += 0.5
+        update = gate[..., :width]
+        update *= gate[..., 3 * width :]
+        memory *= gate[..., width : 2 * width]
+        memory += update
+        np.tanh(memory, out=state)
+        state *= gate[..., 2 * width : 3 * width]
 
 
-def _stack(weights: Weights, directions: int) -> _Stacked:
-    def get(name: str) -> Matrix:
-        suffixes = ["", "_reverse"][:directions]
-        return np.stack([weights[f"network.{name}_l0{suffix}"] for suffix in suffixes])
-
-    return get("weight_ih"), get("weight_hh"), get("bias_ih") + get("bias_hh")
-
-
-def _order_gates(stacked: Matrix) -> Matrix:
-    """Reorder torch's gates (input, forget, cell, output) so that the sigmoids are adjacent.
-
-    Their rows are halved: sigmoid(x) = (1 + tanh(x / 2)) / 2, so one tanh computes all gates.
-    """
-    input_gate, forget, cell, output = np.split(stacked, 4, axis=1)
-    return np.concatenate([input_gate / 2, forget / 2, output / 2, cell], axis=1)
-
-
-def _advance_rnn(gate: Matrix, memory: Matrix, state: Matrix) -> None:  # noqa: ARG001
-    np.tanh(gate, out=state)
-
-
-def _advance_lstm(gate: Matrix, memory: Matrix, state: Matrix) -> None:
-    width = memory.shape[-1]
-    np.tanh(gate, out=gate)
-    sigmoids = gate[..., : 3 * width]
-    sigmoids *= 0.5
-    sigmoids += 0.5
-    update = gate[..., :width]
-    update *= gate[..., 3 * width :]
-    memory *= gate[..., width : 2 * width]
-    memory += update
-    np.tanh(memory, out=state)
-    state *= gate[..., 2 * width : 3 * width]
-
-
-@dataclass(frozen=True, slots=True)
-class _Steps:
-    """The positions of P pairs in the order of steps."""
-
-    forwards: Ids  # (P,)
-    backwards: Ids  # (P,)
-    running: list[int]  # (T,) segments of each step, never increasing
-
-
-def _plan_steps(lengths: Ids) -> _Steps:
+def _plan_steps(lengths: Ids) -> tuple[Ids, Ids, Ids]:
+    """Return the positions read forwards and backwards, by step, and the segments of each step."""
     by_length = np.argsort(-lengths, kind="stable")
     starts = (np.cumsum(lengths) - lengths)[by_length]
     longest_first = lengths[by_length]
@@ -242,4 +211,4 @@ def _plan_steps(lengths: Ids) -> _Steps:
     segment = np.arange(len(step)) - np.repeat(np.cumsum(running) - running, running)
     forwards = starts[segment] + step
     backwards = (starts + longest_first - 1)[segment] - step
-    return _Steps(forwards, backwards, running.tolist())
+    return forwards, backwards, running

@@ -11,8 +11,7 @@ from rejoinder.bundle.folder import Bundle
 from rejoinder.models.kernel import Ids, Kernel, Linear, Matrix, load_kernel
 from rejoinder.models.parallel import spread
 from rejoinder.models.ranker.heads import make_head
-from rejoinder.models.ranker.pairs import Network, PairArrays, Weights
-from rejoinder.models.ranker.relatedness import get_context_features, max_relatedness
+from rejoinder.models.ranker.network import Network, PairArrays, Weights
 from rejoinder.models.ranker.word_table import WordRows, WordTables
 from rejoinder.models.scorer import Candidates, Scores, find_segments
 from rejoinder.models.static_vectors.vectors import read_vectors
@@ -75,6 +74,8 @@ class RankerScorer:
         read = self._head.read(np.concatenate(projected), lengths, threads=len(parts))
         scores[order] = self._output(read)[:, 0]
         if self._context_weight is not None:
+            from rejoinder.models.ranker.relatedness import get_context_features
+
             features = get_context_features(question, given, self._vectors.embed)
             scores += (features * self._context_weight).sum(axis=1)
         return scores
@@ -120,6 +121,8 @@ def _to_pairs(words: WordRows, part: slice, kernel: Kernel | None) -> PairArrays
     if kernel is not None:
         related = kernel.max_relatedness(table.vectors, question, ids, lengths)
     else:
+        from rejoinder.models.ranker.relatedness import max_relatedness
+
         distinct, numbers = _number_distinct(ids, len(table.vectors))
         cosines = table.vectors[question] @ table.vectors[distinct].T
         related = max_relatedness(cosines, numbers, lengths)

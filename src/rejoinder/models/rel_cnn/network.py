@@ -9,14 +9,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from rejoinder.models.kernel import Ids, Kernel, Matrix
-from rejoinder.models.ranker.pairs import Network, PairArrays, Weights
-from rejoinder.models.ranker.windows import (
+from rejoinder.models.ranker.network import (
+    Network,
+    PairArrays,
+    Weights,
     batch_texts,
     convolve,
     max_pool,
-    start_offsets,
     window_indices,
-    window_rows,
 )
 
 IDENTICAL = 0.9999
@@ -52,9 +52,8 @@ class RelCnnNetwork(Network):
 
     def _pool_question(self, pairs: PairArrays, pooled: Matrix) -> None:
         side, length = self._question, len(pairs.question)
-        windows = window_indices(np.array([length]), side.width)
         vectors = pairs.vectors[pairs.question]
-        by_word = convolve(vectors, windows, side.by_word)  # (Q, H)
+        by_word = convolve(vectors, np.arange(length), np.array([length]), side.by_word)  # (Q, H)
         for batch in batch_texts(np.full(len(pooled), length), MAX_WORDS):
             related = pairs.related_question[batch]  # (batch, Q)
             positions = side.convolve_overlap(related.ravel(), np.full(len(related), length))
@@ -63,14 +62,12 @@ class RelCnnNetwork(Network):
             positions.max(axis=1, out=pooled[batch])
 
     def _pool_candidates(self, pairs: PairArrays, pooled: Matrix) -> None:
-        side, starts = self._candidate, start_offsets(pairs.lengths)
+        side = self._candidate
         for batch in batch_texts(pairs.lengths, MAX_WORDS):
-            lengths = pairs.lengths[batch]
-            words = slice(starts[batch.start], starts[batch.start] + lengths.sum())
+            lengths, words = pairs.lengths[batch], pairs.get_words(batch)
             distinct, row_ids = np.unique(pairs.words[words], return_inverse=True)
             positions = side.convolve_overlap(pairs.related[words], lengths)
-            windows = window_rows(window_indices(lengths, side.width), row_ids, len(distinct))
-            positions += convolve(pairs.vectors[distinct], windows, side.by_word)
+            positions += convolve(pairs.vectors[distinct], row_ids, lengths, side.by_word)
             max_pool(positions, lengths, pooled[batch])
 
 
@@ -96,14 +93,9 @@ class _Convolution:
             weights[f"{side}.convolution.bias"],
         )
 
-    @property
-    def width(self) -> int:
-        """Words of a window."""
-        return len(self.by_word)
-
     def convolve_overlap(self, related: Matrix, lengths: Ids) -> Matrix:
         """Return what the overlap adds to the convolution, shape (N, H)."""
-        windows = window_indices(lengths, self.width).T  # (N, K)
+        windows = window_indices(lengths, len(self.by_word)).T  # (N, K)
         cases = np.zeros((len(related) + 1, 2), dtype=np.float32)  # padding is neither
         cases[:-1, 1] = related > IDENTICAL
         cases[:-1, 0] = 1 - cases[:-1, 1]

@@ -9,14 +9,15 @@ E vector width.
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Protocol
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
+from rejoinder.models.kernel import Ids, Matrix
 from rejoinder.models.ranker.relatedness import get_context_features, max_relatedness
 from rejoinder.models.ranker.scorer import MAX_WORDS
 from rejoinder.models.scorer import find_segments
@@ -27,7 +28,7 @@ from rejoinder.types import Example
 class WordVectors(Protocol):
     """Anything that returns a vector of length 1 for each word."""
 
-    def embed(self, words: Sequence[str]) -> NDArray[np.float32]:
+    def embed(self, words: Sequence[str]) -> Matrix:
         """Return one row per word, shape (len(words), E)."""
         ...
 
@@ -72,32 +73,42 @@ class TrainingPairs:
             targets: a target from 0 to 1 for each candidate, instead of the example's labels.
             context: whether to compute context features.
         """
-        packer = _Packer()
-        for example, target in zip(
-            examples, targets or (example.labels for example in examples), strict=True
-        ):
-            packer.add(example, target)
-        table = vectors.embed(list(packer.rows))
+        segments = [find_segments(example.candidates) for example in examples]
+        self.order = [list(chain.from_iterable(parts)) for parts in segments]
+        """For each question, the index of each pair in the example's candidates."""
+        lists = [
+            (example.question, [example.candidates[at] for at in order])
+            for example, order in zip(examples, self.order, strict=True)
+        ]
+        vocabulary = {"": 0}
+        words = [
+            [_to_rows(text, vocabulary) for text in (question, *(item.text for item in items))]
+            for question, items in lists
+        ]
+        table = vectors.embed(list(vocabulary))
         table[0] = 0
         self.vectors = torch.from_numpy(table)  # (vocabulary, E)
-        self._question, self._candidate = packer.to_sides(table)
-        self._labels = torch.tensor(packer.labels, dtype=torch.float32)
-        self._list_lengths = torch.tensor(packer.list_lengths, dtype=torch.long)
+        self._question, self._candidate = _relate(words, table)
+        targets = targets or (example.labels for example in examples)
+        labels = [
+            float(target[at])
+            for target, order in zip(targets, self.order, strict=True)
+            for at in order
+        ]
+        self._labels = torch.tensor(labels, dtype=torch.float32)
+        self._list_lengths = torch.tensor([len(order) for order in self.order], dtype=torch.long)
         self._list_starts = start_offsets(self._list_lengths)
-        self._segment_lengths = torch.tensor(packer.segment_lengths, dtype=torch.long)
-        self._segments_of_list = torch.tensor(packer.segments_of_list, dtype=torch.long)
+        segment_lengths = [len(segment) for parts in segments for segment in parts]
+        self._segment_lengths = torch.tensor(segment_lengths, dtype=torch.long)
+        self._segments_of_list = torch.tensor([len(parts) for parts in segments], dtype=torch.long)
         self._segment_starts = start_offsets(self._segments_of_list)
         self._question_starts = start_offsets(self._question.lengths)
         self._candidate_starts = start_offsets(self._candidate.lengths)
-        self.order = packer.order
-        """For each question, the index of each pair in the example's candidates."""
         self._context_features = torch.zeros((len(self._labels), 0))
         if context:
             features = [
-                get_context_features(
-                    example.question, [example.candidates[at] for at in order], vectors.embed
-                )
-                for example, order in zip(examples, packer.order, strict=True)
+                get_context_features(question, candidates, vectors.embed)
+                for question, candidates in lists
             ]
             self._context_features = torch.from_numpy(np.concatenate(features))
 
@@ -177,46 +188,24 @@ def _select(side: Side, starts: Tensor, pairs: Tensor) -> Side:
     return Side(side.words[positions], side.related[positions], lengths)
 
 
-class _Packer:
-    """Collects words and lengths, and computes relatedness once all words have vectors."""
+def _to_rows(text: str, vocabulary: dict[str, int]) -> Ids:
+    """Return the number of each word, adding new words to the vocabulary."""
+    # A text without words has one position: padding.
+    words = pretokenize(text)[:MAX_WORDS] or [""]
+    return np.array([vocabulary.setdefault(word, len(vocabulary)) for word in words], np.int64)
 
-    def __init__(self) -> None:
-        self.rows: dict[str, int] = {"": 0}
-        self._lists: list[tuple[NDArray[np.int64], list[NDArray[np.int64]]]] = []
-        self.labels: list[float] = []
-        self.list_lengths: list[int] = []
-        self.segment_lengths: list[int] = []
-        self.segments_of_list: list[int] = []
-        self.order: list[list[int]] = []
 
-    def add(self, example: Example, target: Sequence[float]) -> None:
-        segments = find_segments(example.candidates)
-        order = [place for segment in segments for place in segment]
-        question = self._to_rows(example.question)
-        texts = [self._to_rows(example.candidates[place].text) for place in order]
-        self._lists.append((question, texts))
-        self.labels += [float(target[place]) for place in order]
-        self.list_lengths.append(len(order))
-        self.segment_lengths += map(len, segments)
-        self.segments_of_list.append(len(segments))
-        self.order.append(order)
-
-    def to_sides(self, vectors: NDArray[np.float32]) -> tuple[Side, Side]:
-        parts = []
-        for question, texts in self._lists:
-            lengths = np.array([len(text) for text in texts], dtype=np.int64)
-            flat = np.concatenate(texts) if texts else np.empty(0, dtype=np.int64)
-            distinct, words = np.unique(flat, return_inverse=True)
-            cosines = vectors[question] @ vectors[distinct].T
-            related, related_question = max_relatedness(cosines, words, lengths)
-            copies = np.tile(question, len(texts))
-            copy_lengths = np.full(len(texts), len(question), dtype=np.int64)
-            parts.append((copies, related_question.ravel(), copy_lengths, flat, related, lengths))
-        columns = [torch.from_numpy(np.concatenate(column)) for column in zip(*parts, strict=True)]
-        return Side(*columns[:3]), Side(*columns[3:])
-
-    def _to_rows(self, text: str) -> NDArray[np.int64]:
-        # A text without words has one position: padding.
-        words = pretokenize(text)[:MAX_WORDS] or [""]
-        rows = [self.rows.setdefault(word, len(self.rows)) for word in words]
-        return np.array(rows, dtype=np.int64)
+def _relate(lists: Sequence[Sequence[Ids]], vectors: Matrix) -> tuple[Side, Side]:
+    """Return both sides of the pairs of lists, each a question and its candidates."""
+    parts = []
+    for question, *texts in lists:
+        lengths = np.array([len(text) for text in texts], dtype=np.int64)
+        flat = np.concatenate([np.empty(0, np.int64), *texts])
+        distinct, words = np.unique(flat, return_inverse=True)
+        cosines = vectors[question] @ vectors[distinct].T
+        related, related_question = max_relatedness(cosines, words, lengths)
+        copies = np.tile(question, len(texts))
+        copy_lengths = np.full(len(texts), len(question), dtype=np.int64)
+        parts.append((copies, related_question.ravel(), copy_lengths, flat, related, lengths))
+    columns = [torch.from_numpy(np.concatenate(column)) for column in zip(*parts, strict=True)]
+    return Side(*columns[:3]), Side(*columns[3:])
