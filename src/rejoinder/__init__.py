@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from rejoinder.cascade.loading import load
-    from rejoinder.engine.engine import Engine, open
+    from rejoinder.engine.engine import Engine, open, open_files
     from rejoinder.errors import (
         BundleError,
         DataError,
@@ -26,7 +26,14 @@ if TYPE_CHECKING:
         TrainingError,
         UnknownNameError,
     )
-    from rejoinder.evaluation import calibrate, compare, evaluate, tune
+    from rejoinder.evaluation import (
+        CalibrateOptions,
+        TuneOptions,
+        calibrate,
+        compare,
+        evaluate,
+        tune,
+    )
     from rejoinder.index.index import Index
     from rejoinder.models.ranking import rank
     from rejoinder.models.scorer import Scorer
@@ -61,6 +68,7 @@ __all__ = [
     "Answer",
     "Answers",
     "BundleError",
+    "CalibrateOptions",
     "Candidate",
     "DataError",
     "DistilOptions",
@@ -85,6 +93,7 @@ __all__ = [
     "StoreError",
     "Trained",
     "TrainingError",
+    "TuneOptions",
     "UnknownNameError",
     "WordMatch",
     "calibrate",
@@ -93,6 +102,7 @@ __all__ = [
     "evaluate",
     "load",
     "open",
+    "open_files",
     "rank",
     "train_has",
     "train_ranker",
@@ -101,6 +111,7 @@ __all__ = [
 ]
 
 _MODULES = {
+    "CalibrateOptions": "evaluation",
     "DistilOptions": "training.options",
     "Engine": "engine.engine",
     "HasOptions": "training.options",
@@ -109,12 +120,14 @@ _MODULES = {
     "Scorer": "models.scorer",
     "SelectorOptions": "training.options",
     "Trained": "training.options",
+    "TuneOptions": "evaluation",
     "calibrate": "evaluation",
     "compare": "evaluation",
     "distil": "training.distillation",
     "evaluate": "evaluation",
     "load": "cascade.loading",
     "open": "engine.engine",
+    "open_files": "engine.engine",
     "rank": "models.ranking",
     "train_has": "training.has",
     "train_ranker": "training.ranker",
