@@ -1,11 +1,14 @@
 """What the docs say is so: their commands run, their links lead somewhere, examples work."""
 
+import inspect
 import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
+
+import rejoinder
 
 ROOT = Path(__file__).parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
@@ -84,3 +87,60 @@ def test_the_sentence_that_the_servers_page_marks_is_in_its_documents() -> None:
     (sentence,) = re.findall(r'"sentence": "([^"]+)"', text)
 
     assert any(sentence in " ".join(document.split()) for document in documents)
+
+
+def read_reference() -> dict[str, str]:
+    """Return the sections of the reference of the Python API, by the name in their heading."""
+    text = (ROOT / "docs/python-api.md").read_text(encoding="utf-8")
+    sections = re.split(r"^### `(\w+)`$", text, flags=re.MULTILINE)
+    return dict(zip(sections[1::2], sections[2::2], strict=True))
+
+
+def test_every_public_name_is_in_the_reference() -> None:
+    assert sorted(read_reference()) == rejoinder.__all__
+
+
+@pytest.mark.parametrize(
+    "name",
+    [name for name in rejoinder.__all__ if name != "Scorer" and not name.endswith("Error")],
+)
+def test_the_reference_has_every_parameter_and_method(name: str) -> None:
+    section, value = read_reference()[name], getattr(rejoinder, name)
+    signature = re.match(r"\n\n((?: {4}.*\n)+)", section)
+    parameters = inspect.signature(value).parameters.values()
+
+    assert signature
+    assert signature[1].strip().startswith(f"{name}(")
+    assert set(re.findall(r"\w+", signature[1])) >= {
+        parameter.name for parameter in parameters if parameter.kind is not parameter.VAR_KEYWORD
+    }
+    if name in {"Engine", "Index"}:
+        methods = {
+            method
+            for method, item in vars(value).items()
+            if inspect.isfunction(item) and not method.startswith("_")
+        }
+        assert set(re.findall(r"^\| `(\w+)\(", section, re.MULTILINE)) >= methods - INTERNAL
+
+
+INTERNAL = {"open_sidecar", "store_sidecar", "update_sidecars", "writing"}
+"""Methods of `Index` for other modules of rejoinder."""
+
+
+def test_the_examples_of_the_reference_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("torch")
+    text = (ROOT / "docs/python-api.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    (tmp_path / "examples").symlink_to(ROOT / "examples")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    for block in blocks:
+        compile(block, "python-api.md", "exec")
+    result = run(
+        "-c",
+        "\n".join(block for block in blocks if not block.startswith("# Not run:")),
+        folder=tmp_path,
+    )
+
+    assert result.returncode == 0, result.stderr
+    assert result.stdout.startswith("Most glacier caves are formed by meltwater")
