@@ -127,10 +127,8 @@ def choose_candidates(
     Half of the negatives share most words with the question, half are drawn at random.
     """
     question_words = words[example.question]
-    judged = list(zip(example.candidates, example.labels, strict=True))
-    answers = [item for item, label in judged if label]
-    wrong = [item for item, label in judged if not label]
-    if len(judged) > limit:
+    answers, wrong = _split_judged(example)
+    if len(example.candidates) > limit:
         rng.shuffle(answers)
         answers = answers[: max(1, limit // 2)]
         rng.shuffle(wrong)
@@ -190,20 +188,9 @@ class Triplets:
     def __init__(self, examples: Sequence[Example], tokens: TextTokens) -> None:
         ids = {text: tokens.encode(text) for text in _all_texts(examples)}
         self._questions = [ids[example.question] for example in examples]
-        self._answers = [
-            ids[item.text]
-            for example in examples
-            for item, label in zip(example.candidates, example.labels, strict=True)
-            if label
-        ]
-        self._wrong = [
-            [
-                ids[item.text]
-                for item, label in zip(example.candidates, example.labels, strict=True)
-                if not label
-            ]
-            for example in examples
-        ]
+        judged = [_split_judged(example) for example in examples]
+        self._answers = [ids[item.text] for answers, _ in judged for item in answers]
+        self._wrong = [[ids[item.text] for item in wrong] for _, wrong in judged]
         self._all_wrong = [text for wrong in self._wrong for text in wrong] or self._answers
 
     def describe(self) -> dict[str, int]:
@@ -233,13 +220,16 @@ def split_answers(part: Part) -> Part:
     """Return a part with one example per answer, without the other answers of its list."""
     examples = []
     for example in part.examples:
-        judged = list(zip(example.candidates, example.labels, strict=True))
-        wrong = tuple(item for item, label in judged if not label)
-        for item, label in judged:
-            if label:
-                labels = (True, *(False for _ in wrong))
-                examples.append(replace(example, candidates=(item, *wrong), labels=labels))
+        answers, wrong = _split_judged(example)
+        labels = (True, *(False for _ in wrong))
+        examples += [replace(example, candidates=(item, *wrong), labels=labels) for item in answers]
     return Part(examples, part.weight)
+
+
+def _split_judged(example: Example) -> tuple[list[Candidate], list[Candidate]]:
+    """Return the answers and the wrong candidates of an example."""
+    judged = list(zip(example.candidates, example.labels, strict=True))
+    return [item for item, label in judged if label], [item for item, label in judged if not label]
 
 
 def _draw(texts: Sequence[list[int]]) -> list[int]:

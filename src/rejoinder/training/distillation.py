@@ -24,7 +24,7 @@ from rejoinder.training.fit import Hooks
 from rejoinder.training.mixing import Part, TrainingData, join_parts, prepare
 from rejoinder.training.options import DistilOptions, StaticVectorsOptions, Trained
 from rejoinder.training.ranker import train_prepared
-from rejoinder.types import Candidate, Example
+from rejoinder.types import Example
 
 TEACHER_SHARE = 0.7
 JOINED_SHARE = 0.5
@@ -94,20 +94,13 @@ def join_lists(
 
 def _join(example: Example, other: Example) -> Example:
     own = {candidate.text for candidate in example.candidates}
-    added = [_mark(candidate, other) for candidate in other.candidates if candidate.text not in own]
-    return Example(
-        example.id,
-        example.question,
-        (*example.candidates, *added),
-        (*example.labels, *(False for _ in added)),
-    )
-
-
-def _mark(candidate: Candidate, other: Example) -> Candidate:
-    """Return the candidate with an id that no candidate of the other list has."""
-    return Candidate(
-        f"{other.id}/{candidate.id}", candidate.text, candidate.document, candidate.position
-    )
+    added = [
+        replace(candidate, id=f"{other.id}/{candidate.id}")  # unique in the joined list
+        for candidate in other.candidates
+        if candidate.text not in own
+    ]
+    labels = (*example.labels, *(False for _ in added))
+    return replace(example, candidates=(*example.candidates, *added), labels=labels)
 
 
 def soften(

@@ -144,7 +144,24 @@ def train(
     Raises:
         TrainingError: the loss is not a finite number.
     """
-    measure = measure or measure_loss
+    compute_loss = measure or measure_loss
+
+    def take_step(questions: Tensor, number: int) -> float:
+        model.train()
+        optimizer.zero_grad()
+        total = 0.0
+        with torch.random.fork_rng():
+            torch.manual_seed(recipe.seed * 1_000_003 + number)
+            for part in questions.split(recipe.questions_at_once or len(questions)):
+                loss = compute_loss(model, source.batch(part), recipe.loss)
+                loss = loss * (len(part) / len(questions))
+                loss.backward()
+                total += loss.item()
+        if recipe.clip is not None:
+            nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
+        optimizer.step()
+        return total
+
     per_epoch = ceil(len(order(0)) / recipe.questions_per_step)
     steps = per_epoch * recipe.epochs
     for epoch in range(done // per_epoch, recipe.epochs):
@@ -154,38 +171,13 @@ def train(
                 continue
             for group in optimizer.param_groups:
                 group["lr"] = group["peak"] * slanted_triangle(number, steps)
-            loss = _take_step(model, source, questions, recipe, optimizer, number, measure)
+            loss = take_step(questions, number)
             if not isfinite(loss):
                 raise TrainingError(
                     f"the loss became {loss} at step {number + 1} of {steps};"
                     " lower the learning rate, or check the vectors"
                 )
             yield Step(number + 1, steps, epoch + 1, loss, place + 1 == per_epoch)
-
-
-def _take_step(
-    model: nn.Module,
-    source: BatchSource,
-    questions: Tensor,
-    recipe: Recipe,
-    optimizer: Optimizer,
-    number: int,
-    measure: MeasureLoss,
-) -> float:
-    model.train()
-    optimizer.zero_grad()
-    total = 0.0
-    with torch.random.fork_rng():
-        torch.manual_seed(recipe.seed * 1_000_003 + number)
-        for part in questions.split(recipe.questions_at_once or len(questions)):
-            loss = measure(model, source.batch(part), recipe.loss)
-            loss = loss * (len(part) / len(questions))
-            loss.backward()
-            total += loss.item()
-    if recipe.clip is not None:
-        nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
-    optimizer.step()
-    return total
 
 
 def measure_loss(model: nn.Module, batch: Any, loss: str) -> Tensor:
