@@ -49,7 +49,7 @@ def test_onnxruntime_leaves_nothing_in_the_users_folders(tmp_path: Path) -> None
     assert [path.name for path in tmp_path.rglob("*")] == []
 
 
-def test_what_a_user_says_of_telemetry_stays(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_users_telemetry_setting_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ORT_DISABLE_TELEMETRY", "0")
 
     onnx_session.import_onnxruntime()

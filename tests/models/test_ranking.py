@@ -39,7 +39,7 @@ def test_ranking_nothing_is_empty() -> None:
     assert rank("q", [], scorer=Length()).items == ()
 
 
-def test_what_cannot_be_ranked_is_said() -> None:
+def test_arguments_that_cannot_be_ranked_are_refused() -> None:
     with pytest.raises(InputError, match="the question is empty"):
         rank(" ", ["a"], scorer=Length())
     with pytest.raises(InputError, match="the question must be text, found None"):

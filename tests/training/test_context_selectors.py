@@ -258,7 +258,7 @@ def test_a_bundle_of_other_static_vectors_is_refused(tmp_path: Path) -> None:
         rejoinder.load(tmp_path / "n")
 
 
-def test_an_engine_gives_neighbours_that_were_not_found(
+def test_an_engine_reads_neighbours_that_were_not_retrieved(
     scorers: dict[str, SelectorScorer], tmp_path: Path
 ) -> None:
     (tmp_path / "cave.txt").write_text(

@@ -139,8 +139,8 @@ def test_a_network_that_is_built_wrongly_is_refused(
 @pytest.mark.parametrize(
     ("limit", "value", "problem"),
     [
-        ("LARGEST_DIFFERENCE", {"fp32": 1e-4, "int8": 1e-4}, "scores in int8 differ by"),
-        ("LEAST_CORRELATION", 1.01, "ranks in int8 correlate by .* export in fp32"),
+        ("MAX_DIFFERENCE", {"fp32": 1e-4, "int8": 1e-4}, "scores in int8 differ by"),
+        ("MIN_CORRELATION", 1.01, "ranks in int8 correlate by .* export in fp32"),
     ],
 )
 def test_int8_that_is_too_far_off_is_refused(
@@ -254,7 +254,7 @@ def test_int8_is_reopened_between_its_steps_and_rounds_to_the_same_bytes(tmp_pat
     assert np.abs(steps - steps.round()).mean() == pytest.approx(0.25, abs=0.02)
 
 
-def test_what_is_reopened_is_exported_as_it_was(tmp_path: Path) -> None:
+def test_a_reopened_selector_is_exported_unchanged(tmp_path: Path) -> None:
     export(tmp_path / "m", make_selector(), "fp32")
     model, vocabulary = reopen_selector(tmp_path / "m")
     write_selector(
@@ -282,5 +282,5 @@ def test_an_incomplete_manifest_is_refused(tmp_path: Path) -> None:
     export(tmp_path / "m", make_selector(), "fp32")
     manifest = tmp_path / "m" / "manifest.json"
     manifest.write_text(manifest.read_text().replace('"hidden_size": 32', '"hidden_size": 64'))
-    with pytest.raises(BundleError, match="cannot be trained on"):
+    with pytest.raises(BundleError, match="training cannot continue from it"):
         reopen_selector(tmp_path / "m")

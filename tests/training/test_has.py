@@ -105,7 +105,7 @@ def test_bits_are_held_fixed_while_the_network_learns() -> None:
 
 
 @pytest.mark.parametrize("composition", ["has", "attention", "pooling"])
-def test_the_loss_is_a_hinge_over_triplets_however_they_are_cut(
+def test_the_loss_is_a_hinge_over_triplets_in_any_batches(
     composition: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = make_has(composition=composition, delta=0.0)
@@ -145,7 +145,7 @@ def test_delta_weighs_the_distance() -> None:
 
 
 @pytest.mark.parametrize("composition", ["has", "attention", "pooling"])
-def test_what_it_ranks_wrong_is_learnt_by_heart(composition: str) -> None:
+def test_wrongly_ranked_questions_are_learnt(composition: str) -> None:
     model = make_has(composition=composition, dropout=0.0)
     before = HasTorchScorer(model, VOCABULARY).score(EXAMPLE.question, CANDIDATES[:2])
     is_answer = tuple((before == before.min()).tolist())

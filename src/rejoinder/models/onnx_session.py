@@ -1,4 +1,4 @@
-"""Opens a network in onnxruntime, and tells in our words what is wrong with it."""
+"""Opens a network in onnxruntime, and turns its errors into ours."""
 
 import os
 from base64 import b64decode
@@ -11,7 +11,7 @@ import numpy as np
 from rejoinder.errors import BundleError
 
 EXACT = ("session.x64quantprecision", "1")
-"""Asks for products of bytes that cannot overflow, which are slower on every processor."""
+"""The option for int8 products that cannot overflow, which are slower on every processor."""
 PRODUCT = b64decode(
     "CAkSADpcChgKAWEKAWISAWMiDU1hdE11bEludGVnZXISAWdaEwoBYRIOCgwIAhIICgIIAQoCCEBaEwoBYhIOCgwIAxIICgII"
     "QAoCCBBiEwoBYxIOCgwIBhIICgIIAQoCCBBCBAoAEBQ="
@@ -20,10 +20,10 @@ PRODUCT = b64decode(
 
 
 def import_onnxruntime() -> Any:
-    """Return onnxruntime, kept from telling its maker about its use: the only place to import it.
+    """Return onnxruntime with telemetry disabled: the only place that imports it.
 
-    It looks at the variable as it is loaded, and asks the network and writes into the user's
-    cache otherwise; `disable_telemetry_events` comes too late.  A value of the user's own stays.
+    It reads the variable while it is imported, and otherwise opens a connection and writes into
+    the user's cache; `disable_telemetry_events` comes too late.  A value set by the user stays.
     """
     os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
     import onnxruntime
@@ -32,17 +32,17 @@ def import_onnxruntime() -> Any:
 
 
 def open_session(network: bytes, folder: Path, *, name: str = "model.onnx") -> Any:
-    """Return a session that works on one thread: callers spread their calls.
+    """Return a session that uses one thread; callers spread their calls over threads.
 
     Raises:
-        BundleError: it is no network.
+        BundleError: the file is not a network.
     """
     onnxruntime = import_onnxruntime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     if overflows():
         options.add_session_config_entry(*EXACT)
-    options.log_severity_level = 4  # what fails is raised, and told in our words
+    options.log_severity_level = 4  # failures are raised, and reported as our errors
     try:
         return onnxruntime.InferenceSession(network, options, providers=["CPUExecutionProvider"])
     except network_errors() as error:
@@ -51,19 +51,19 @@ def open_session(network: bytes, folder: Path, *, name: str = "model.onnx") -> A
 
 @cache
 def overflows() -> bool:
-    """Whether this processor's products of bytes overflow: those without VNNI add two in 16 bits.
+    """Whether int8 products overflow here: processors without VNNI add two of them in 16 bits.
 
-    onnxruntime does not tell, so it is tried once with the largest bytes there are.
+    onnxruntime does not say, so one product of the largest bytes is tried.
     """
     onnxruntime = import_onnxruntime()
     session = onnxruntime.InferenceSession(PRODUCT, providers=["CPUExecutionProvider"])
     given = {"a": np.full((1, 64), 255, np.uint8), "b": np.full((64, 16), 127, np.int8)}
-    (found,) = session.run(None, given)
-    return bool((found != 64 * 255 * 127).any())
+    (product,) = session.run(None, given)
+    return bool((product != 64 * 255 * 127).any())
 
 
 def network_errors() -> tuple[type[Exception], ...]:
-    """Return what onnxruntime raises about a network; its errors have no class in common."""
+    """Return the errors that onnxruntime raises about a network; they share no base class."""
     errors = import_onnxruntime().capi.onnxruntime_pybind11_state
     return (
         errors.Fail,

@@ -97,7 +97,7 @@ def test_headings_are_not_stored(stored: Index) -> None:
     assert min(lengths[0][1:]) > 0
 
 
-def test_what_is_not_in_the_store_is_encoded_or_left(stored: Index, scorer: HasScorer) -> None:
+def test_candidates_without_rows_are_encoded_or_left(stored: Index, scorer: HasScorer) -> None:
     answers = open_answers(stored, scorer)
     candidates = [*get_candidates(stored)[:2], Candidate("x", "A cat.")]
 
@@ -109,7 +109,7 @@ def test_what_is_not_in_the_store_is_encoded_or_left(stored: Index, scorer: HasS
     assert encoding[:2].tolist() == leaving[:2].tolist()
 
 
-def test_what_is_left_by_a_scorer_alone_counts_as_not_scored(
+def test_candidates_left_by_a_single_scorer_count_as_not_scored(
     stored: Index, scorer: HasScorer
 ) -> None:
     candidates = [Candidate("x", "A cat."), *get_candidates(stored)[:2]]
@@ -151,7 +151,7 @@ def test_answers_of_another_bundle_are_named_and_left_out(
     assert "other is left out" in caplog.text
 
 
-def test_what_follows_a_stage_that_is_left_out_gets_no_more_than_with_it(
+def test_the_stage_after_one_left_out_gets_no_more_candidates(
     stored: Index, other: HasScorer
 ) -> None:
     stages = [Stage(WordOverlap(), 500), Stage(other, 20), Stage(WordOverlap())]
@@ -162,7 +162,7 @@ def test_what_follows_a_stage_that_is_left_out_gets_no_more_than_with_it(
     assert [stage.keep for stage in bound.stages] == [20, None]
 
 
-def test_a_scorer_alone_whose_answers_are_torn_leaves_the_order_of_retrieval(
+def test_a_single_scorer_with_corrupt_rows_leaves_the_retrieval_order(
     stored: Index, scorer: HasScorer, caplog: pytest.LogCaptureFixture
 ) -> None:
     rows = get_rows(stored)
@@ -172,8 +172,8 @@ def test_a_scorer_alone_whose_answers_are_torn_leaves_the_order_of_retrieval(
     found = Engine(stored, scorer).answer("is tea hot?")
 
     assert found.scorer == "retrieval-order"
-    assert "rows-1 is cut short; rebuild it with 'rejoinder index add … --sidecar" in caplog.text
-    assert any("cut short" in problem for problem in stored.check())
+    assert "rows-1 is truncated; rebuild it with 'rejoinder index add … --sidecar" in caplog.text
+    assert any("truncated" in problem for problem in stored.check())
 
 
 def test_a_sentence_that_is_too_long_is_named(
@@ -220,4 +220,4 @@ def test_a_damaged_answer_is_encoded_on_the_fly(
     found = scorer.bind(open_answers(stored, scorer)).score(QUESTION, candidates)
 
     np.testing.assert_array_equal(found, scorer.score(QUESTION, candidates))
-    assert "is damaged" in caplog.text
+    assert "are corrupt" in caplog.text

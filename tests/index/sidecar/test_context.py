@@ -149,7 +149,7 @@ def test_scores_are_those_without_the_store(index: Index, bundles: Path, name: s
     np.testing.assert_allclose(bound.score(QUESTION, candidates), expected, atol=1e-5)
 
 
-def test_what_is_stored_is_not_made_again(
+def test_stored_vectors_are_not_computed_again(
     stored: Index, scorer: SelectorScorer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     bound = bind_scorer(scorer, stored)
@@ -179,7 +179,7 @@ def test_a_document_is_its_sentences_and_its_title(stored: Index, scorer: Select
         np.testing.assert_array_equal(pages.find_document(document), expected)
 
 
-def test_documents_from_elsewhere_are_not_found(stored: Index, scorer: SelectorScorer) -> None:
+def test_documents_from_elsewhere_have_no_rows(stored: Index, scorer: SelectorScorer) -> None:
     pages = open_pages(stored, scorer)
 
     assert pages.find_document(Document("tea.md", "", ("Tea is hot.",))) is None
@@ -208,7 +208,7 @@ def test_additions_and_removals_are_followed(
     assert stored.store.get_removed(after=0) == []
 
 
-def test_what_is_sent_to_a_server_is_stored(tmp_path: Path, bundles: Path, docs: Path) -> None:
+def test_documents_sent_to_a_server_are_stored(tmp_path: Path, bundles: Path, docs: Path) -> None:
     bundle = bundles / "stored-static"
     work = JobRunner(tmp_path / "served", str(bundle))
     with Index(tmp_path / "served") as index:
@@ -236,9 +236,9 @@ def test_a_flipped_bit_is_noticed_and_changes_no_score(
 
     assert [sentence for sentence, _ in found] == [sentence for sentence, _ in expected]
     np.testing.assert_allclose([x for _, x in found], [x for _, x in expected], atol=1e-5)
-    assert caplog.text.count("is damaged") == 1
+    assert caplog.text.count("are corrupt") == 1
     (problem,) = stored.check()
-    assert "damaged" in problem
+    assert "corrupt" in problem
     stored.compact()
     stored.store_sidecar(get_encoder(scorer))
     assert stored.check() == []
@@ -262,7 +262,7 @@ def test_each_bit_that_flips_does_no_harm(
             assert item is None or np.array_equal(item, whole)
 
 
-def test_a_torn_store_is_named_and_the_index_still_answers(
+def test_a_corrupt_store_is_named_and_the_index_still_answers(
     stored: Index, scorer: SelectorScorer, caplog: pytest.LogCaptureFixture
 ) -> None:
     expected = Engine(stored, scorer).answer(QUESTION, top=5)
@@ -272,8 +272,8 @@ def test_a_torn_store_is_named_and_the_index_still_answers(
     found = Engine(stored, scorer).answer(QUESTION, top=5)
 
     assert found.answers == expected.answers
-    assert "rows-1 is cut short; rebuild it with 'rejoinder index add … --sidecar" in caplog.text
-    assert any("cut short" in problem for problem in stored.check())
+    assert "rows-1 is truncated; rebuild it with 'rejoinder index add … --sidecar" in caplog.text
+    assert any("truncated" in problem for problem in stored.check())
     stored.store_sidecar(get_encoder(scorer))
     assert stored.check() == []
 

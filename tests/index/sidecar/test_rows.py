@@ -48,7 +48,7 @@ def folder(tmp_path: Path) -> Path:
     return place
 
 
-def test_what_was_added_is_found_in_the_reopened_store(folder: Path) -> None:
+def test_added_rows_are_in_the_reopened_store(folder: Path) -> None:
     store = RowStore(folder)
 
     first, _, third = make_rows([3, 0, 2], seed=1)
@@ -59,7 +59,7 @@ def test_what_was_added_is_found_in_the_reopened_store(folder: Path) -> None:
     assert store.list_documents() == [1, 7]
 
 
-def test_what_was_not_added_has_no_rows(folder: Path) -> None:
+def test_sentences_that_were_not_added_have_no_rows(folder: Path) -> None:
     found = find(RowStore(folder), (1, 1), (1, 3), (2, 0), (99, 0), (-1, 0), (0, 0))
 
     assert found.lengths.tolist() == [0] * 6
@@ -91,7 +91,7 @@ def test_any_documents_come_back_as_they_were(
     assert store.find_damage() == []
 
 
-def test_a_reader_sees_what_a_writer_commits(folder: Path) -> None:
+def test_a_reader_sees_commits(folder: Path) -> None:
     reader, writing = RowStore(folder), RowStore(folder)
     with writing.changing() as writer:
         writer.add(8, make_rows([2], seed=8))
@@ -104,14 +104,14 @@ def test_a_reader_sees_what_a_writer_commits(folder: Path) -> None:
     assert reader.state.generation == 6
 
 
-def test_a_reader_keeps_what_it_has_when_the_folder_goes(folder: Path) -> None:
+def test_a_reader_keeps_its_mapping_when_the_folder_is_deleted(folder: Path) -> None:
     store = RowStore(folder)
     folder.rename(folder.with_name("gone"))
 
     np.testing.assert_array_equal(read(store, 7, 0), make_rows([4], seed=7)[0])
 
 
-def test_a_writer_adds_to_what_was_committed_since_it_opened(folder: Path) -> None:
+def test_a_writer_appends_to_commits_made_since_it_opened(folder: Path) -> None:
     late = RowStore(folder)
     with RowStore(folder).changing() as writer:
         writer.add(8, make_rows([2], seed=8))
@@ -126,7 +126,7 @@ def test_a_writer_adds_to_what_was_committed_since_it_opened(folder: Path) -> No
     assert late.state.generation == 6
 
 
-def test_a_store_that_is_written_anew_counts_when_it_is_committed(folder: Path) -> None:
+def test_a_rewritten_store_is_visible_when_committed(folder: Path) -> None:
     reader, store = RowStore(folder), RowStore(folder)
     with store.rewriting() as writer:
         writer.add(7, store.read_block(7))
@@ -138,7 +138,7 @@ def test_a_store_that_is_written_anew_counts_when_it_is_committed(folder: Path) 
     assert sorted(path.name for path in folder.iterdir()) == ["places-2", "rows-2", "state.json"]
 
 
-def test_a_store_that_could_not_be_written_anew_is_as_it_was(folder: Path) -> None:
+def test_a_failed_rewrite_leaves_the_store_unchanged(folder: Path) -> None:
     before = {path.name: path.read_bytes() for path in folder.iterdir()}
     store = RowStore(folder)
 
@@ -168,7 +168,7 @@ def test_a_store_that_could_not_be_made_is_not_there(
     assert create(tmp_path / "s").list_documents() == []
 
 
-def test_what_was_not_committed_does_not_count(folder: Path) -> None:
+def test_uncommitted_rows_are_not_visible(folder: Path) -> None:
     before = (folder / "rows-1").read_bytes()
     with RowStore(folder).changing() as writer:
         writer.add(8, make_rows([2]))
@@ -215,12 +215,12 @@ def test_each_bit_of_the_state_that_flips_is_noticed(folder: Path) -> None:
         torn = bytearray(whole)
         torn[place] ^= 1
         (folder / "state.json").write_bytes(torn)
-        with pytest.raises(StoreError, match="torn"):
+        with pytest.raises(StoreError, match="corrupt"):
             RowStore(folder)
 
 
 @pytest.mark.parametrize("place", range(16, 16 + 16 + 3 * 8))
-def test_each_bit_of_a_head_that_flips_is_found(folder: Path, place: int) -> None:
+def test_each_flipped_bit_of_a_header_is_detected(folder: Path, place: int) -> None:
     rows = bytearray((folder / "rows-1").read_bytes())
     rows[place] ^= 1
     (folder / "rows-1").write_bytes(rows)
@@ -252,7 +252,7 @@ def test_each_bit_that_flips_is_noticed(
                 assert found.lengths[0] == 0 or found.gather().tobytes() == answer
 
 
-def test_a_flipped_bit_is_named_and_the_rest_still_found(
+def test_a_flipped_bit_is_reported_and_other_rows_are_readable(
     folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     rows = bytearray((folder / "rows-1").read_bytes())
@@ -263,7 +263,7 @@ def test_a_flipped_bit_is_named_and_the_rest_still_found(
     found = find(store, (1, 0), (7, 0), (7, 0))
 
     assert found.lengths.tolist() == [3, 0, 0]
-    assert caplog.text.count("damaged") == 1
+    assert caplog.text.count("corrupt") == 1
     assert "compact" in caplog.text
     (problem,) = store.find_damage()
     assert "document 7" in problem
@@ -272,15 +272,15 @@ def test_a_flipped_bit_is_named_and_the_rest_still_found(
 @pytest.mark.parametrize(
     ("name", "content", "problem"),
     [
-        ("rows-1", b"rejoindr", "rows-1 is cut short"),
-        ("rows-1", b"x" * 500, "not rows"),
-        ("places-1", b"\0" * 56, "places-1 is cut short"),
+        ("rows-1", b"rejoindr", "rows-1 is truncated"),
+        ("rows-1", b"x" * 500, "rows begin with other bytes"),
+        ("places-1", b"\0" * 56, "places-1 is truncated"),
         ("state.json", b"{", "state.json cannot be read"),
         ("state.json", b"[" * 100_000, "state.json cannot be read"),
         ("state.json", b"[]", "format None"),
     ],
 )
-def test_a_torn_store_is_refused(folder: Path, name: str, content: bytes, problem: str) -> None:
+def test_a_corrupt_store_is_refused(folder: Path, name: str, content: bytes, problem: str) -> None:
     (folder / name).write_bytes(content)
 
     with pytest.raises(StoreError, match=problem):
@@ -291,15 +291,13 @@ def test_a_torn_store_is_refused(folder: Path, name: str, content: bytes, proble
     ("change", "problem"),
     [
         ({"format": 9}, "format 9"),
-        ({"row_bytes": 0}, "not as it was written"),
-        ({"size": 10**25}, "not as it was written"),
-        ({"bundle": None}, "not as it was written"),
-        ({"sum": 0}, "not as it was written"),
+        ({"row_bytes": 0}, "the checksum of state.json does not match"),
+        ({"size": 10**25}, "the checksum of state.json does not match"),
+        ({"bundle": None}, "the checksum of state.json does not match"),
+        ({"sum": 0}, "the checksum of state.json does not match"),
     ],
 )
-def test_a_state_that_cannot_be_is_refused(
-    folder: Path, change: dict[str, object], problem: str
-) -> None:
+def test_an_invalid_state_is_refused(folder: Path, change: dict[str, object], problem: str) -> None:
     state = json.loads((folder / "state.json").read_text())
     (folder / "state.json").write_text(json.dumps(state | change))
 

@@ -45,7 +45,7 @@ def add_snow(index: Index, docs: Path) -> None:
     index.add([docs])
 
 
-def test_what_is_stored_is_what_was_made(stored: Index, maker: Digests) -> None:
+def test_stored_rows_are_those_of_the_encoder(stored: Index, maker: Digests) -> None:
     found = stored.open_sidecar(maker)
 
     assert found is not None
@@ -56,14 +56,12 @@ def test_what_is_stored_is_what_was_made(stored: Index, maker: Digests) -> None:
         assert kept.tolist() == [rows[0].tolist() for rows in made]
 
 
-def test_nothing_is_stored_unless_it_is_asked_for(index: Index, maker: Digests) -> None:
+def test_nothing_is_stored_by_default(index: Index, maker: Digests) -> None:
     assert index.open_sidecar(maker) is None
     assert index.check() == []
 
 
-def test_opening_adds_what_is_missing_and_no_more(
-    stored: Index, maker: Digests, docs: Path
-) -> None:
+def test_opening_encodes_missing_documents_only(stored: Index, maker: Digests, docs: Path) -> None:
     (docs / "bees.txt").unlink()
     add_snow(stored, docs)
     behind = get_store(stored)
@@ -100,7 +98,7 @@ def test_removed_numbers_are_kept_until_rows_have_followed(
     assert len(get_store(stored).list_documents()) == 1
 
 
-def test_an_interruption_costs_what_was_not_committed(
+def test_an_interruption_loses_uncommitted_rows_only(
     index: Index, maker: Digests, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rejoinder.index.sidecar.sidecars.MAX_UNCOMMITTED", 0)
@@ -157,10 +155,10 @@ def test_rows_in_the_folder_of_another_bundle_are_not_taken_for_its_own(
     assert stored.check() == []
 
 
-def test_a_torn_store_of_another_bundle_is_named_too(stored: Index) -> None:
+def test_a_corrupt_store_of_another_bundle_is_named_too(stored: Index) -> None:
     (get_store(stored).folder / "state.json").write_text("{")
 
-    with pytest.raises(StoreError, match=r"torn.*--sidecar other"):
+    with pytest.raises(StoreError, match=r"corrupt.*--sidecar other"):
         stored.open_sidecar(Digests("other"))
 
 
@@ -192,7 +190,7 @@ def test_an_earlier_copy_of_the_index_gets_none_of_the_later_rows(
             assert kept.tolist() == [rows[0].tolist() for rows in made]
 
 
-def test_what_another_committed_before_the_lock_was_had_is_kept(
+def test_rows_committed_by_another_before_the_lock_are_kept(
     stored: Index, maker: Digests, docs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     add_snow(stored, docs)
@@ -212,9 +210,7 @@ def test_what_another_committed_before_the_lock_was_had_is_kept(
 
 
 @pytest.mark.parametrize("kept", [8, 16])
-def test_lost_places_are_made_again_where_that_is_asked_for(
-    stored: Index, maker: Digests, kept: int
-) -> None:
+def test_lost_places_are_rebuilt_by_storing_again(stored: Index, maker: Digests, kept: int) -> None:
     store = get_store(stored)
     places = store.folder / store.state.places
     whole = places.read_bytes()
@@ -227,26 +223,26 @@ def test_lost_places_are_made_again_where_that_is_asked_for(
     assert stored.check() == []
 
 
-def test_a_torn_store_is_named_and_made_anew(
+def test_a_corrupt_store_is_named_and_rebuilt(
     stored: Index, maker: Digests, caplog: pytest.LogCaptureFixture
 ) -> None:
     (get_store(stored).folder / "state.json").write_text("{")
-    with pytest.raises(StoreError, match=r"torn.*rebuild it with .*--sidecar digests"):
+    with pytest.raises(StoreError, match=r"corrupt.*rebuild it with .*--sidecar digests"):
         stored.open_sidecar(maker)
 
     stored.store_sidecar(maker)
 
-    assert "torn" in caplog.text
+    assert "corrupt" in caplog.text
     assert stored.check() == []
 
 
-def test_a_flipped_bit_is_mended_by_compacting(stored: Index, maker: Digests) -> None:
+def test_a_flipped_bit_is_repaired_by_compacting(stored: Index, maker: Digests) -> None:
     rows = get_rows(stored)
     torn = bytearray(rows.read_bytes())
     torn[-10] ^= 1
     rows.write_bytes(torn)
     (problem,) = stored.check()
-    assert "damaged" in problem
+    assert "corrupt" in problem
 
     stored.compact()
     stored.store_sidecar(maker)
@@ -265,7 +261,7 @@ def test_compacting_takes_removed_rows_off_the_disk(stored: Index, docs: Path) -
     assert stored.check() == []
 
 
-def test_compacting_that_fails_leaves_what_was_stored(
+def test_a_failed_compaction_keeps_the_rows(
     stored: Index, docs: Path, maker: Digests, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stored.remove([docs / "bees.txt"])
@@ -281,7 +277,7 @@ def test_compacting_that_fails_leaves_what_was_stored(
     assert maker.made == []
 
 
-def test_a_question_that_has_to_wait_is_told_why(
+def test_a_question_that_waits_for_encoding_logs_why(
     stored: Index, maker: Digests, docs: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     add_snow(stored, docs)
@@ -294,7 +290,7 @@ def test_a_question_that_has_to_wait_is_told_why(
     ]
 
 
-def test_a_reader_goes_on_while_another_writes(
+def test_a_reader_is_not_blocked_by_a_writer(
     stored: Index, maker: Digests, docs: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     add_snow(stored, docs)

@@ -67,7 +67,7 @@ def test_a_bundle_without_a_file_is_refused(folder: Path, tmp_path: Path, name: 
         rejoinder.load(torn)
 
 
-def test_what_is_no_network_is_refused(folder: Path, tmp_path: Path) -> None:
+def test_a_file_that_is_not_a_network_is_refused(folder: Path, tmp_path: Path) -> None:
     torn = rewrite(folder, tmp_path / "torn", lambda files: files.update({NAMES[0]: b"x"}))
 
     with pytest.raises(BundleError, match="cannot be run"):

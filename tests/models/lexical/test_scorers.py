@@ -167,7 +167,7 @@ def test_scores_are_those_of_the_search() -> None:
     assert RetrievalOrder().score("cat", found).tolist() == [0.5, 7.0]
 
 
-def test_what_no_search_found_is_scored_by_bm25() -> None:
+def test_candidates_that_were_not_retrieved_are_scored_by_bm25() -> None:
     mixed = [Candidate("0", "a cat", retrieval_score=0.5), Candidate("1", "a dog")]
 
     assert RetrievalOrder().score("cat", mixed).tolist() == Bm25().score("cat", mixed).tolist()

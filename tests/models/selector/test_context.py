@@ -74,14 +74,14 @@ def test_candidates_of_the_same_position_have_the_same_neighbours() -> None:
     assert one.neighbours == other.neighbours == (1, 3)
 
 
-def test_the_position_says_where_a_candidate_stands_whatever_its_text() -> None:
+def test_the_position_is_the_place_of_a_candidate_whatever_its_text() -> None:
     (found,) = find(ContextConfig("concatenation"), at(2, text="d e d"))
 
     assert found.neighbours == (1, 3)
     assert 2 not in found.page
 
 
-def test_the_page_is_the_title_and_what_is_most_alike_but_not_itself_or_a_neighbour() -> None:
+def test_the_page_is_the_title_and_the_most_similar_other_sentences() -> None:
     alone, joined = (
         find(ContextConfig(form, sentences=2), at(0))[0] for form in ("global", "concatenation")
     )
@@ -138,7 +138,7 @@ def test_a_document_of_twenty_thousand_sentences(similarity: str) -> None:
     assert len(found.page) == 6
 
 
-def test_what_is_kept_of_documents_is_bounded_and_never_mixed_up(
+def test_the_document_cache_is_bounded_and_never_mixed_up(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(module, "MAX_CACHED", 8)
@@ -167,7 +167,7 @@ def test_context_follows_the_pair_in_parts() -> None:
     assert kinds == [QUESTION] * 3 + [CANDIDATE] * 3 + [LOCAL] * 7 + [PAGE] * 5
 
 
-def test_context_has_at_most_its_tokens_neighbours_are_cut_and_sentences_left_out() -> None:
+def test_context_is_limited_by_truncating_neighbours_and_dropping_sentences() -> None:
     words, _ = read(ContextConfig("concatenation", sentences=2, max_tokens=6), at(1))
 
     # a b c [SEP] leaves two of six: one piece of the neighbour after it.
@@ -185,7 +185,7 @@ def test_a_pair_that_fills_the_room_leaves_none_for_context() -> None:
     assert set(kinds) == {QUESTION, CANDIDATE}
 
 
-def test_a_title_of_ten_thousand_characters_is_cut() -> None:
+def test_a_title_of_ten_thousand_characters_is_truncated() -> None:
     document = replace(DOCUMENT, title="a b " * 2500)
 
     words, kinds = read(ContextConfig("global"), at(1, document=document))

@@ -18,7 +18,7 @@ def test_a_pair_is_the_question_then_the_candidate(tokens: PairTokens) -> None:
     assert kinds == [0, 0, 0, 0, 0, 1, 1, 1, 1]
 
 
-def test_a_long_candidate_is_cut_at_its_end(tokens: PairTokens) -> None:
+def test_a_long_candidate_is_truncated(tokens: PairTokens) -> None:
     ids, kinds = tokens.join([WHO], [THE] * 50)
     assert ids == [CLS, WHO, SEP] + [THE] * 8 + [SEP]
     assert len(ids) == len(kinds) == 12

@@ -157,7 +157,7 @@ def test_pieces_stored_for_the_shipped_vectors_are_read(shipped_pieces: Selector
     assert shipped_pieces.encode(texts[0]) == pieces.encode(texts[0])
 
 
-def test_stored_pieces_that_the_vocabulary_does_not_have_are_cut_again(
+def test_stored_pieces_outside_the_vocabulary_are_tokenised_again(
     shipped_pieces: SelectorScorer,
 ) -> None:
     stored = Candidate("0", "the cave", tokens=np.array([5, 40_000], "<i4").tobytes())
@@ -186,7 +186,7 @@ def test_a_bundle_without_one_of_its_files_is_refused(
 
 
 @pytest.mark.parametrize("size", [0, 10, 5_000, -1])
-def test_a_torn_network_whose_checksum_agrees_is_refused(
+def test_a_corrupt_network_with_a_correct_checksum_is_refused(
     folder: Path, tmp_path: Path, size: int
 ) -> None:
     content = (folder / "model.onnx").read_bytes()[:size]

@@ -7,7 +7,7 @@ from rejoinder.models.selector.similarity import Ngrams, VectorPage
 PAGE = ["The red cat sat.", "A dog.", "the red cat", "", "?!"]
 
 
-def test_ngrams_are_the_share_of_what_question_and_candidate_have_together() -> None:
+def test_ngram_similarity_is_the_share_of_the_pairs_ngrams() -> None:
     page = Ngrams().prepare(PAGE)
 
     rated = page.rate("red cat", ["the dog"])
@@ -52,7 +52,7 @@ def test_the_cosine_is_of_the_sum_of_both_sides() -> None:
     assert same[0] == pytest.approx(1, abs=1e-6)
 
 
-def test_a_rating_does_not_depend_on_what_else_is_rated() -> None:
+def test_a_rating_does_not_depend_on_other_ratings() -> None:
     texts = ["a dog", "the red cat", "tea", "", "a cat and a dog and a cow"]
     for similarity in (Ngrams(), get_static()):
         page = similarity.prepare(PAGE)

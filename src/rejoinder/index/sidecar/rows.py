@@ -1,19 +1,18 @@
-"""What was made of sentences, in a folder: rows of bytes, found by document and position.
+"""A row store: a folder with rows of bytes, found by document number and position.
 
-    state.json   who made it, the generation it has followed, and how much of which files counts
-    rows-1       a block per document, one after another; mapped into memory, only appended to
-    places-1     where each document's block begins, 8 bytes per document number; 0 for none
+    state.json   the bundle, the generation it has followed, and the committed size of each file
+    rows-1       one block per document, one after another; memory-mapped and append-only
+    places-1     the offset of each document's block, 8 bytes per document number; 0 for none
 
-A block is its head and the rows.  The head: the document's number, how many sentences it has, how
-many stand before it in the store, and the CRC-32 of all the rest of the head; then of each sentence
-where its rows end, counted in rows; then of each the CRC-32 of its rows.  All of these take 4
-bytes, low bytes first, and blocks begin at multiples of 8.  A sentence of which nothing is
-needed has no rows.
+A block is a header and the rows.  The header: the document number, the number of its sentences,
+the number of sentences before it in the store, and the CRC-32 of the rest of the header; then the
+end of each sentence's rows, counted in rows; then the CRC-32 of each sentence's rows.  Each of
+these takes 4 bytes, little-endian, and blocks are aligned to 8 bytes.  A sentence may have no rows.
 
-What counts is what `state.json` says, which is replaced in one step after all else is on
-disk: a crash leaves rows that do not count, and the next writer writes over them.  A store that is
-written anew gets files of the next edition, which count from that step on.  Opening maps two
-files and reads no rows; the sum of each head and sentence is checked when it is first read.
+A commit replaces `state.json` atomically after everything else is on disk: a crash leaves
+uncommitted rows, which the next writer overwrites.  Rewriting a store creates files of the next
+edition, which replace the old ones in the same way.  Opening maps two files and reads no rows; the
+checksum of each header and sentence is verified when it is first read.
 """
 
 import logging
@@ -33,7 +32,7 @@ from rejoinder.index.sidecar.files import (
     MappedRows,
     State,
     stamp,
-    sum_head,
+    sum_header,
     sum_rows,
     sync,
     write_state,
@@ -44,13 +43,13 @@ log = logging.getLogger(__name__)
 
 
 class RowStore:
-    """The rows of one folder; many may read, from many threads, while one writes."""
+    """The rows of one folder; many threads and processes may read while one writes."""
 
     def __init__(self, folder: Path) -> None:
         """Open a store.
 
         Raises:
-            StoreError: it is torn, cut short, or of another format.
+            StoreError: it is corrupt, truncated, or of another format.
         """
         self.folder = folder
         self._has_warned = False
@@ -58,7 +57,7 @@ class RowStore:
 
     @classmethod
     def create(cls, folder: Path, *, bundle: str, hash_: str, row_bytes: int) -> "RowStore":
-        """Make an empty store.
+        """Create an empty store.
 
         Raises:
             StoreError: it cannot be written.
@@ -68,14 +67,14 @@ class RowStore:
             shutil.rmtree(part, ignore_errors=True)
             part.mkdir(parents=True)
             state = State(bundle, hash_, row_bytes, size=len(MAGIC))
-            _begin(part, state)
+            _create_files(part, state)
             write_state(part, state)
             part.rename(folder)
         return cls(folder)
 
     @property
     def state(self) -> State:
-        """What the store says about itself."""
+        """The committed state."""
         return self._mapped.state
 
     def __contains__(self, number: int) -> bool:
@@ -86,47 +85,47 @@ class RowStore:
         return self._mapped.list_documents()
 
     def find(self, documents: Places, positions: Places) -> StoredRows:
-        """Return where the rows of sentences stand; damaged ones count as not stored."""
+        """Return the rows of sentences; corrupt ones count as not stored."""
         mapped = self._follow()
-        found = mapped.locate(documents, positions)
-        is_new = (found.lengths != 0) & ~mapped.checked[found.ordinals]
+        located = mapped.locate(documents, positions)
+        is_new = (located.lengths != 0) & ~mapped.checked[located.ordinals]
         for place in np.flatnonzero(is_new).tolist():
-            if mapped.is_whole(found, place):
-                mapped.checked[found.ordinals[place]] = True
+            if mapped.is_whole(located, place):
+                mapped.checked[located.ordinals[place]] = True
             else:
-                found.lengths[place] = 0
+                located.lengths[place] = 0
                 self._warn()
-        return StoredRows(mapped.rows, mapped.state.row_bytes, found.starts, found.lengths)
+        return StoredRows(mapped.rows, mapped.state.row_bytes, located.starts, located.lengths)
 
     def find_document(self, number: int) -> Bytes | None:
-        """Return the rows of all sentences of a document, one after another, as they are mapped.
+        """Return the memory-mapped rows of all sentences of a document, one after another.
 
-        None where it is not stored, or a sentence has no rows or damaged ones.
+        None where it is not stored, or where a sentence has no rows or corrupt ones.
         """
         positions = np.arange(self._follow().count(number))
-        found = self.find(np.full(len(positions), number), positions)
-        if not len(positions) or not found.lengths.all():
+        rows = self.find(np.full(len(positions), number), positions)
+        if not len(positions) or not rows.lengths.all():
             return None
-        start, size = int(found.starts[0]), int(found.lengths.sum()) * found.row_bytes
-        return found.data[start : start + size].reshape(-1, found.row_bytes)
+        start, size = int(rows.starts[0]), int(rows.lengths.sum()) * rows.row_bytes
+        return rows.data[start : start + size].reshape(-1, rows.row_bytes)
 
     def read_block(self, number: int) -> list[Bytes]:
         """Return the rows of each sentence of a document.
 
         Raises:
-            StoreError: they are not as they were written.
+            StoreError: their checksums do not match.
         """
         mapped = self._mapped
         sentences = mapped.count(number)
         positions = np.arange(sentences)
-        found = mapped.locate(np.full(len(positions), number), positions)
-        are_whole = (mapped.is_whole(found, place) for place in positions.tolist())
+        located = mapped.locate(np.full(len(positions), number), positions)
+        are_whole = (mapped.is_whole(located, place) for place in positions.tolist())
         if sentences < 0 or not all(are_whole):
-            raise StoreError(f"{self.folder}: document {number} is damaged")
-        return [mapped.read(found, place) for place in positions.tolist()]
+            raise StoreError(f"{self.folder}: document {number} is corrupt")
+        return [mapped.read(located, place) for place in positions.tolist()]
 
     def find_damage(self) -> list[str]:
-        """Return what is wrong with the rows, one line per document."""
+        """Return a line for each document with corrupt rows."""
         problems = []
         for number in self.list_documents():
             try:
@@ -137,43 +136,43 @@ class RowStore:
 
     @contextmanager
     def changing(self) -> Iterator["RowWriter"]:
-        """Give what adds and removes; call its `commit`, else nothing counts.
+        """Yield a writer that adds and removes; changes are kept when its `commit` is called.
 
         The lock of the index is held.
 
         Raises:
-            StoreError: it is torn, or cannot be written; what was committed still counts.
+            StoreError: it is corrupt, or cannot be written; what was committed is kept.
         """
         with _writing(self.folder):
-            self.reload()  # another may have committed before the lock was had
+            self.reload()  # another process may have committed before the lock was taken
             with self._open_files(self.state) as writer:
                 yield writer
 
     @contextmanager
     def rewriting(self) -> Iterator["RowWriter"]:
-        """Give what writes the store anew; what it has counts until `commit` is called.
+        """Yield a writer for a new edition, which replaces the old one when `commit` is called.
 
         The lock of the index is held.
 
         Raises:
-            StoreError: it is torn, or cannot be written; what it has still counts.
+            StoreError: it is corrupt, or cannot be written; the old edition is kept.
         """
         with _writing(self.folder):
             self.reload()
             edition = self.state.edition + 1
             empty = replace(self.state, edition=edition, size=len(MAGIC), sentences=0, numbers=1)
             try:
-                _begin(self.folder, empty)
+                _create_files(self.folder, empty)
                 with self._open_files(empty) as writer:
                     yield writer
             finally:
                 self._drop_other_editions()
 
     def reload(self) -> None:
-        """See what was committed since.
+        """Map what was committed since.
 
         Raises:
-            StoreError: it is torn.
+            StoreError: it is corrupt.
         """
         self._mapped = _map(self.folder)
 
@@ -188,15 +187,15 @@ class RowStore:
             yield RowWriter(self, state, rows, places)
 
     def _drop_other_editions(self) -> None:
-        counting = (self.state.rows, self.state.places)
+        current = (self.state.rows, self.state.places)
         for path in self.folder.iterdir():
-            if path.name.startswith(("rows-", "places-")) and path.name not in counting:
+            if path.name.startswith(("rows-", "places-")) and path.name not in current:
                 path.unlink()
 
     def _follow(self) -> MappedRows:
-        """Return what counts now: another process may have committed."""
+        """Return the current mapping: another process may have committed."""
         if stamp(self.folder) != self._mapped.stamp:
-            # Where it is being replaced, what is mapped stays right: numbers are used once.
+            # While it is being replaced, the old mapping stays right: numbers are used once.
             with suppress(StoreError):
                 self.reload()
         return self._mapped
@@ -205,14 +204,14 @@ class RowStore:
         if not self._has_warned:
             self._has_warned = True
             log.warning(
-                "%s: what is stored of a sentence is damaged, and counts as not stored;"
-                " 'rejoinder index check' lists all, 'compact' mends them",
+                "%s: the rows of a sentence are corrupt, and count as not stored;"
+                " 'rejoinder index check' lists all, 'compact' drops them",
                 self.folder,
             )
 
 
 class RowWriter:
-    """Appends to a store; nothing counts before it is committed."""
+    """Appends to a store; nothing is visible before it is committed."""
 
     def __init__(self, store: RowStore, state: State, rows: IO[bytes], places: IO[bytes]) -> None:
         self._store = store
@@ -225,10 +224,10 @@ class RowWriter:
         """Add a document: the rows of each of its sentences."""
         ends = np.cumsum([len(rows) for rows in sentences], dtype="<u4").tobytes()
         sums = [sum_rows(np.ascontiguousarray(rows)) for rows in sentences]
-        told = ends + np.array(sums, dtype="<u4").tobytes()
+        table = ends + np.array(sums, dtype="<u4").tobytes()
         numbers = struct.pack("<III", number, len(sentences), self._sentences)
-        head = numbers + struct.pack("<I", sum_head(numbers, told)) + told
-        block = b"".join([head, *(rows.tobytes() for rows in sentences)])
+        header = numbers + struct.pack("<I", sum_header(numbers, table)) + table
+        block = b"".join([header, *(rows.tobytes() for rows in sentences)])
         self._rows.seek(self._size)
         self._rows.write(block + b"\0" * (-len(block) % 8))
         self._changed[number] = self._size
@@ -236,12 +235,12 @@ class RowWriter:
         self._sentences += len(sentences)
 
     def remove(self, number: int) -> None:
-        """Forget a document; its rows stay on disk until the store is written anew."""
+        """Remove a document; its rows stay on disk until the store is rewritten."""
         if number in self._store:
             self._changed[number] = 0
 
     def commit(self, generation: int | None = None) -> None:
-        """Make all changes so far count, and say which generation they have followed."""
+        """Commit all changes so far, and the generation that they have followed."""
         sync(self._rows)
         for number, place in sorted(self._changed.items()):
             self._places.seek(8 * number)
@@ -260,7 +259,7 @@ class RowWriter:
 
 
 def _map(folder: Path) -> MappedRows:
-    """Return what counts now, also where the files are just being replaced by others."""
+    """Map what is committed, also while the files are being replaced."""
     while True:
         seen = stamp(folder)
         try:
@@ -270,8 +269,8 @@ def _map(folder: Path) -> MappedRows:
                 raise
 
 
-def _begin(folder: Path, state: State) -> None:
-    """Make the files of an empty store."""
+def _create_files(folder: Path, state: State) -> None:
+    """Create the files of an empty store."""
     (folder / state.rows).write_bytes(MAGIC)
     (folder / state.places).write_bytes(b"\0" * 8 * state.numbers)
 
@@ -282,6 +281,6 @@ def _writing(folder: Path) -> Iterator[None]:
         yield
     except OSError as error:
         raise StoreError(
-            f"{folder}: cannot be written ({error.strerror or error}); the documents, and what"
-            " was stored of them, are kept"
+            f"{folder}: cannot be written ({error.strerror or error}); documents and committed"
+            " rows are kept"
         ) from error

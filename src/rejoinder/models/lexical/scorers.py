@@ -34,7 +34,7 @@ class OriginalOrder:
 
 
 class WordOverlap:
-    """WO: how many distinct words of the question a candidate contains."""
+    """WO: the number of distinct words of the question that a candidate contains."""
 
     name = "word-overlap"
     is_pointwise = True
@@ -53,7 +53,7 @@ class WordOverlap:
 
 
 class WordOverlapThenOrder:
-    """WO+RR: word overlap, and among equals the one that stands earlier in its document."""
+    """WO+RR: word overlap, with ties broken by the order of the document."""
 
     name = "word-overlap+order"
 
@@ -89,7 +89,7 @@ class Jaccard:
 
 
 class Random:
-    """A number from a generator that is seeded by the question and the seed."""
+    """A random number, seeded by the question and the seed."""
 
     name = "random"
 
@@ -98,8 +98,8 @@ class Random:
 
     def score(self, question: str, candidates: Candidates) -> Scores:
         """Return numbers between 0 and 1, the same on every call."""
-        drawn_for = crc32(question.encode("utf-8", "surrogatepass"))
-        return np.random.default_rng([self._seed, drawn_for]).random(len(candidates))
+        checksum = crc32(question.encode("utf-8", "surrogatepass"))
+        return np.random.default_rng([self._seed, checksum]).random(len(candidates))
 
 
 def _word_set(text: str, split: WordSplitter) -> frozenset[str]:
@@ -186,17 +186,16 @@ class Bm25:
 def _count_list(
     texts: Sequence[Sequence[str]], shared: Iterable[Sequence[str]]
 ) -> CorpusStatistics:
-    """Return the statistics of a list, of the question's words alone: no other is asked for."""
+    """Return the statistics of a list, for the question's words alone."""
     lengths = sum(map(len, texts))
     having = Counter(word for words in shared for word in set(words))
     return CorpusStatistics(len(texts), lengths / len(texts) if texts else 0.0, having)
 
 
 class RetrievalOrder:
-    """Scores as the search did; where none found the candidates, as BM25 does over the list.
+    """The scores of retrieval; BM25 over the list for candidates that were not retrieved.
 
-    A search over documents knows what a list does not: how rare a word is among all of them,
-    and what stands around a sentence.
+    Retrieval knows how rare a word is in all documents, and the text around a sentence.
     """
 
     name = "retrieval-order"

@@ -1,7 +1,7 @@
 """Writes a trained selector as a bundle, if the runtime scores with it as torch does.
 
 The network must agree with torch to 1e-4 in fp32; int8 must rank a sample nearly as torch
-does, and says in its manifest how far its scores may be off.  Else nothing is left behind.
+does, and its manifest states the tolerance of its scores.  Otherwise nothing is written.
 """
 
 from collections.abc import Mapping, Sequence
@@ -42,15 +42,15 @@ SIZES = (
     "layer_norm_eps",
     "type_vocab_size",
 )
-"""Of the encoder: all that is needed to build it anew."""
+"""The settings of the encoder from which it is rebuilt."""
 PRECISIONS = ("fp32", "int8")
-LARGEST_DIFFERENCE = {"fp32": 1e-4, "int8": 1.0}
-LEAST_CORRELATION = 0.98
-"""Of the ranks that int8 and torch give the pairs of the sample."""
-FEW_PAIRS = 20
-"""Fewer pairs than this say nothing about ranks."""
+MAX_DIFFERENCE = {"fp32": 1e-4, "int8": 1.0}
+MIN_CORRELATION = 0.98
+"""Between the ranks of int8 and of torch over the pairs of the sample."""
+MIN_PAIRS = 20
+"""The correlation of fewer pairs is not meaningful."""
 MARGIN = 2
-"""A pair that is not in the sample may differ more than those that are."""
+"""The tolerance over the largest difference: other pairs may differ more than the sample."""
 
 
 def write_selector(
@@ -64,12 +64,12 @@ def write_selector(
     sample: Sequence[Example],
     files: Mapping[str, bytes] = MappingProxyType({}),
 ) -> None:
-    """Write the network, its vocabulary and where they come from.
+    """Write the network, its vocabulary and their provenance.
 
     Args:
         vocabulary: the word piece of each row of the encoder's embedding.
-        sample: what torch and the runtime both score before anything is written.
-        files: what else goes into the bundle, by name: its card, for one.
+        sample: questions that torch and the runtime both score before anything is written.
+        files: further files of the bundle, by name, such as its model card.
 
     Raises:
         BundleError: the folder cannot be written, or the scores of the sample differ too much.
@@ -103,10 +103,10 @@ def write_selector(
 
 
 def reopen_selector(folder: Path) -> tuple[AnySelector, list[str]]:
-    """Return the network of a selector's bundle, to train on from it, and its vocabulary.
+    """Return the network of a selector's bundle, to continue training, and its vocabulary.
 
     Raises:
-        BundleError: it is no bundle of a selector, or an incomplete one.
+        BundleError: it is not the bundle of a selector, or is incomplete.
         MissingExtraError: onnx is not installed.
     """
     try:
@@ -119,19 +119,19 @@ def reopen_selector(folder: Path) -> tuple[AnySelector, list[str]]:
         settings = dict(bundle.manifest.config)
         settings.pop(VECTORS, None)
         sizes = settings.pop("bert")
-        model = _build_anew(SelectorConfig.from_dict(settings), sizes, len(vocabulary))
+        model = _rebuild(SelectorConfig.from_dict(settings), sizes, len(vocabulary))
         shapes = {name: value.shape for name, value in model.state_dict().items()}
         state = read_state((folder / NETWORK).read_bytes())
         model.load_state_dict(
             {name: torch.from_numpy(value).reshape(shapes[name]) for name, value in state.items()}
         )
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
-        raise BundleError(f"{folder}: cannot be trained on: {error}") from error
+        raise BundleError(f"{folder}: training cannot continue from it: {error}") from error
     return model, vocabulary
 
 
-def _build_anew(config: SelectorConfig, sizes: Mapping[str, Any], pieces: int) -> AnySelector:
-    """Return a network whose weights are still to be loaded."""
+def _rebuild(config: SelectorConfig, sizes: Mapping[str, Any], pieces: int) -> AnySelector:
+    """Return a network without its weights."""
     from transformers import BertConfig, BertModel
 
     bert = BertConfig(
@@ -185,12 +185,12 @@ def _score_with_runtime(
 
 
 def _check(found: Scores, expected: Scores, precision: str) -> float:
-    """Return the tolerance to state.
+    """Return the tolerance for the manifest.
 
     Raises:
         BundleError: the scores differ too much.
     """
-    largest = LARGEST_DIFFERENCE[precision]
+    largest = MAX_DIFFERENCE[precision]
     difference = float(np.abs(found - expected).max(initial=0.0))
     if not difference <= largest:
         raise BundleError(
@@ -200,10 +200,10 @@ def _check(found: Scores, expected: Scores, precision: str) -> float:
     if precision == "fp32" or not len(found):
         return largest
     correlation = correlate_ranks(found, expected)
-    if len(found) >= FEW_PAIRS and not correlation >= LEAST_CORRELATION:
+    if len(found) >= MIN_PAIRS and not correlation >= MIN_CORRELATION:
         raise BundleError(
             f"ranks in {precision} correlate by {correlation:.3f} with torch's, less than"
-            f" {LEAST_CORRELATION}: nothing was written; export in fp32"
+            f" {MIN_CORRELATION}: nothing was written; export in fp32"
         )
     return ceil(100 * MARGIN * difference) / 100
 
