@@ -2,8 +2,9 @@
 
 import statistics
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -40,17 +41,20 @@ def make_candidates(count: int, *, seed: int = 0) -> list[Candidate]:
     return [Candidate(str(at), " ".join(words), position=at) for at, words in enumerate(drawn)]
 
 
+def time_ms(work: Callable[[], object]) -> float:
+    """Return the milliseconds that a call takes."""
+    start = time.perf_counter_ns()
+    work()
+    return (time.perf_counter_ns() - start) / 1e6
+
+
 def time_scorer(scorer: Scorer, counts: Sequence[int], *, repeats: int = 20) -> list[Timing]:
     """Return the timings for lists of these lengths, after three calls to warm up."""
     timings = []
     for count in counts:
         candidates = make_candidates(count)
-        times = []
-        for repeat in range(repeats + 3):
-            start = time.perf_counter_ns()
-            scorer.score(QUESTION, candidates)
-            if repeat >= 3:
-                times.append((time.perf_counter_ns() - start) / 1e6)
+        score = partial(scorer.score, QUESTION, candidates)
+        times = [time_ms(score) for _ in range(repeats + 3)][3:]
         p95 = statistics.quantiles(times, n=20)[-1]
         timings.append(Timing(scorer.name, count, statistics.median(times), p95))
     return timings
@@ -68,9 +72,7 @@ def measure_cost(scorer: Scorer, examples: Sequence[Example]) -> Cost:
         for share in TIMED_SHARES:
             count = max(1, round(share * len(example.candidates)))
             part = _bypass_caches(example.candidates[:count], f"{scorer.name} {number} {share}")
-            start = time.perf_counter()
-            scorer.score(example.question, part)
-            elapsed = 1000 * (time.perf_counter() - start)
+            elapsed = time_ms(partial(scorer.score, example.question, part))
             # The first question warms up caches and is not counted.
             if number or len(questions) == 1:
                 calls.append(TimedCall(len(part), int(count_words(part).sum()), elapsed))

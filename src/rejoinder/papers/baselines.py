@@ -16,7 +16,7 @@ from typing import Any
 from rejoinder.errors import MissingDataError
 from rejoinder.evaluation import Protocol, evaluate
 from rejoinder.papers.examples import read_available
-from rejoinder.papers.table import PrintedTable, Reporter
+from rejoinder.papers.table import SILENT, PrintedTable, Reporter
 from rejoinder.types import Example
 
 RANDOM_SEEDS = 5
@@ -91,14 +91,13 @@ class BaselineFigure:
 
 
 def reproduce_baselines(
-    folder: Path | None = None, reporter: Reporter | None = None
+    folder: Path | None = None, reporter: Reporter = SILENT
 ) -> list[dict[str, Any]]:
     """Measure every baseline whose data set is here; return the figures as plain JSON types.
 
     Raises:
         MissingDataError: none of the data sets is here.
     """
-    reporter = reporter or Reporter()
     figures: list[BaselineFigure] = []
     for table in BASELINES:
         examples = read_available(table.test, folder, reporter.say)
@@ -130,9 +129,8 @@ def compare_baselines(
         ours = measure_baseline(row, "unicode", examples, measures)
         for name, published in row.published.items():
             rules = (row.scorer, row.ties, table.words, name)
-            yield BaselineFigure(
-                dataset, split, questions, *rules, published, theirs[name], ours[name]
-            )
+            values = (published, theirs[name], ours[name])
+            yield BaselineFigure(dataset, split, questions, *rules, *values)
 
 
 def measure_baseline(

@@ -7,7 +7,7 @@ that is the same for all rows.  Rows are tested as the bundles that they become.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 from statistics import fmean
@@ -19,29 +19,12 @@ import numpy as np
 from rejoinder.bundle.folder import open_bundle
 from rejoinder.errors import BundleError
 from rejoinder.evaluation import evaluate
-from rejoinder.models.ranker.export import read_weights, write_ranker
-from rejoinder.models.ranker.module.ranker import RankerConfig
 from rejoinder.models.registry import list_shipped, open_scorer
-from rejoinder.models.selector.export import reopen_selector, write_selector
-from rejoinder.models.selector.module import AnySelector
-from rejoinder.models.static_vectors.vectors import load_vectors
-from rejoinder.papers import context_data
-from rejoinder.papers.context_costs import (
-    ContextSearch,
-    PairLatency,
-    measure_latencies,
-    measure_search,
-)
-from rejoinder.papers.context_data import (
-    BASE,
-    COSINET,
-    KEEP,
-    ROWS,
-    ContextData,
-    ContextRow,
-    read_data,
-)
+from rejoinder.papers import context_costs, context_data
+from rejoinder.papers.context_costs import ContextSearch, PairLatency
+from rejoinder.papers.context_data import BASE, COSINET, KEEP, ROWS, ContextData, ContextRow
 from rejoinder.papers.table import (
+    SILENT,
     Gain,
     OnStep,
     PrintedTable,
@@ -57,15 +40,13 @@ from rejoinder.papers.table import (
     show_gain,
     summarise,
 )
-from rejoinder.training.checkpoint import check_target, keep_checkpoint
-from rejoinder.training.fit import Plan, describe_training
-from rejoinder.training.loop import Recipe, use_threads
-from rejoinder.training.mixing import Part
-from rejoinder.training.ranker import fit_ranker
-from rejoinder.training.selector import DEFAULTS, fit_selector, open_start, read_context
+from rejoinder.training.checkpoint import check_target
+from rejoinder.training.loop import use_threads
+from rejoinder.training.options import RankerOptions, SelectorOptions
+from rejoinder.training.ranker import train_ranker
+from rejoinder.training.selector import train_selector
 
 MEASURES = ("P@1", "MAP", "MRR")
-PARITY_SAMPLE = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,18 +89,11 @@ class Quality:
 
     def to_dict(self) -> dict[str, Any]:
         """Return the quality as plain JSON types."""
-        summary = self.summary
-        return {
-            "row": summary.row.name,
-            "published": dict(summary.row.published),
-            "dataset": self.dataset,
-            "questions": summary.questions,
-            "seeds": summary.seeds,
-            "means": summary.means,
-            "deviations": summary.deviations,
-            "gain": asdict(self.gain) if self.gain else None,
-            "precisions": self.precisions,
-        }
+        fields = asdict(self)
+        summary = fields.pop("summary")
+        row = summary.pop("row")
+        numbers = {name: summary[name] for name in ("questions", "seeds", "means", "deviations")}
+        return {"row": row["name"], "published": row["published"], **numbers, **fields}
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,31 +110,25 @@ class EqualTime:
     gain: Gain | None
 
 
-def reproduce_context(
-    options: ContextTableOptions, reporter: Reporter | None = None
-) -> dict[str, Any]:
+def reproduce_context(options: ContextTableOptions, reporter: Reporter = SILENT) -> dict[str, Any]:
     """Train and measure the rows, then their costs; return plain JSON types.
 
     Raises:
-        UnknownNameError: an option names no row.
-        MissingDataError: the training data is not here.
-        InputError: the folder of bundles cannot be written.
+        RejoinderError: an option names no row, data is not here, or bundles cannot be written.
     """
-    reporter = reporter or Reporter()
     use_threads(options.threads)
     if options.to:
         check_target(options.to / BASE.name)
     rows = choose_rows(ROWS, options.models, of="context")
-    data = cache(lambda: read_data(options.folder, pairs=options.pairs, say=reporter.say))
+    data = cache(lambda: context_data.read_data(options.folder, options.pairs, reporter.say))
     runs = train_rows(rows, data, options, reporter)
     quality = summarise_sets(rows, runs)
     selectors = [row for row in rows if row.is_selector]
     timed = [BASE, *(row for row in selectors if row is not BASE)]
-    latencies = measure_latencies(timed, data().get_timed())
-    searches = measure_search(data().get_timed())
-    cascades = compare_at_equal_time(
-        selectors, runs, {item.row: item.natural_ms for item in latencies}
-    )
+    latencies = context_costs.measure_latencies(timed, data().get_timed())
+    searches = context_costs.measure_search(data().get_timed())
+    cost = {item.row: item.natural_ms for item in latencies}
+    cascades = compare_at_equal_time(selectors, runs, cost)
     for table in _print(quality, latencies, searches, cascades):
         reporter.show(table)
     return {
@@ -178,22 +146,20 @@ def train_rows(
     reporter: Reporter,
 ) -> list[ContextRun]:
     """Return one run per row and seed; `data` is only called when a row has to be trained."""
+    name = f"context, {options.pairs} pairs"
     with TemporaryDirectory() as place:
-        trainer = _Trainer(cache(data), options.pairs, options.to or Path(place))
-        return run_rows(trainer.table, rows, options, ContextRun, trainer.run, reporter)
+        trainer = _Trainer(name, cache(data), options.pairs, options.to or Path(place))
+        return run_rows(name, rows, options, ContextRun, trainer.run, reporter)
 
 
 @dataclass(frozen=True, slots=True)
 class _Trainer:
     """Trains rows into a folder.  A selector that is there already is only tested."""
 
+    table: str
     data: Callable[[], ContextData]
     pairs: int
     folder: Path
-
-    @property
-    def table(self) -> str:
-        return f"context, {self.pairs} pairs"
 
     def run(self, row: ContextRow, seed: int, on_step: OnStep) -> ContextRun:
         data = self.data()
@@ -218,70 +184,43 @@ class _Trainer:
         )
 
     def _make_selector(self, row: ContextRow, seed: int, on_step: OnStep) -> Path:
-        start_name = context_data.START
+        start = context_data.START
         if not row.is_trained:
-            return list_shipped().get(start_name, Path(start_name))
-        folder, examples = self._name(row, seed), self.data().train
-        training = {
-            "data": list(context_data.TRAIN),
-            "from": start_name,
-            "seed": seed,
-            "pairs": self.pairs,
-        }
-        if _is_kept(folder, training):
+            return list_shipped().get(start, Path(start))
+        folder = self._name(row, seed)
+        command = f"rejoinder reproduce context --models {row.name} --pairs {self.pairs}"
+        if _is_kept(folder, {"command": command, "seed": seed}):
             return folder
-        start, vocabulary = self._open_start(row, seed, on_step)
-        with keep_checkpoint(folder) as checkpoint:
-            model = read_context(start, row.form, row.similarity)
-            fitted = fit_selector(
-                Plan(model.config, Recipe("anchored", 1, 8, 3e-5, seed=seed, **DEFAULTS)),
-                [Part(examples)],
-                model,
-                vocabulary,
-                checkpoint=checkpoint,
-                on_step=on_step,
-            )
-            write = partial(
-                write_selector,
-                folder,
-                fitted.model,
-                vocabulary,
-                training=training,
-                scores={},
-                sample=examples[:PARITY_SAMPLE],
-            )
-            try:
-                write(precision="int8")
-            except BundleError:  # one row that rounds badly must not end a long table
-                write(precision="fp32")
-        return folder
-
-    def _open_start(
-        self, row: ContextRow, seed: int, on_step: OnStep
-    ) -> tuple[list[AnySelector], list[str]]:
-        """Return the models that a row starts from, and their vocabulary."""
+        starts = [start]
         if row.form == "ensemble":
-            parts = [known for known in ROWS if known.form in ("local", "global")]
-            opened = [reopen_selector(self._make_selector(part, seed, on_step)) for part in parts]
-        else:
-            opened = [open_start(context_data.START)]
-        return [model for model, _ in opened], opened[0][1]
+            parts = (known for known in ROWS if known.form in ("local", "global"))
+            starts = [str(self._make_selector(part, seed, on_step)) for part in parts]
+        options = SelectorOptions(
+            to=folder,
+            start=starts,
+            context=row.form,
+            similarity=row.similarity,
+            questions_per_step=8,
+            learning_rate=3e-5,
+            seed=seed,
+        )
+        train = partial(train_selector, data=self.data().train, on_step=on_step, command=command)
+        try:
+            train(options)
+        except BundleError:  # one row that rounds badly must not end a long table
+            train(replace(options, precision="fp32"))  # from the checkpoint of the last step
+        return folder
 
     def _make_cosinet(self, row: ContextRow, seed: int, on_step: OnStep) -> Path:
-        folder, examples, vectors = self._name(row, seed), self.data().train, load_vectors()
-        config = RankerConfig(COSINET, vectors.width, "birnn", context=row.name != COSINET)
-        plan = Plan(config, Recipe("anchored", seed=seed))
-        fitted = fit_ranker(
-            plan,
-            [Part(examples)],
-            vectors,
-            start=read_weights(COSINET, config),
-            on_step=on_step,
+        options = RankerOptions(
+            to=self._name(row, seed),
+            model=COSINET,
+            loss="anchored",
+            start=COSINET,
+            context=row.name != COSINET,
+            seed=seed,
         )
-        training = describe_training(plan, fitted, data=list(context_data.TRAIN))
-        sample = examples[:PARITY_SAMPLE]
-        write_ranker(folder, fitted.model, vectors, training=training, scores={}, sample=sample)
-        return folder
+        return train_ranker(options, self.data().train, on_step=on_step).bundle
 
     def _name(self, row: ContextRow, seed: int) -> Path:
         return self.folder / f"{row.name.replace('/', '-')}-{seed}"
@@ -290,7 +229,7 @@ class _Trainer:
 def _is_kept(folder: Path, training: Mapping[str, Any]) -> bool:
     """Whether the complete bundle of this very training is there."""
     try:
-        return open_bundle(folder).manifest.training == training
+        return training.items() <= open_bundle(folder).manifest.training.items()
     except BundleError:
         return False
 
@@ -300,16 +239,12 @@ def summarise_sets(rows: Sequence[ContextRow], runs: Sequence[ContextRun]) -> li
     results = []
     names = (name for run in runs for name in run.values)
     for dataset in dict.fromkeys(name.rpartition(" ")[0] for name in names):
-        measure = f"{dataset} P@1"
-        known = [run for run in runs if measure in run.values]
-
-        def get_values(run: ContextRun, measure: str = measure) -> list[float]:
-            return run.values[measure]
-
+        prefix = f"{dataset} "
+        known = [run for run in runs if f"{prefix}P@1" in run.values]
         for row in rows:
             if own := [run for run in known if run.row == row.name]:
-                summary = summarise(row, own, prefix=f"{dataset} ")
-                gain = measure_gain(known, row.name, row.base, "P@1", get_values)
+                summary = summarise(row, own, prefix=prefix)
+                gain = measure_gain(known, row.name, row.base, "P@1", prefix=prefix)
                 precisions = tuple(sorted({run.precision for run in own}))
                 results.append(Quality(dataset, summary, gain, precisions))
     return results
@@ -320,8 +255,7 @@ def compare_at_equal_time(
 ) -> list[EqualTime]:
     """Return P@1 of cascades that take as long as the one without context.
 
-    Args:
-        cost: milliseconds per pair, by row.
+    `cost` is the milliseconds per pair, by row.
     """
     known = [run for run in runs if run.labels]
     results = []

@@ -9,7 +9,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from rejoinder.bundle.folder import open_bundle
-from rejoinder.models.scorer import Candidates, Scores
+from rejoinder.evaluation.timing import time_ms
+from rejoinder.models.scorer import Candidates
 from rejoinder.models.selector.context import SIMILARITIES, ContextConfig
 from rejoinder.models.selector.export import write_selector
 from rejoinder.models.selector.module import SelectorConfig, make_reader
@@ -17,7 +18,6 @@ from rejoinder.models.selector.pair_reader import Feed
 from rejoinder.models.selector.scorer import SelectorScorer
 from rejoinder.papers import context_data
 from rejoinder.papers.context_data import BASE, ContextRow
-from rejoinder.papers.table import time_ms
 from rejoinder.training.selector import open_start, read_context
 from rejoinder.types import Candidate, Example
 
@@ -56,26 +56,27 @@ def measure_latencies(rows: Sequence[ContextRow], examples: Sequence[Example]) -
     """Time all rows in every round, with untrained weights."""
     queries = [(item.question, item.candidates) for item in examples[:QUESTIONS]]
     with TemporaryDirectory() as place:
-        scorers = {row.name: _open(row, Path(place, row.name.replace("/", "-"))) for row in rows}
-    feeds = {
-        name: [feed for query in queries for feed in scorer.read(*query)]
-        for name, scorer in scorers.items()
-    }
-    equal, natural = dict.fromkeys(scorers, np.inf), dict.fromkeys(scorers, np.inf)
-    for _ in range(ROUNDS):
-        for name, scorer in scorers.items():
-            padded = [_pad(feed) for feed in feeds[name]]
-            equal[name] = min(equal[name], time_ms(partial(_run_all, scorer, padded)))
-            natural[name] = min(natural[name], time_ms(partial(_score_all, scorer, queries)))
-    return [
-        PairLatency(
-            name,
-            equal[name] / len(feeds[name]),
-            natural[name] / len(feeds[name]),
-            float(np.mean([_count_tokens(feed) for feed in feeds[name]])),
-        )
-        for name in scorers
+        scorers = [_open(row, Path(place, row.name.replace("/", "-"))) for row in rows]
+    feeds = [[feed for query in queries for feed in scorer.read(*query)] for scorer in scorers]
+    rounds = [
+        [_time(scorer, feed, queries) for scorer, feed in zip(scorers, feeds, strict=True)]
+        for _ in range(ROUNDS)
     ]
+    best = np.min(rounds, axis=0)  # by row: equal length, natural length
+    return [
+        PairLatency(row.name, equal / len(feed), natural / len(feed), _count_tokens(feed))
+        for row, (equal, natural), feed in zip(rows, best.tolist(), feeds, strict=True)
+    ]
+
+
+def _time(
+    scorer: SelectorScorer, feeds: Sequence[Feed], queries: Sequence[tuple[str, Candidates]]
+) -> tuple[float, float]:
+    padded = [_pad(feed) for feed in feeds]
+    return (
+        time_ms(lambda: [scorer.run(feed) for feed in padded]),
+        time_ms(lambda: [scorer.score(*query) for query in queries]),
+    )
 
 
 def measure_search(examples: Sequence[Example]) -> list[ContextSearch]:
@@ -91,14 +92,17 @@ def measure_search(examples: Sequence[Example]) -> list[ContextSearch]:
         scorer = _open(BASE, Path(place, "none"))
     whole_ms = min(time_ms(partial(scorer.score, questions[0], candidates)) for _ in range(2))
     _, vocabulary = open_start(context_data.START)
-    plain = make_reader(SelectorConfig(), tuple(vocabulary))
-    bare_ms = min(time_ms(partial(plain.read, question, candidates)) for question in questions)
+
+    def time_reader(config: SelectorConfig) -> list[float]:
+        read = make_reader(config, tuple(vocabulary)).read
+        return [time_ms(partial(read, question, candidates)) for question in questions]
+
+    bare_ms = min(time_reader(SelectorConfig()))
     searches = []
     for similarity in SIMILARITIES:
         config = SelectorConfig(context=ContextConfig("concatenation", similarity))
-        read = make_reader(config, tuple(vocabulary)).read
-        first_ms = time_ms(partial(read, questions[0], candidates))
-        find_ms = min(time_ms(partial(read, question, candidates)) for question in questions[1:])
+        first_ms, *others_ms = time_reader(config)
+        find_ms = min(others_ms)
         prepare_ms, added_ms = max(0.0, first_ms - find_ms), max(0.0, find_ms - bare_ms)
         searches.append(ContextSearch(similarity, prepare_ms, added_ms, added_ms / whole_ms))
     return searches
@@ -115,14 +119,6 @@ def _open(row: ContextRow, folder: Path) -> SelectorScorer:
     return SelectorScorer(open_bundle(folder), threads=1)
 
 
-def _run_all(scorer: SelectorScorer, feeds: Sequence[Feed]) -> list[float]:
-    return [scorer.run(feed) for feed in feeds]
-
-
-def _score_all(scorer: SelectorScorer, queries: Sequence[tuple[str, Candidates]]) -> list[Scores]:
-    return [scorer.score(question, candidates) for question, candidates in queries]
-
-
 def _pad(feed: Feed) -> Feed:
     """Return a pair padded to the common number of tokens."""
     padded = {}
@@ -132,5 +128,7 @@ def _pad(feed: Feed) -> Feed:
     return padded
 
 
-def _count_tokens(feed: Feed) -> int:
-    return sum(value.size for name, value in feed.items() if name.endswith("ids"))
+def _count_tokens(feeds: Sequence[Feed]) -> float:
+    """Return the mean number of tokens of a pair."""
+    ids = (value for feed in feeds for name, value in feed.items() if name.endswith("ids"))
+    return sum(value.size for value in ids) / len(feeds)

@@ -62,8 +62,8 @@ ROWS = (
 
 TRAIN = ("squad-train-part:fit", "squad-v1:dev-not-in-v2")
 SETS = (
-    *("squad-train-part:dev", "squad-v2:dev", "wikiqa:dev", "wikiqa:test", "selqa:dev"),
-    "asnq:dev",
+    *("squad-train-part:dev", "squad-v2:dev", "wikiqa:dev", "wikiqa:test"),
+    *("selqa:dev", "asnq:dev"),
 )
 LISTS = "squad-v2:dev"
 """The set whose whole articles are ranked by a cascade."""
@@ -90,12 +90,8 @@ class ContextData:
         return self.tests.get(LISTS, self.train)
 
 
-def read_data(folder: Path | None, *, pairs: int, say: Callable[[str], None]) -> ContextData:
-    """Read all sets that are here; report the others.
-
-    Raises:
-        MissingDataError: a training set is missing.
-    """
+def read_data(folder: Path | None, pairs: int, say: Callable[[str], None]) -> ContextData:
+    """Read all sets that are here and report the others; MissingDataError without training data."""
     tests = {}
     for choice in SETS:
         if examples := read_available(choice, folder, say):

@@ -28,6 +28,8 @@ from rejoinder.models.scorer import Scorer
 from rejoinder.models.static_vectors.vectors import load_vectors
 from rejoinder.papers.baselines import BASELINES, measure_baseline
 from rejoinder.papers.table import (
+    SILENT,
+    SOURCES,
     Gain,
     OnStep,
     PrintedTable,
@@ -37,7 +39,6 @@ from rejoinder.papers.table import (
     TableOptions,
     choose_rows,
     measure_gain,
-    name_columns,
     round_values,
     run_rows,
     summarise,
@@ -80,6 +81,11 @@ class RankerRow:
         """Whether the row is trained; else the shipped weights are measured as they are."""
         return self.loss != UNSEEN
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the row as plain JSON types, without the published percentages."""
+        names = {"model": self.label, "head": self.head, "loss": self.loss}
+        return {**names, "published_seconds": self.seconds}
+
 
 @dataclass(frozen=True, slots=True)
 class RankerTable:
@@ -98,8 +104,7 @@ def _list_selectors(
 ) -> tuple[RankerRow, ...]:
     """Return the rows to compare with BERT-base, and the small model that the selector taught.
 
-    The selector from its encoder alone, in two sizes; transferred, then adapted; and the
-    shipped weights, which never saw the data set.
+    Shipped weights never saw the data set; `anchored` adapts them to it.
     """
     return (
         RankerRow(SELECTOR, "none", "anchored", published, seconds),
@@ -174,15 +179,13 @@ class RankerTableOptions(TableOptions):
 
 
 def reproduce_rankers(
-    name: str, options: RankerTableOptions, reporter: Reporter | None = None
+    name: str, options: RankerTableOptions, reporter: Reporter = SILENT
 ) -> list[dict[str, Any]]:
     """Train and measure the tables of one of `TABLES`; return them as plain JSON types.
 
     Raises:
-        UnknownNameError: an option names a row that the table does not have.
-        MissingDataError: a data set is not here.
+        RejoinderError: an option names no row, or a data set is not here.
     """
-    reporter = reporter or Reporter()
     use_threads(options.threads)
     results = []
     for table in TABLES[name]:
@@ -198,7 +201,7 @@ def reproduce_rankers(
                 "train": [table.train],
                 "test": table.test,
                 "protocol": table.protocol,
-                "rows": [_to_dict(item) for item in summaries],
+                "rows": [{**item.row.to_dict(), **item.to_dict()} for item in summaries],
                 "gains": [asdict(gain) for gain in gains],
                 "baselines": baselines,
             }
@@ -229,10 +232,7 @@ def _run_table(
 def train_row(
     row: RankerRow, seed: int, parts: Sequence[Part], on_step: OnStep
 ) -> tuple[Scorer, int, float]:
-    """Train a row with one seed, or open the shipped weights where it is not trained.
-
-    Returns:
-        The scorer, its parameters, and the seconds of its training.
+    """Return a row's scorer, its number of parameters, and the seconds of its training.
 
     Raises:
         InputError: the row starts from weights that this installation does not have.
@@ -298,59 +298,38 @@ def _print(
     gains: Sequence[Gain],
     baselines: Sequence[dict[str, Any]],
 ) -> PrintedTable:
-    lexical = [
-        [
-            *(row["scorer"], "–", "–", "–"),
-            *(
-                f"{row[source][name]:.2f}" if name in row[source] else ""
-                for name in table.measures
-                for source in ("published", "measured")
-            ),
-            *("–", "–"),
-        ]
-        for row in baselines
-    ]
-    trained = [
-        [
-            *(item.row.label, item.row.loss, item.row.head, str(item.seeds)),
-            *item.show_all(table.measures),
-            *(f"{item.parameters:,}", f"{item.seconds:.1f}"),
-        ]
-        for item in summaries
-    ]
-    columns = name_columns(table.measures)
+    rows = []
+    for item in baselines:
+        values = [item[source].get(name) for name in table.measures for source in SOURCES]
+        cells = ["" if value is None else f"{value:.2f}" for value in values]
+        rows.append([item["scorer"], *["–"] * 3, *cells, *["–"] * 2])
+    for summary in summaries:
+        row = summary.row
+        cells = summary.show_all(table.measures)
+        size = [f"{summary.parameters:,}", f"{summary.seconds:.1f}"]
+        rows.append([row.label, row.loss, row.head, str(summary.seeds), *cells, *size])
+    columns = [f"{name} {source}" for name in table.measures for source in SOURCES]
     return PrintedTable(
         ["model", "loss", "head", "seeds", *columns, "parameters", "seconds"],
-        lexical + trained,
+        rows,
         notes=[f"{table.name}: tested on {table.test}, protocol {table.protocol}"],
         footer=[str(gain) for gain in gains],
     )
 
 
-def _to_dict(summary: Summary[RankerRow]) -> dict[str, Any]:
-    row = summary.row
-    names = {"model": row.label, "head": row.head, "loss": row.loss}
-    return {**names, **summary.to_dict(), "published_seconds": row.seconds}
-
-
 def plot_quality_against_time(
     path: Path, measure: str, summaries: Sequence[Summary[RankerRow]]
 ) -> None:
-    """Plot one point per row; hollow points are the published values on their machine.
-
-    Raises:
-        InputError: the file cannot be written, or its suffix is no image format.
-    """
+    """Plot one point per row; hollow points are the published values on their machine."""
     with plotting(path) as axes:
-        for place, model in enumerate(dict.fromkeys(item.row.label for item in summaries)):
-            colour = f"C{place}"
-            own = [item for item in summaries if item.row.label == model and item.seconds]
-            seconds, values = [item.seconds for item in own], [item.means[measure] for item in own]
-            axes.scatter(seconds, values, color=colour, label=model)
-            for item in own:
-                point = (item.seconds, item.means[measure])
-                axes.annotate(f" {item.row.loss[:4]} {item.row.head}", point, fontsize=7)
-                if item.row.seconds and measure in item.row.published:
-                    published = (item.row.seconds, item.row.published[measure])
-                    axes.scatter(*published, facecolors="none", edgecolors=colour)
+        colours = dict[str, str]()
+        for item in (item for item in summaries if item.seconds):
+            row, point = item.row, (item.seconds, item.means[measure])
+            colour = colours.setdefault(row.label, f"C{len(colours)}")
+            axes.scatter(*point, color=colour)
+            axes.annotate(f" {row.loss[:4]} {row.head}", point, fontsize=7)
+            if row.seconds and measure in row.published:
+                axes.scatter(row.seconds, row.published[measure], fc="none", ec=colour)
+        for label, colour in colours.items():
+            axes.scatter([], [], color=colour, label=label)
         axes.set(xscale="log", xlabel="training seconds", ylabel=measure)

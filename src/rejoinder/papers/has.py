@@ -6,7 +6,7 @@ Published values are percentages; theirs use BERT-base, InsuranceQA V1 and five 
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -15,7 +15,7 @@ from rejoinder.bundle.folder import open_bundle
 from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.errors import MissingDataError, UnknownNameError
 from rejoinder.evaluation import evaluate
-from rejoinder.evaluation.stored_texts import list_texts, store_texts
+from rejoinder.evaluation.stored_answers import AnswerCost, list_texts, measure_costs, store_texts
 from rejoinder.models.has.export import write_has
 from rejoinder.models.has.module import Has, HasConfig, load_has
 from rejoinder.models.has.scorer import HasScorer
@@ -24,8 +24,9 @@ from rejoinder.models.ranker.relatedness import RelatednessScorer, WeightedSum
 from rejoinder.models.scorer import Scorer
 from rejoinder.models.static_vectors.vectors import load_vectors
 from rejoinder.papers.examples import build_lists, keep_answered, spread_evenly
-from rejoinder.papers.has_costs import PUBLISHED, AnswerCost, measure_costs, print_costs
 from rejoinder.papers.table import (
+    SILENT,
+    SOURCES,
     Gain,
     OnStep,
     PrintedTable,
@@ -34,7 +35,6 @@ from rejoinder.papers.table import (
     TableOptions,
     choose_rows,
     measure_gain,
-    name_columns,
     round_values,
     run_rows,
     summarise,
@@ -46,6 +46,7 @@ from rejoinder.training.loop import Recipe, use_threads
 from rejoinder.training.mixing import Part
 from rejoinder.types import Example
 
+_write = partial(write_has, training={}, scores={})
 BETAS = (1.0, 2.0, 5.0, 10.0, 20.0)
 DELTAS = (0.0, 1e-7, 1e-6, 1e-5, 1e-4)
 RELATED = "+relatedness"
@@ -54,6 +55,16 @@ SHARES = (0.0, 0.25, 0.5, 1.0, 2.0)
 PARITY_TEXTS = 60
 ON_DEV = "dev MAP"
 """Measured in addition to the table's measures, which are on test."""
+PUBLISHED_COSTS = PrintedTable(
+    ["model", "seconds", "GB for the answers"],
+    [
+        ["pooling", "0.03", "0.07"],
+        ["attention (recalculated)", "4.19", "0.02"],
+        ["attention (stored)", "0.28", "14.29"],
+        ["has", "0.28", "0.45"],
+    ],
+    title="published (Xu & Li 2020), InsuranceQA V1, on one TitanXP",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,24 +195,19 @@ class HasData:
     test: Sequence[Example]
 
 
-def reproduce_has(options: HasTableOptions, reporter: Reporter | None = None) -> dict[str, Any]:
+def reproduce_has(options: HasTableOptions, reporter: Reporter = SILENT) -> dict[str, Any]:
     """Train and measure the tables whose data is here, then the costs; return plain JSON types.
 
     Raises:
         UnknownNameError: an option names no table, or no row.
     """
-    reporter = reporter or Reporter()
     use_threads(options.threads)
-    tables = [
-        result
-        for table in ([] if options.costs else _choose_tables(options))
-        if (result := _reproduce_table(table, options, reporter))
-    ]
+    tables = [_reproduce_table(table, options, reporter) for table in _choose_tables(options)]
     costs = [] if options.study else measure_untrained(options.precision)
     if not options.study:
-        reporter.show(print_costs(costs))
-        reporter.show(PUBLISHED)
-    return {"tables": tables, "costs": [asdict(cost) for cost in costs]}
+        reporter.show(_print_costs(costs))
+        reporter.show(PUBLISHED_COSTS)
+    return {"tables": list(filter(None, tables)), "costs": [asdict(cost) for cost in costs]}
 
 
 def _choose_tables(options: HasTableOptions) -> list[HasTable]:
@@ -209,6 +215,8 @@ def _choose_tables(options: HasTableOptions) -> list[HasTable]:
     for name in options.tables:
         if name not in known:
             raise UnknownNameError("table of HAS", name, known)
+    if options.costs:
+        return []
     return [STUDY] if options.study else [known[name] for name in options.tables]
 
 
@@ -224,7 +232,7 @@ def _reproduce_table(
     summaries = [summarise(row, runs) for row in rows]
     gains = measure_gains(table, runs)
     sets = f"trained on {table.train}, chosen on {table.dev}, tested on {table.test}"
-    columns = name_columns(table.measures)
+    columns = [f"{name} {source}" for name in table.measures for source in SOURCES]
     printed = PrintedTable(
         ["model", "seeds", ON_DEV, *columns, "parameters", "seconds"],
         [
@@ -258,11 +266,7 @@ def measure_gains(table: HasTable, runs: Sequence[Run]) -> list[Gain]:
 
 
 def read_data(table: HasTable, folder: Path | None) -> HasData:
-    """Read the questions of a table that have an answer.
-
-    Raises:
-        MissingDataError: a data set's files are not on this machine.
-    """
+    """Read the questions of a table that have an answer; MissingDataError if data is not here."""
     train, dev, test = (
         keep_answered(list(open_dataset(choice, folder=folder)))
         for choice in (table.train, table.dev, table.test)
@@ -276,11 +280,7 @@ def read_data(table: HasTable, folder: Path | None) -> HasData:
 def train_rows(
     table: HasTable, rows: Sequence[HasRow], options: HasTableOptions, reporter: Reporter
 ) -> list[Run]:
-    """Return one run per row and seed; checkpoints are written beside the journal of runs.
-
-    Raises:
-        MissingDataError: a row has to be trained, and a data set is not here.
-    """
+    """Return one run per row and seed; checkpoints are written beside the journal of runs."""
     recipe = replace(
         RECIPE,
         epochs=options.epochs or table.epochs,
@@ -288,23 +288,18 @@ def train_rows(
     )
     name = f"{table.name}, {recipe.epochs} epochs at {recipe.peak:g}, {options.precision}"
     read = cache(lambda: read_data(table, options.folder))
-    last: _Trained | None = None
+    last: dict[tuple[HasConfig, Recipe], _Trained] = {}
 
     def train(row: HasRow, seed: int, on_step: OnStep) -> Run:
-        nonlocal last
-        beside = options.runs
-        keep = (
-            keep_checkpoint(beside.with_name(f"{beside.name}-{table.name}-{row.name}-{seed}"))
-            if beside
-            else nullcontext()
-        )
-        seeded = replace(recipe, seed=seed)
-        with keep as checkpoint:
-            if last is None or (last.config, last.recipe) != (row.config, seeded):
-                # Otherwise the rows differ only in the scorer that is measured.
-                last = _train(row, seeded, read(), checkpoint, on_step)
-            values = _measure(table, row, last, read(), options.precision)
-        fitted = last.fitted
+        suffix = f"-{table.name}-{row.name}-{seed}"
+        path = options.runs and options.runs.with_name(options.runs.name + suffix)
+        key = (row.config, replace(recipe, seed=seed))
+        with keep_checkpoint(path) if path else nullcontext() as checkpoint:
+            if key not in last:  # else the rows differ only in the scorer that is measured
+                last.clear()
+                last[key] = _train(*key, read(), checkpoint, on_step)
+            values = _measure(table, row, last[key], read(), options.precision)
+        fitted, _ = last[key]
         size = count_parameters(fitted.model)
         return Run(name, row.name, seed, values, size, round(fitted.seconds, 2))
 
@@ -312,20 +307,14 @@ def train_rows(
     return run_rows(name, rows, options, Run, train, reporter, measures=measures)
 
 
-@dataclass(frozen=True, slots=True)
-class _Trained:
-    """A network, and everything that it depends on."""
-
-    config: HasConfig
-    recipe: Recipe
-    fitted: Fitted[Has]
-    vocabulary: Sequence[str]
+_Trained = tuple[Fitted[Has], Sequence[str]]
+"""A network, and its vocabulary."""
 
 
 def _train(
-    row: HasRow, recipe: Recipe, data: HasData, checkpoint: Path | None, on_step: OnStep
+    config: HasConfig, recipe: Recipe, data: HasData, checkpoint: Path | None, on_step: OnStep
 ) -> _Trained:
-    model, vocabulary = load_has(row.config, seed=recipe.seed)
+    model, vocabulary = load_has(config, seed=recipe.seed)
     fitted = fit_has(
         Plan(model.config, recipe, keeps_best=True),
         [Part(data.train)],
@@ -335,7 +324,7 @@ def _train(
         checkpoint=checkpoint,
         on_step=on_step,
     )
-    return _Trained(row.config, recipe, fitted, vocabulary)
+    return fitted, vocabulary
 
 
 def _measure(
@@ -345,7 +334,8 @@ def _measure(
     with TemporaryDirectory() as folder:
         place = Path(folder)
         sample = list_texts(data.train)[:PARITY_TEXTS]
-        _write(place / "bundle", trained.fitted.model, trained.vocabulary, precision, sample)
+        fitted, vocabulary = trained
+        _write(place / "bundle", fitted.model, vocabulary, precision=precision, sample=sample)
         dev: Scorer = _store(place, data.dev, "dev")
         test: Scorer = _store(place, data.test, "test")
         if row.name.endswith(RELATED):
@@ -357,12 +347,6 @@ def _measure(
             ON_DEV: evaluate(dev, data.dev, measures=["MAP"]).values["MAP"],
         }
     return round_values(values)
-
-
-def _write(
-    folder: Path, model: Has, vocabulary: Sequence[str], precision: str, sample: Sequence[str]
-) -> None:
-    write_has(folder, model, vocabulary, precision=precision, training={}, scores={}, sample=sample)
 
 
 def _store(place: Path, examples: Sequence[Example], name: str) -> HasScorer:
@@ -385,5 +369,18 @@ def measure_untrained(precision: str) -> list[AnswerCost]:
         for row in TABLES[0].rows:
             if not row.name.endswith(RELATED):
                 bundles[row.name] = Path(place, row.name)
-                _write(bundles[row.name], *load_has(row.config), precision, [])
+                _write(bundles[row.name], *load_has(row.config), precision=precision, sample=[])
         return list(measure_costs(bundles))
+
+
+def _print_costs(costs: Sequence[AnswerCost]) -> PrintedTable:
+    rows = []
+    for cost in costs:
+        times = (f"{time:.1f}" for time in (cost.question_ms, cost.median_ms, cost.p95_ms))
+        memory = (cost.disk_bytes, cost.resident_bytes)
+        rows.append([cost.name, *times, *("–" if size is None else f"{size:,}" for size in memory)])
+    return PrintedTable(
+        ["model", "question ms", "answers ms", "95 % ms", "bytes on disk", "bytes resident"],
+        rows,
+        title="time per question with 500 answers of 25 words, one thread; memory of an answer",
+    )

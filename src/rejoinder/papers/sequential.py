@@ -20,7 +20,7 @@ from rejoinder.evaluation.score_cache import CachedScorer
 from rejoinder.evaluation.significance import Interval
 from rejoinder.evaluation.timing import measure_latency
 from rejoinder.papers.examples import build_lists, read_available
-from rejoinder.papers.table import PrintedTable, Reporter, show_interval
+from rejoinder.papers.table import SILENT, PrintedTable, Reporter, show_interval
 from rejoinder.types import Example
 
 KEEPS = (10, 20, 50, 100, 200, 300)
@@ -73,14 +73,13 @@ class ScorerPair:
 
 
 def reproduce_sequential(
-    options: SequentialOptions, reporter: Reporter | None = None
+    options: SequentialOptions, reporter: Reporter = SILENT
 ) -> list[dict[str, Any]]:
     """Measure every pair of scorers on every set that is here; return plain JSON types.
 
     Raises:
         MissingDataError: none of the data sets is here.
     """
-    reporter = reporter or Reporter()
     firsts, selectors = (
         [CachedScorer(load(name), path=options.score_cache) for name in names]
         for names in (options.firsts, options.selectors)
@@ -149,37 +148,29 @@ def measure_pairs(
     cached = (*firsts, *selectors)
     scorers = {item.name: item.scorer for item in cached}
     lasts = {item.name for item in selectors}
+    chains = ([False], [True], [False, True])  # of selectors and others
     outcomes = replay(
         [Contender(item.name, item, Cost()) for item in cached],
         examples,
         keeps=keeps,
-        is_included=lambda names: len(names) == 1 or (len(names) == 2 and _is_pair(names, lasts)),
+        is_included=lambda names: [name in lasts for name in names] in chains,
         on_question=on_question,
     )
     for selector in (item.scorer for item in selectors):
-        (whole,) = (item for item in outcomes if item.names == (selector.name,))
+        own = [item for item in outcomes if item.names[-1] == selector.name]
+        (whole,) = (item for item in own if not item.keeps)
         whole_ms = measure_latency(selector, examples, most=TIMED)
-        yield _to_pair(whole, whole, whole_ms, whole_ms)
-        for item in outcomes:
-            if len(item.names) == 2 and item.names[-1] == selector.name:
+        yield _compare(whole, whole, whole_ms, whole_ms)
+        for item in own:
+            if item.keeps:
                 first = Stage(scorers[item.names[0]], item.keeps[0])
                 cascade = Cascade(item.label, [first, Stage(selector)])
                 latency_ms = measure_latency(cascade, examples, most=TIMED)
-                yield _to_pair(item, whole, latency_ms, whole_ms)
+                yield _compare(item, whole, latency_ms, whole_ms)
 
 
-def _is_pair(names: tuple[str, ...], lasts: set[str]) -> bool:
-    return names[0] not in lasts and names[1] in lasts
-
-
-def _to_pair(item: Outcome, whole: Outcome, latency_ms: float, whole_ms: float) -> ScorerPair:
-    return ScorerPair(
-        item.names[-1],
-        item.names[0] if item.keeps else "",
-        item.keeps[0] if item.keeps else None,
-        item.accuracy,
-        latency_ms,
-        whole_ms / latency_ms,
-        item.accuracy - whole.accuracy,
-        item.compare_with(whole),
-    )
+def _compare(item: Outcome, whole: Outcome, latency_ms: float, whole_ms: float) -> ScorerPair:
+    first, keep = (item.names[0], item.keeps[0]) if item.keeps else ("", None)
+    speed_up, difference = whole_ms / latency_ms, item.accuracy - whole.accuracy
+    measured = (item.accuracy, latency_ms, speed_up, difference, item.compare_with(whole))
+    return ScorerPair(item.names[-1], first, keep, *measured)

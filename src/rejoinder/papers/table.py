@@ -1,8 +1,7 @@
 """Rows, runs, gains and summaries: the machinery that the tables of all papers share."""
 
-import time
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, fields
 from functools import partial
 from pathlib import Path
@@ -16,6 +15,7 @@ from rejoinder.storage.journal import append_journal, read_journal
 if TYPE_CHECKING:
     from rejoinder.training.loop import Step
 
+SOURCES = ("published", "measured")
 OnProgress = Callable[[int, int, str], None]
 OnStep = Callable[["Step"], None]
 
@@ -70,11 +70,6 @@ class PrintedTable:
     footer: Sequence[str] = ()
 
 
-@contextmanager
-def _ignore_progress(_: str) -> Iterator[OnProgress]:
-    yield lambda *_: None
-
-
 @dataclass(frozen=True, slots=True)
 class Reporter:
     """The channels that a reproduction reports to while it runs; silent by default."""
@@ -82,7 +77,12 @@ class Reporter:
     say: Callable[[str], None] = lambda _: None
     show: Callable[[PrintedTable], None] = lambda _: None
     """Called with each table as soon as it is complete."""
-    progress: Callable[[str], AbstractContextManager[OnProgress]] = _ignore_progress
+    progress: Callable[[str], AbstractContextManager[OnProgress]] = lambda _: nullcontext(
+        lambda *_: None
+    )
+
+
+SILENT = Reporter()
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,14 +109,12 @@ def run_rows(
     *,
     measures: Collection[str] = (),
 ) -> list[AnyRun]:
-    """Return one run per row and seed; runs that the journal has are not trained again.
+    """Return one run per row and seed; a run that the journal has is not trained again.
 
-    All rows of one seed come before the next seed, so that two rows that share a training are
-    neighbours.
+    All rows of a seed come before the next seed, so that rows that share a training are neighbours.
 
     Args:
-        train: makes the run of a row and a seed.
-        measures: a kept run that lacks one of them is trained again.
+        measures: a run in the journal that lacks one of them is trained again.
 
     Raises:
         InputError: the journal cannot be written, or holds something else.
@@ -146,11 +144,7 @@ def _show_step(progress: OnProgress, label: str, step: "Step") -> None:
 
 
 def read_runs(path: Path | None, kind: type[AnyRun]) -> list[AnyRun]:
-    """Return the runs of a journal; none without one.
-
-    Raises:
-        InputError: the file holds something else.
-    """
+    """Return the runs of a journal, none without one; InputError if it holds something else."""
     try:
         return [kind(**row) for row in read_journal(path)] if path else []
     except TypeError as error:
@@ -160,10 +154,8 @@ def read_runs(path: Path | None, kind: type[AnyRun]) -> list[AnyRun]:
 def choose_rows(rows: Sequence[AnyRow], names: Sequence[str], *, of: str) -> list[AnyRow]:
     """Return the rows with these names or prefixes, in table order; all rows for no names.
 
-    The full name of a row selects only that row, even where it is also a prefix of others.
-
-    Raises:
-        UnknownNameError: a name is neither the name nor the prefix of a row.
+    The full name of a row selects only that row, even where it is also a prefix of others.  A name
+    that selects nothing is an UnknownNameError.
     """
     known = [row.name for row in rows]
     chosen = set()
@@ -203,18 +195,13 @@ class Summary(Generic[AnyRow]):
         return f"{self.means[measure]:.2f} ±{self.deviations[measure]:.2f}"
 
     def show_all(self, measures: Iterable[str]) -> list[str]:
-        """Return the cells below `name_columns`."""
+        """Return two cells per measure, in the order of `SOURCES`."""
         published = self.row.published
         return [
             cell
             for name in measures
             for cell in (f"{published[name]:.2f}" if name in published else "", self.show(name))
         ]
-
-
-def name_columns(measures: Iterable[str]) -> list[str]:
-    """Return the header of two columns per measure."""
-    return [f"{name} {source}" for name in measures for source in ("published", "measured")]
 
 
 def summarise(row: AnyRow, runs: Iterable[Run], *, prefix: str = "") -> Summary[AnyRow]:
@@ -264,34 +251,31 @@ def measure_gain(
     over: str,
     measure: str,
     get_values: Callable[[AnyRun], list[float]] | None = None,
+    *,
+    prefix: str = "",
 ) -> Gain | None:
     """Compare two rows on values that are averaged over the seeds that both have.
 
     Args:
-        get_values: the values of a run, one per question; by default those of the measure.
+        get_values: the values of a run, one per question; by default those of the measure, whose
+            name there begins with the prefix.
 
     Returns:
         None where no seed is common to both, or the rows are the same.
     """
-    get_values = get_values or (lambda run: run.values[measure])
+    get_values = get_values or (lambda run: run.values[prefix + measure])
     seeds: dict[str, dict[int, AnyRun]] = {row: {}, over: {}}
     for run in runs:
         if run.row in seeds:
             seeds[run.row][run.seed] = run
-    common = [seed for seed in seeds[row] if seed in seeds[over]]
+    common = seeds[row].keys() & seeds[over].keys()
     if row == over or not common:
         return None
     base, values = (
         average([get_values(seeds[name][seed]) for seed in common]) for name in (over, row)
     )
-    return Gain(
-        row,
-        over,
-        measure,
-        fmean(values) - fmean(base),
-        bootstrap_difference(base, values),
-        randomisation_test(base, values),
-    )
+    interval, p_value = bootstrap_difference(base, values), randomisation_test(base, values)
+    return Gain(row, over, measure, fmean(values) - fmean(base), interval, p_value)
 
 
 def average(seeds: Sequence[Sequence[float]]) -> list[float]:
@@ -312,10 +296,3 @@ def show_interval(interval: Interval) -> str:
 def round_values(values: Mapping[str, Sequence[float]]) -> dict[str, list[float]]:
     """Return the values of a run, short enough for a journal."""
     return {name: [round(one, 6) for one in all_] for name, all_ in values.items()}
-
-
-def time_ms(work: Callable[[], object]) -> float:
-    """Return the milliseconds that a call takes."""
-    start = time.perf_counter_ns()
-    work()
-    return (time.perf_counter_ns() - start) / 1e6

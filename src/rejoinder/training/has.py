@@ -13,7 +13,7 @@ from torch import Tensor, nn
 
 from rejoinder.bundle.folder import open_bundle
 from rejoinder.evaluation import evaluate
-from rejoinder.evaluation.stored_texts import list_texts, store_texts
+from rejoinder.evaluation.stored_answers import list_texts, store_texts
 from rejoinder.models.has.encoder import TextTokens
 from rejoinder.models.has.export import write_has
 from rejoinder.models.has.module import (

@@ -51,7 +51,7 @@ def _tiny(dataset: Path, encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None
     )
     monkeypatch.setattr(has_paper, "TABLES", (table,))
     monkeypatch.setattr(has_paper, "read_data", read)
-    monkeypatch.setattr("rejoinder.papers.has_costs.ANSWERS", 5)
+    monkeypatch.setattr("rejoinder.evaluation.stored_answers.ANSWERS", 5)
 
 
 @pytest.mark.usefixtures("_tiny")

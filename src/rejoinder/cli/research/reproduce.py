@@ -23,8 +23,7 @@ _TRAINS = (
     "Trains every row once per seed by the paper's recipe (three epochs, slanted triangular"
     " learning rate, last epoch kept) and measures on the test part."
 )
-_FIRST = "A first scorer, name or bundle; give several."
-_SELECTOR = "A selector, name or bundle; give several."
+_SCORER = "Name or bundle of a scorer; give several."
 _Command = Callable[..., None]
 _runs = click.option(
     "--runs",
@@ -87,8 +86,8 @@ for _name, _title in RANKERS.items():
         " --selector my-selector --data data"
     )
 )
-@click.option("--first", "firsts", multiple=True, default=["jaccard"], help=_FIRST)
-@click.option("--selector", "selectors", multiple=True, required=True, help=_SELECTOR)
+@click.option("--first", "firsts", multiple=True, default=["jaccard"], help=_SCORER)
+@click.option("--selector", "selectors", multiple=True, required=True, help=_SCORER)
 @click.option("--questions", type=click.IntRange(min=1), default=500, show_default=True)
 @options.score_cache
 @options.data_folder

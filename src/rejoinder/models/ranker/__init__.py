@@ -20,5 +20,5 @@ def make_family(name: str, summary: str, network: str) -> Family:
         module, _, attribute = network.partition(":")
         return RankerScorer(bundle, getattr(import_module(module), attribute), threads=threads or 1)
 
-    trainer = "rejoinder.training.ranker:TRAINER"
+    trainer = "rejoinder.training.options:RANKER"
     return Family(name, summary, open_ranker, reads_order=True, training=trainer)

@@ -1,12 +1,8 @@
-"""Costs of stored answers: time per question and memory, all contenders in one run.
-
-Table 6 of Xu & Li 2020 in our setting: 500 answers of 25 words, one thread, the same encoder.
-Stored contenders read a store that was closed and reopened.
-"""
+"""Stored answers of a HAS bundle: built from the texts of a data set, found by text, timed."""
 
 import os
 import statistics
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -14,31 +10,60 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from rejoinder.bundle.folder import open_bundle
-from rejoinder.evaluation.stored_texts import store_texts
-from rejoinder.evaluation.timing import LENGTH, QUESTION, make_candidates
+from rejoinder.evaluation.timing import LENGTH, QUESTION, make_candidates, time_ms
 from rejoinder.index.sidecar.rows import RowStore
 from rejoinder.models.has.compositions import pool
-from rejoinder.models.has.scorer import HasScorer
+from rejoinder.models.has.scorer import AnswerEncoder, HasScorer
 from rejoinder.models.ranker.relatedness import RelatednessScorer, WeightedSum
 from rejoinder.models.scorer import Scorer
+from rejoinder.models.sidecar import StoredRows
 from rejoinder.models.static_vectors.vectors import load_vectors
-from rejoinder.papers.table import PrintedTable, time_ms
-from rejoinder.types import Candidate
+from rejoinder.types import Candidate, Example
 
+PER_DOCUMENT = 256
 ANSWERS = 500
 STORED = 4_000
 """Answers whose memory is measured; fewer would vanish in the memory of the process."""
-PER_DOCUMENT = 40
-PUBLISHED = PrintedTable(
-    ["model", "seconds", "GB for the answers"],
-    [
-        ["pooling", "0.03", "0.07"],
-        ["attention (recalculated)", "4.19", "0.02"],
-        ["attention (stored)", "0.28", "14.29"],
-        ["has", "0.28", "0.45"],
-    ],
-    title="published (Xu & Li 2020), InsuranceQA V1, on one TitanXP",
-)
+STORED_PER_DOCUMENT = 40
+
+
+class StoredTexts:
+    """Rows of texts, each stored once, however many candidate lists contain it."""
+
+    def __init__(self, store: RowStore, places: dict[str, int]) -> None:
+        self.store = store
+        self._places = places
+
+    def find(self, candidates: Sequence[Candidate]) -> StoredRows:
+        """Return the stored rows of candidates, by their text."""
+        places = np.array([self._places.get(item.text, -1) for item in candidates], np.int64)
+        numbers = np.where(places < 0, -1, places // PER_DOCUMENT + 1)
+        return self.store.find(numbers, places % PER_DOCUMENT)
+
+
+def store_texts(folder: Path, encoder: AnswerEncoder, texts: Iterable[str]) -> StoredTexts:
+    """Encode texts into a new store, close it, and reopen it.
+
+    Raises:
+        StoreError: the folder cannot be written.
+    """
+    distinct = list(dict.fromkeys(texts))
+    store = RowStore.create(
+        folder, bundle=str(encoder.folder), hash_=encoder.hash, row_bytes=encoder.row_bytes
+    )
+    with store.changing() as writer:
+        for first in range(0, len(distinct), PER_DOCUMENT):
+            part = distinct[first : first + PER_DOCUMENT]
+            writer.add(first // PER_DOCUMENT + 1, encoder.encode_texts(part))
+        writer.commit(1)
+    places = {text: place for place, text in enumerate(distinct)}
+    return StoredTexts(RowStore(folder), places)
+
+
+def list_texts(examples: Iterable[Example]) -> list[str]:
+    """Return the texts of all candidates, each once."""
+    texts = (item.text for example in examples for item in example.candidates)
+    return list(dict.fromkeys(texts))
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,12 +78,6 @@ class AnswerCost:
     p95_ms: float
     disk_bytes: int | None = None
     resident_bytes: int | None = None
-
-    def to_cells(self) -> list[str]:
-        """Return the cost as the cells of a row."""
-        times = (f"{time:.1f}" for time in (self.question_ms, self.median_ms, self.p95_ms))
-        memory = (self.disk_bytes, self.resident_bytes)
-        return [self.name, *times, *("–" if size is None else f"{size:,}" for size in memory)]
 
 
 def measure_costs(
@@ -88,15 +107,6 @@ def measure_costs(
             yield AnswerCost("attention (recalculated)", *times)
 
 
-def print_costs(costs: list[AnswerCost]) -> PrintedTable:
-    """Return the measured costs as a table."""
-    return PrintedTable(
-        ["model", "question ms", "answers ms", "95 % ms", "bytes on disk", "bytes resident"],
-        [cost.to_cells() for cost in costs],
-        title="time per question with 500 answers of 25 words, one thread; memory of an answer",
-    )
-
-
 def _time(
     scorer: Scorer, encoding: HasScorer, candidates: list[Candidate], repeats: int
 ) -> tuple[float, float, float]:
@@ -120,20 +130,22 @@ def _measure_memory(folder: Path, scorer: HasScorer, answers: int) -> tuple[int,
     encoder = scorer.encoder
     rng = np.random.default_rng(0)
     store = RowStore.create(folder, bundle="", hash_=encoder.hash, row_bytes=encoder.row_bytes)
-    count = answers // PER_DOCUMENT
+    count = answers // STORED_PER_DOCUMENT
     with store.changing() as writer:
         for number in range(1, count + 1):
-            states = rng.standard_normal((PER_DOCUMENT, LENGTH, encoder.texts.width), np.float32)
+            states = rng.standard_normal(
+                (STORED_PER_DOCUMENT, LENGTH, encoder.texts.width), np.float32
+            )
             writer.add(number, [encoder.composition.to_rows(words) for words in states])
         writer.commit(1)
     del store
     before = _get_resident()
     opened = RowStore(folder)
     for number in range(1, count + 1):
-        opened.find(np.full(PER_DOCUMENT, number), np.arange(PER_DOCUMENT))
+        opened.find(np.full(STORED_PER_DOCUMENT, number), np.arange(STORED_PER_DOCUMENT))
     resident = _get_resident() - before
     disk = sum(path.stat().st_size for path in folder.iterdir())
-    return disk // (count * PER_DOCUMENT), resident // (count * PER_DOCUMENT)
+    return disk // (count * STORED_PER_DOCUMENT), resident // (count * STORED_PER_DOCUMENT)
 
 
 def _get_resident() -> int:
