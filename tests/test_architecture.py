@@ -1,6 +1,7 @@
 """The layers, the size of folders, and names with one meaning."""
 
 import ast
+import os
 import re
 import subprocess
 import sys
@@ -148,3 +149,20 @@ def test_help_does_not_pay_for_numpy() -> None:
         subprocess.run([sys.executable, "-c", code], check=False, capture_output=True).returncode
         == 0
     )
+
+
+def test_a_question_imports_few_modules(tmp_path: Path) -> None:
+    (tmp_path / "tea.md").write_text("Green tea is brewed at 75 °C.", encoding="utf-8")
+    code = (
+        "import sys\n"
+        "from rejoinder.cli import main\n"
+        f"main(['ask', 'how hot is green tea?', {str(tmp_path)!r}], standalone_mode=False)\n"
+        "print(sum(name.startswith('rejoinder.') for name in sys.modules))"
+    )
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+
+    result = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True, env=environment
+    )
+
+    assert int(result.stdout.splitlines()[-1]) <= 75

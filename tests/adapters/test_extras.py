@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from rejoinder.adapters.extras import needing
+from rejoinder.adapters.reranking import need_extra
 from rejoinder.errors import MissingExtraError
 
 ROOT = Path(__file__).parents[2]
@@ -62,5 +62,5 @@ def test_every_adapter_has_its_extra() -> None:
 
 
 def test_other_errors_of_a_framework_are_its_own() -> None:
-    with pytest.raises(ImportError, match="too old"), needing("langchain"):
+    with pytest.raises(ImportError, match="too old"), need_extra("langchain"):
         raise ImportError("too old")

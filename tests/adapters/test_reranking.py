@@ -1,13 +1,12 @@
 import pytest
 
-from rejoinder.adapters.reranking import rerank, to_scorer, to_text
+from rejoinder.adapters.reranking import rerank, to_text
 from rejoinder.cascade.cascade import Cascade
-from rejoinder.errors import UnknownNameError
 from rejoinder.models.lexical.scorers import WordOverlap
 from tests.adapters.texts import BEES, EVERYTHING, QUESTION, RAIN, TEA
 
 
-def test_metadata_says_which_sentence_and_where() -> None:
+def test_metadata_has_the_best_sentence_and_its_offsets() -> None:
     first, second = rerank(QUESTION, [BEES, TEA], scorer=WordOverlap())
 
     assert (first.place, first.metadata) == (1, EVERYTHING)
@@ -15,7 +14,7 @@ def test_metadata_says_which_sentence_and_where() -> None:
     assert second.place == 0
 
 
-def test_a_document_without_text_is_last_and_says_so() -> None:
+def test_a_document_without_text_is_last() -> None:
     *_, last = rerank(QUESTION, ["", RAIN], scorer=WordOverlap())
 
     assert (last.place, last.relevance) == (0, 0.0)
@@ -30,7 +29,9 @@ def test_only_the_first_has_a_confidence(calibrated: Cascade) -> None:
     assert second.metadata["rejoinder_confidence"] is None
 
 
-def test_without_an_answer_documents_stay_unless_they_should_not(calibrated: Cascade) -> None:
+def test_if_the_scorer_abstains_documents_are_kept_unless_asked_otherwise(
+    calibrated: Cascade,
+) -> None:
     assert len(rerank("xylophones?", [TEA, BEES], scorer=calibrated)) == 2
     assert rerank("xylophones?", [TEA, BEES], scorer=calibrated, keep_unanswered=False) == []
     assert len(rerank(QUESTION, [TEA, BEES], scorer=calibrated, keep_unanswered=False)) == 2
@@ -43,14 +44,5 @@ def test_top_n_and_a_budget_limit() -> None:
     assert len(rerank(QUESTION, texts, scorer=WordOverlap(), budget_ms=0)) == 3
 
 
-def test_a_scorer_is_taken_by_its_name_or_as_it_is() -> None:
-    scorer = WordOverlap()
-
-    assert to_scorer(scorer) is scorer
-    assert to_scorer("bm25").name == "bm25"
-    with pytest.raises(UnknownNameError, match="unknown scorer 'bm52'; did you mean 'bm25'"):
-        to_scorer("bm52")
-
-
-def test_what_is_no_text_is_none() -> None:
+def test_a_value_that_is_not_text_is_empty() -> None:
     assert (to_text("Tea"), to_text(None), to_text(7)) == ("Tea", "", "")

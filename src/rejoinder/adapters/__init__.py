@@ -1,1 +1,1 @@
-"""rejoinder in the frameworks that people already have; one module and one extra for each."""
+"""Adapters for frameworks; one module and one extra for each."""

@@ -1,9 +1,8 @@
-"""rejoinder in the shape of sentence-transformers' CrossEncoder, for evaluators and old code.
+"""A drop-in for the CrossEncoder of sentence-transformers, without that package.
 
-`predict(pairs)` and `rank(query, documents)` are what the evaluators of
-sentence-transformers and BEIR call.  Pairs come flattened there, but a scorer that reads the
-list must see all candidates of a question together: pairs are grouped by their question first.
-Needs nothing but rejoinder.
+The evaluators of sentence-transformers and BEIR call `predict(pairs)` and
+`rank(query, documents)`.  `predict` groups the pairs by question, because a listwise scorer
+must see all candidates of a question together.
 """
 
 from collections.abc import Sequence
@@ -12,8 +11,7 @@ from typing import Any, cast
 
 import numpy as np
 
-from rejoinder.adapters.reranking import to_scorer
-from rejoinder.cascade.loading import DEFAULT
+from rejoinder.cascade.loading import DEFAULT, to_scorer
 from rejoinder.engine.texts import rank_documents
 from rejoinder.errors import InputError
 from rejoinder.models.scorer import Scorer, Scores
@@ -22,8 +20,8 @@ Pair = Sequence[str]
 """A question and a document."""
 
 
-class Measured:
-    """What evaluators of sentence-transformers have measured, by their name."""
+class EvaluationMetrics:
+    """The measures of sentence-transformers' evaluators, by the name of the evaluator."""
 
     def __init__(self) -> None:
         self.metrics: dict[str, dict[str, Any]] = {}
@@ -35,16 +33,15 @@ class Measured:
         epoch: int = 0,  # noqa: ARG002
         step: int = 0,  # noqa: ARG002
     ) -> None:
-        """Keep what an evaluator says at its end."""
+        """Store the measures of an evaluator."""
         self.metrics[str(getattr(evaluator, "name", ""))] = metrics
 
 
 class CrossEncoder:
-    """A scorer that is called like sentence-transformers' CrossEncoder.
+    """A scorer with the interface of sentence-transformers' CrossEncoder.
 
-    Scores are the scorer's own; higher is better.  A long document has its best sentence's.
-    What only a network on a device needs (batch_size, show_progress_bar, prompt_name, …) is
-    taken and not used.
+    A document has the score of its best sentence; higher is better.  Arguments for networks
+    (batch_size, show_progress_bar, prompt_name, …) are ignored.
     """
 
     num_labels = 1
@@ -58,13 +55,13 @@ class CrossEncoder:
         """Load the scorer.
 
         Args:
-            model_name_or_path: a name of `rejoinder models list`, a bundle's folder, a
-                cascade's file, or a scorer.
-            budget_ms: how long one question may take.
+            model_name_or_path: a name of `rejoinder models list`, the folder of a bundle, a
+                cascade file, or a scorer.
+            budget_ms: the latency budget of each question.
         """
         self._scorer = to_scorer(model_name_or_path)
         self._budget_ms = budget_ms
-        self.model_card_data = Measured()
+        self.model_card_data = EvaluationMetrics()
 
     def predict(
         self,
@@ -76,13 +73,13 @@ class CrossEncoder:
     ) -> Any:
         """Return one score per pair (question, document), in the order given.
 
-        One pair alone gives one score, as there.
+        A single pair returns a single score.
 
         Raises:
-            InputError: a tensor is wanted, or a pair is not two strings.
+            InputError: a tensor is requested, or a pair is not two strings.
         """
         if convert_to_tensor or not convert_to_numpy:
-            raise InputError("scores are numpy arrays here; torch.from_numpy makes a tensor of one")
+            raise InputError("scores are numpy arrays; convert them with torch.from_numpy")
         if len(inputs) == 2 and all(isinstance(item, str) for item in inputs):
             return float(self._score_pairs([cast(Pair, inputs)])[0])
         return self._score_pairs(inputs)
@@ -95,7 +92,7 @@ class CrossEncoder:
         return_documents: bool = False,
         **_: object,
     ) -> list[dict[str, Any]]:
-        """Return `corpus_id` and `score` of the best documents, and `text` if wanted."""
+        """Return `corpus_id` and `score` of the best documents, and optionally `text`."""
         ranking = rank_documents(
             query, documents, scorer=self._scorer, top=top_k, budget_ms=self._budget_ms
         )
@@ -118,7 +115,7 @@ class CrossEncoder:
 
 
 def group_by_question(pairs: Sequence[Pair]) -> dict[str, list[int]]:
-    """Return the places of each question's pairs, in the order given.
+    """Return the indices of the pairs of each question.
 
     Raises:
         InputError: a pair is not two strings.

@@ -1,24 +1,23 @@
-"""rejoinder in Haystack: a ranker component."""
+"""Haystack: a ranker component."""
 
 import asyncio
 from dataclasses import replace
 from typing import Any
 
-from rejoinder.adapters.extras import needing
-from rejoinder.adapters.reranking import rerank, to_scorer, to_text
-from rejoinder.cascade.loading import DEFAULT
+from rejoinder.adapters.reranking import need_extra, rerank, to_text
+from rejoinder.cascade.loading import DEFAULT, to_scorer
 from rejoinder.models.scorer import Scorer
 
-with needing("haystack"):
+with need_extra("haystack"):
     from haystack import Document, component, default_from_dict, default_to_dict
 
 
 @component
 class RejoinderRanker:
-    """Puts the documents first whose best sentence answers; says which sentence it is.
+    """Ranks documents by their best sentence.
 
-    Documents come back as copies with a score between 0 and 1 and the `rejoinder_…` keys of
-    `adapters.reranking` in their metadata.  Of documents with the same id the first counts.
+    Returns copies with a score between 0 and 1 and the `rejoinder_…` metadata of
+    `adapters.reranking`.  Later documents with a repeated id are dropped.
     """
 
     def __init__(
@@ -28,13 +27,13 @@ class RejoinderRanker:
         budget_ms: float | None = None,
         keep_unanswered: bool = True,
     ) -> None:
-        """Take what can be written down in a pipeline's file; nothing is loaded yet.
+        """Store the settings, which a pipeline can serialise; `warm_up` loads the scorer.
 
         Args:
-            scorer: a name of `rejoinder models list`, a bundle's folder or a cascade's file.
-            top_k: how many to return; all if not said.
-            budget_ms: how long it may take.
-            keep_unanswered: also return documents where the scorer says that none answers.
+            scorer: a name of `rejoinder models list`, the folder of a bundle or a cascade file.
+            top_k: how many documents to return; all by default.
+            budget_ms: the latency budget.
+            keep_unanswered: return the documents even if the scorer abstains.
         """
         _check(top_k)
         self.scorer = scorer
@@ -49,21 +48,21 @@ class RejoinderRanker:
             self._loaded = to_scorer(self.scorer)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return what a pipeline writes down."""
-        written: dict[str, Any] = default_to_dict(
+        """Serialise the settings."""
+        settings: dict[str, Any] = default_to_dict(
             self,
             scorer=self.scorer,
             top_k=self.top_k,
             budget_ms=self.budget_ms,
             keep_unanswered=self.keep_unanswered,
         )
-        return written
+        return settings
 
     @classmethod
     def from_dict(cls, data: dict[str, Any]) -> "RejoinderRanker":
-        """Return the ranker that a pipeline wrote down."""
-        read: RejoinderRanker = default_from_dict(cls, data)
-        return read
+        """Deserialise a ranker."""
+        ranker: RejoinderRanker = default_from_dict(cls, data)
+        return ranker
 
     @component.output_types(documents=list[Document])
     def run(
@@ -77,7 +76,7 @@ class RejoinderRanker:
         for document in documents:
             by_id.setdefault(document.id, document)
         given = list(by_id.values())
-        found = rerank(
+        reranked = rerank(
             query,
             [document.content or "" for document in given],
             scorer=self._loaded,
@@ -92,7 +91,7 @@ class RejoinderRanker:
                 score=item.relevance,
                 meta={**given[item.place].meta, **item.metadata},
             )
-            for item in found
+            for item in reranked
         ]
         return {"documents": best}
 
@@ -100,7 +99,7 @@ class RejoinderRanker:
     async def run_async(
         self, query: str, documents: list[Document], top_k: int | None = None
     ) -> dict[str, list[Document]]:
-        """Do the same without blocking an event loop."""
+        """Return the same as `run`, without blocking the event loop."""
         return await asyncio.to_thread(self.run, query, documents, top_k)
 
 

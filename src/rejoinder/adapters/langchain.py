@@ -1,16 +1,15 @@
-"""rejoinder in LangChain: a document compressor that reranks, and a retriever over an index."""
+"""LangChain: a document compressor that reranks, and a retriever over an index."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from rejoinder.adapters.extras import needing
-from rejoinder.adapters.reranking import rerank, to_scorer, to_text
-from rejoinder.cascade.loading import DEFAULT
+from rejoinder.adapters.reranking import need_extra, rerank, to_text
+from rejoinder.cascade.loading import DEFAULT, to_scorer
 from rejoinder.engine.engine import Engine
 from rejoinder.models.scorer import Scorer
 from rejoinder.types import Answer
 
-with needing("langchain"):
+with need_extra("langchain"):
     from langchain_core.callbacks import CallbackManagerForRetrieverRun, Callbacks
     from langchain_core.documents import BaseDocumentCompressor, Document
     from langchain_core.retrievers import BaseRetriever
@@ -18,16 +17,16 @@ with needing("langchain"):
 
 
 class RejoinderRerank(BaseDocumentCompressor):
-    """Puts the documents first whose best sentence answers; says which sentence it is.
+    """Ranks documents by their best sentence.
 
-    Documents come back as copies with `relevance_score` (between 0 and 1) and the
-    `rejoinder_…` keys of `adapters.reranking` in their metadata.
+    Returns copies with `relevance_score` (between 0 and 1) and the `rejoinder_…` metadata of
+    `adapters.reranking`.
     """
 
     model_config = ConfigDict(arbitrary_types_allowed=True)
 
     scorer: Any = DEFAULT
-    """A name of `rejoinder models list`, a bundle's folder, a cascade's file, or a scorer."""
+    """A name of `rejoinder models list`, the folder of a bundle, a cascade file, or a scorer."""
     top_n: int | None = Field(default=None, ge=1)
     budget_ms: float | None = Field(default=None, ge=0)
     keep_unanswered: bool = True
@@ -45,7 +44,7 @@ class RejoinderRerank(BaseDocumentCompressor):
         callbacks: Callbacks | None = None,  # noqa: ARG002
     ) -> Sequence[Document]:
         """Return the best documents, best first."""
-        found = rerank(
+        reranked = rerank(
             query,
             [document.page_content for document in documents],
             scorer=self._scorer,
@@ -64,22 +63,22 @@ class RejoinderRerank(BaseDocumentCompressor):
                     }
                 }
             )
-            for item in found
+            for item in reranked
         ]
 
 
 class RejoinderRetriever(BaseRetriever):
-    """Finds the sentences of an index that answer: one document each, with its source.
+    """Retrieves the sentences of an index that answer: one document per sentence.
 
-    Where the scorer says that no sentence answers, there is none.
+    If the scorer abstains, it retrieves nothing.
     """
 
     engine: Engine
-    """What `rejoinder.open(folder)` returns."""
+    """The engine from `rejoinder.open(folder)`."""
     k: int = Field(default=4, ge=1)
     budget_ms: float | None = Field(default=None, ge=0)
     where: Mapping[str, str | Sequence[str]] | None = None
-    """What a document's metadata must say."""
+    """Only search documents whose metadata match."""
 
     def _get_relevant_documents(
         self,
@@ -88,10 +87,10 @@ class RejoinderRetriever(BaseRetriever):
         run_manager: CallbackManagerForRetrieverRun,  # noqa: ARG002
         k: int | None = None,
     ) -> list[Document]:
-        found = self.engine.answer(
+        answers = self.engine.answer(
             query, top=self.k if k is None else k, budget_ms=self.budget_ms, where=self.where
         )
-        return [_to_document(answer) for answer in found.answers]
+        return [_to_document(answer) for answer in answers.answers]
 
 
 def _to_document(answer: Answer) -> Document:

@@ -1,13 +1,12 @@
-"""rejoinder in LlamaIndex: a node postprocessor that reranks."""
+"""LlamaIndex: a node postprocessor that reranks."""
 
 from typing import Any
 
-from rejoinder.adapters.extras import needing
-from rejoinder.adapters.reranking import Reranked, rerank, to_scorer, to_text
-from rejoinder.cascade.loading import DEFAULT
+from rejoinder.adapters.reranking import Reranked, need_extra, rerank, to_text
+from rejoinder.cascade.loading import DEFAULT, to_scorer
 from rejoinder.models.scorer import Scorer
 
-with needing("llama-index"):
+with need_extra("llama-index"):
     from llama_index.core.bridge.pydantic import Field, PrivateAttr
     from llama_index.core.instrumentation import get_dispatcher
     from llama_index.core.instrumentation.events.rerank import ReRankEndEvent, ReRankStartEvent
@@ -18,15 +17,14 @@ _dispatcher = get_dispatcher(__name__)
 
 
 class RejoinderRerank(BaseNodePostprocessor):
-    """Puts the nodes first whose best sentence answers; says which sentence it is.
+    """Ranks nodes by their best sentence.
 
-    Nodes come back as copies with a score between 0 and 1 and the `rejoinder_…` keys of
-    `adapters.reranking` in their metadata, which neither language models nor embeddings are
-    shown.
+    Returns copies with a score between 0 and 1 and the `rejoinder_…` metadata of
+    `adapters.reranking`, which is hidden from language models and embeddings.
     """
 
     scorer: Any = DEFAULT
-    """A name of `rejoinder models list`, a bundle's folder, a cascade's file, or a scorer."""
+    """A name of `rejoinder models list`, the folder of a bundle, a cascade file, or a scorer."""
     top_n: int | None = Field(default=None, ge=1)
     budget_ms: float | None = Field(default=None, ge=0)
     keep_unanswered: bool = True
@@ -39,14 +37,14 @@ class RejoinderRerank(BaseNodePostprocessor):
 
     @classmethod
     def class_name(cls) -> str:
-        """Return the name under which it is written down."""
+        """Return the name for serialisation."""
         return "RejoinderRerank"
 
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
         if query_bundle is None:
-            raise ValueError("reranking needs the question: give query_bundle or query_str")
+            raise ValueError("reranking needs the question: pass query_bundle or query_str")
         if not nodes:
             return []
         _dispatcher.event(
@@ -57,9 +55,9 @@ class RejoinderRerank(BaseNodePostprocessor):
                 model_name=self._scorer.name,
             )
         )
-        found = rerank(
+        reranked = rerank(
             query_bundle.query_str,
-            # The text alone: offsets count in it.
+            # Only the text, because offsets count in it.
             [node.node.get_content(metadata_mode=MetadataMode.NONE) for node in nodes],
             scorer=self._scorer,
             titles=[to_text(node.node.metadata.get("title")) for node in nodes],
@@ -67,7 +65,7 @@ class RejoinderRerank(BaseNodePostprocessor):
             budget_ms=self.budget_ms,
             keep_unanswered=self.keep_unanswered,
         )
-        best = [_to_node(nodes[item.place], item) for item in found]
+        best = [_to_node(nodes[item.place], item) for item in reranked]
         _dispatcher.event(ReRankEndEvent(nodes=best))
         return best
 

@@ -1,4 +1,4 @@
-"""rejoinder in MTEB: a cross-encoder for its reranking tasks."""
+"""MTEB: a cross-encoder for its reranking tasks."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -6,20 +6,19 @@ from typing import Any
 
 import rejoinder
 from rejoinder.adapters.cross_encoder import CrossEncoder
-from rejoinder.adapters.extras import needing
-from rejoinder.adapters.reranking import to_scorer
-from rejoinder.cascade.loading import DEFAULT
+from rejoinder.adapters.reranking import need_extra
+from rejoinder.cascade.loading import DEFAULT, to_scorer
 from rejoinder.models.scorer import Scorer, Scores
 
-with needing("mteb"):
+with need_extra("mteb"):
     from mteb.models import ModelMeta
 
 Batch = dict[str, Any]
-"""Several inputs of MTEB's: a list under each name, `text` among them."""
+"""A batch of inputs: lists by name, `text` among them."""
 
 
 class RejoinderCrossEncoder:
-    """A scorer as MTEB's `CrossEncoderProtocol`; all pairs of a question are ranked together."""
+    """A scorer as `CrossEncoderProtocol`; all pairs of a question are ranked together."""
 
     def __init__(
         self,
@@ -32,11 +31,11 @@ class RejoinderCrossEncoder:
         """Load the scorer.
 
         Args:
-            model_name: a name of `rejoinder models list`, a bundle's folder, a cascade's
+            model_name: a name of `rejoinder models list`, the folder of a bundle, a cascade
                 file, or a scorer.
-            revision: as MTEB's protocol has it; the package's version says it here.
-            device: as MTEB's protocol has it; it is always the CPU.
-            budget_ms: how long one question may take.
+            revision: ignored; the version of rejoinder is the revision.
+            device: ignored; it is always the CPU.
+            budget_ms: the latency budget of each question.
         """
         scorer = to_scorer(model_name)
         self._encoder = CrossEncoder(scorer, budget_ms=budget_ms)

@@ -1,13 +1,12 @@
-"""rejoinder in PyTerrier: a transformer that reranks, Java not needed."""
+"""PyTerrier: a transformer that reranks, without Java."""
 
 from pathlib import Path
 
-from rejoinder.adapters.extras import needing
-from rejoinder.adapters.reranking import Reranked, rerank, to_scorer, to_text
-from rejoinder.cascade.loading import DEFAULT
+from rejoinder.adapters.reranking import Reranked, need_extra, rerank, to_text
+from rejoinder.cascade.loading import DEFAULT, to_scorer
 from rejoinder.models.scorer import Scorer
 
-with needing("pyterrier"):
+with need_extra("pyterrier"):
     import pandas as pd
     import pyterrier as pt
 
@@ -17,8 +16,8 @@ COLUMNS = ["score", "rejoinder_sentence", "rejoinder_start", "rejoinder_end"]
 class RejoinderReranker(pt.Transformer):
     """Scores each document by its best sentence: qid, query, docno, text → score, rank.
 
-    The score is the scorer's own.  `rejoinder_sentence`, `_start` and `_end` say which
-    sentence it was.  Every document keeps its row: `% k` cuts, and nothing abstains.
+    `rejoinder_sentence`, `_start` and `_end` are that sentence and its offsets.  Every document
+    is returned, even if the scorer abstains; use `% k` to truncate.
     """
 
     def __init__(
@@ -31,10 +30,10 @@ class RejoinderReranker(pt.Transformer):
         """Load the scorer.
 
         Args:
-            scorer: a name of `rejoinder models list`, a bundle's folder, a cascade's file,
+            scorer: a name of `rejoinder models list`, the folder of a bundle, a cascade file,
                 or a scorer.
-            text_field: the column of the text; a column `title` is read where there is one.
-            budget_ms: how long one question may take.
+            text_field: the column of the text; a column `title` is optional.
+            budget_ms: the latency budget of each question.
         """
         self._scorer = to_scorer(scorer)
         self._text_field = text_field
@@ -44,12 +43,12 @@ class RejoinderReranker(pt.Transformer):
         """Return the rows with new scores and ranks."""
         pt.validate.result_frame(inp, extra_columns=["query", self._text_field])
         kept = inp.drop(columns=[*COLUMNS, "rank"], errors="ignore").reset_index(drop=True)
-        found: dict[int, Reranked] = {}
+        by_row: dict[int, Reranked] = {}
         for _, rows in kept.groupby("qid", sort=False, dropna=False):
             places = rows.index.to_list()
             for item in self._rerank(rows):
-                found[places[item.place]] = item
-        scored = [found[place] for place in range(len(kept))]
+                by_row[places[item.place]] = item
+        scored = [by_row[place] for place in range(len(kept))]
         added = {name: [item.metadata.get(name, item.score) for item in scored] for name in COLUMNS}
         return pt.model.add_ranks(kept.assign(**added))
 

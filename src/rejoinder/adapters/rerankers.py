@@ -1,25 +1,24 @@
-"""rejoinder in `rerankers`: a ranker."""
+"""The `rerankers` package: a ranker."""
 
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rejoinder.adapters.extras import needing
-from rejoinder.adapters.reranking import Reranked, rerank, to_scorer, to_text
-from rejoinder.cascade.loading import DEFAULT
+from rejoinder.adapters.reranking import Reranked, need_extra, rerank, to_text
+from rejoinder.cascade.loading import DEFAULT, to_scorer
 from rejoinder.models.scorer import Scorer
 
-with needing("rerankers"):
+with need_extra("rerankers"):
     from rerankers.documents import Document
     from rerankers.models.ranker import BaseRanker
     from rerankers.results import RankedResults, Result
 
 
 class RejoinderRanker(BaseRanker):
-    """Puts the documents first whose best sentence answers; says which sentence it is.
+    """Ranks documents by their best sentence.
 
-    Documents come back as copies with the `rejoinder_…` keys of `adapters.reranking` in
-    their metadata; scores are between 0 and 1.
+    Returns copies with the `rejoinder_…` metadata of `adapters.reranking`; scores are between
+    0 and 1.
     """
 
     def __init__(
@@ -34,12 +33,12 @@ class RejoinderRanker(BaseRanker):
         """Load the scorer.
 
         Args:
-            model_name_or_path: a name of `rejoinder models list`, a bundle's folder, a
-                cascade's file, or a scorer.
-            verbose: as every ranker there has it; nothing is ever printed.
-            top_n: how many to return; all if not said.
-            budget_ms: how long it may take.
-            keep_unanswered: also return documents where the scorer says that none answers.
+            model_name_or_path: a name of `rejoinder models list`, the folder of a bundle, a
+                cascade file, or a scorer.
+            verbose: ignored; nothing is printed.
+            top_n: how many documents to return; all by default.
+            budget_ms: the latency budget.
+            keep_unanswered: return the documents even if the scorer abstains.
         """
         self._scorer = to_scorer(model_name_or_path)
         self._top_n = top_n
@@ -60,7 +59,7 @@ class RejoinderRanker(BaseRanker):
     ) -> RankedResults:
         """Return the best documents, best first."""
         given = _to_documents(docs, doc_ids, metadata)
-        found = rerank(
+        reranked = rerank(
             query,
             [document.text or "" for document in given],
             scorer=self._scorer,
@@ -70,8 +69,8 @@ class RejoinderRanker(BaseRanker):
             keep_unanswered=self._keep_unanswered,
         )
         results = [
-            Result(_describe(given[item.place], item), score=item.relevance, rank=rank)
-            for rank, item in enumerate(found, start=1)
+            Result(_add_metadata(given[item.place], item), score=item.relevance, rank=rank)
+            for rank, item in enumerate(reranked, start=1)
         ]
         return RankedResults(results=results, query=query, has_scores=True)
 
@@ -81,17 +80,17 @@ def _to_documents(
     doc_ids: Sequence[str | int] | None,
     metadata: Sequence[dict[str, Any]] | None,
 ) -> list[Document]:
-    """Return one document for each that was given; ids count from 0 where there are none."""
+    """Return copies of the documents; missing ids count from 0."""
     listed = [docs] if isinstance(docs, str | Document) else list(docs)
     given = [item if isinstance(item, Document) else Document(item) for item in listed]
     ids = doc_ids if doc_ids is not None else [item.doc_id for item in given]
-    facts = metadata if metadata is not None else [item.metadata for item in given]
+    metadatas = metadata if metadata is not None else [item.metadata for item in given]
     return [
         Document(item.text, doc_id=place if id_ is None else id_, metadata=dict(own))
-        for place, (item, id_, own) in enumerate(zip(given, ids, facts, strict=True))
+        for place, (item, id_, own) in enumerate(zip(given, ids, metadatas, strict=True))
     ]
 
 
-def _describe(document: Document, item: Reranked) -> Document:
-    facts = {**document.metadata, **item.metadata}
-    return Document(document.text, doc_id=document.doc_id, metadata=facts)
+def _add_metadata(document: Document, item: Reranked) -> Document:
+    metadata = {**document.metadata, **item.metadata}
+    return Document(document.text, doc_id=document.doc_id, metadata=metadata)

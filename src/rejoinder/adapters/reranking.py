@@ -1,35 +1,31 @@
-"""What all adapters share: documents in, the better ones first, each with its best sentence.
-
-A framework's reranker gets documents that someone else has found.  They come back by their
-best sentence (`engine.texts`), and a framework's metadata says which it is:
+"""Shared by all adapters: rerank documents by their best sentence, with metadata about it.
 
     rejoinder_sentence      the sentence, on one line
-    rejoinder_start, _end   where it stands in the document's text, in code points
-    rejoinder_score         the scorer's own score; higher is better
-    rejoinder_confidence    how likely it answers: known of the first document, where the
-                            scorer is calibrated and had time, else None
+    rejoinder_start, _end   its offsets in the text of the document, in code points
+    rejoinder_score         the score of the scorer; higher is better
+    rejoinder_confidence    the probability that it answers, for the first document of a
+                            calibrated scorer that had enough time, else None
 
-A scorer that says that no sentence answers does not take documents away, unless
-`keep_unanswered=False` is given: then none comes back.
+If the scorer abstains, all documents are returned, or none with `keep_unanswered=False`.
 """
 
-from collections.abc import Sequence
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
-from rejoinder.cascade.loading import load
 from rejoinder.engine.texts import rank_documents
+from rejoinder.errors import MissingExtraError
 from rejoinder.models.scorer import Scorer
 
 
 class Reranked(NamedTuple):
-    """A document that was given, by its place, and what a framework is told about it."""
+    """A document by its index in the given list, with its score and metadata."""
 
     place: int
     score: float
-    """The scorer's own."""
+    """The score of the scorer."""
     relevance: float
-    """The score between 0 and 1, as frameworks expect it."""
+    """The score between 0 and 1."""
     metadata: dict[str, Any]
 
 
@@ -43,18 +39,18 @@ def rerank(
     budget_ms: float | None = None,
     keep_unanswered: bool = True,
 ) -> list[Reranked]:
-    """Return the documents by their best sentence, best first.
+    """Return the documents, ordered by their best sentence.
 
     Args:
-        top_n: how many to return; all if not said.
-        keep_unanswered: also return documents where the scorer says that none answers.
+        top_n: how many documents to return; all by default.
+        keep_unanswered: return the documents even if the scorer abstains.
     """
     ranking = rank_documents(
         question, texts, scorer=scorer, titles=titles, top=top_n, budget_ms=budget_ms
     )
     if ranking.abstains and not keep_unanswered:
         return []
-    found = []
+    reranked = []
     for item in ranking.documents:
         metadata = {
             "rejoinder_sentence": item.best.sentence if item.best else "",
@@ -63,15 +59,23 @@ def rerank(
             "rejoinder_score": item.score,
             "rejoinder_confidence": ranking.confidence if item.rank == 1 else None,
         }
-        found.append(Reranked(item.place, item.score, item.relevance, metadata))
-    return found
-
-
-def to_scorer(scorer: Scorer | str | Path) -> Scorer:
-    """Return a scorer as it is, or the one with this name, in this bundle or cascade's file."""
-    return load(scorer) if isinstance(scorer, str | Path) else scorer
+        reranked.append(Reranked(item.place, item.score, item.relevance, metadata))
+    return reranked
 
 
 def to_text(value: object) -> str:
-    """Return what a framework has as text; nothing where it is something else."""
+    """Return a text as it is, and an empty text for any other value."""
     return value if isinstance(value, str) else ""
+
+
+@contextmanager
+def need_extra(extra: str) -> Iterator[None]:
+    """Import a framework inside this block, to name the extra if it is not installed.
+
+    Raises:
+        MissingExtraError: the framework, or something it needs, is not installed.
+    """
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise MissingExtraError(f"rejoinder's adapter ({error})", extra=extra) from error

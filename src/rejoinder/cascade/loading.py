@@ -57,6 +57,11 @@ def load(
     return Cascade(file.name, stages, calibration=file.calibration)
 
 
+def to_scorer(scorer: Scorer | str | Path) -> Scorer:
+    """Load a name or path; return a scorer as it is."""
+    return load(scorer) if isinstance(scorer, str | Path) else scorer
+
+
 def _leave_missing(scorer: Scorer) -> Scorer:
     leave_missing: Callable[[], Scorer] | None = getattr(scorer, "leave_missing", None)
     if leave_missing is None:

@@ -10,7 +10,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Self
 
-from rejoinder.cascade.loading import DEFAULT, load
+from rejoinder.cascade.loading import DEFAULT, to_scorer
 from rejoinder.engine.answers import build_answers, drop_near_duplicates, group_by_document
 from rejoinder.engine.binding import bind_scorer
 from rejoinder.errors import InputError, StoreError
@@ -206,7 +206,7 @@ def open(folder: Path | str, *, scorer: Scorer | str | Path = DEFAULT) -> Engine
     Raises:
         StoreError: there is no index, or it cannot be read.
     """
-    return Engine(Index(folder), _load(scorer))
+    return Engine(Index(folder), to_scorer(scorer))
 
 
 def open_files(
@@ -246,13 +246,9 @@ def open_files(
         temporary = TemporaryDirectory(prefix="rejoinder-")
         index = Index(temporary.name, create=True)
         index.add(named, on_event=check)
-    engine = Engine(index, _load(scorer))
+    engine = Engine(index, to_scorer(scorer))
     engine._temporary = temporary
     return engine
-
-
-def _load(scorer: Scorer | str | Path) -> Scorer:
-    return load(scorer) if isinstance(scorer, str | Path) else scorer
 
 
 def _explain(answers: Answers) -> Answers:
