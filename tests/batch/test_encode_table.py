@@ -91,7 +91,7 @@ def test_a_table_becomes_an_index_on_the_command_line(tmp_path: Path) -> None:
 def test_what_is_loaded_is_stored_as_what_is_added(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     pytest.importorskip("onnxruntime")
-    from tests.training.hashers import write_tiny_has
+    from tests.models.hashers import write_tiny_has
 
     write_tiny_has(tmp_path / "has")
     (tmp_path / "tea.md").write_text(TEXT, encoding="utf-8")

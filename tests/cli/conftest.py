@@ -29,6 +29,6 @@ def dataset(tmp_path: Path) -> Path:
 @pytest.fixture
 def encoder(tmp_path: Path) -> Path:
     """Return a tiny encoder with new weights."""
-    from tests.training.selectors import write_encoder
+    from tests.models.selectors import write_encoder
 
     return write_encoder(tmp_path / "encoder")

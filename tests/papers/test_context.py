@@ -8,7 +8,7 @@ from click.testing import CliRunner
 
 torch = pytest.importorskip("torch")
 
-from tests.training.selectors import VOCABULARY, WORDS, make_selector  # noqa: E402
+from tests.models.selectors import VOCABULARY, WORDS, make_selector  # noqa: E402
 
 from rejoinder.cli import main  # noqa: E402
 from rejoinder.datasets.readers.jsonl import write_examples  # noqa: E402

@@ -24,7 +24,7 @@ from rejoinder.training.selector import (  # noqa: E402
     fit_selector,
     open_start,
 )
-from tests.training.selectors import VOCABULARY, make_selector, write_encoder  # noqa: E402
+from tests.models.selectors import VOCABULARY, make_selector, write_encoder  # noqa: E402
 
 WORDS = ["ice", "water", "cave", "glacier", "rock", "summer", "winter", "river", "stone", "deep"]
 EXAMPLES = [

@@ -17,7 +17,7 @@ from rejoinder.errors import InputError, UnknownNameError  # noqa: E402
 from rejoinder.training.loop import Step  # noqa: E402
 from rejoinder.training.mixing import Part  # noqa: E402
 from rejoinder.types import Example  # noqa: E402
-from tests.training.selectors import write_encoder  # noqa: E402
+from tests.models.selectors import write_encoder  # noqa: E402
 
 
 def test_a_ranker_is_trained_on_examples(examples: list[Example], tmp_path: Path) -> None:

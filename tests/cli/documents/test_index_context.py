@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnxruntime")
 
-from tests.training.selectors import VOCABULARY, make_contextual  # noqa: E402
+from tests.models.selectors import VOCABULARY, make_contextual  # noqa: E402
 
 from rejoinder.cli import main  # noqa: E402
 from rejoinder.models.selector.export import write_selector  # noqa: E402

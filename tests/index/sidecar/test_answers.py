@@ -8,7 +8,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("onnxruntime")
 
-from tests.training.hashers import make_has, write_tiny_has
+from tests.models.hashers import make_has, write_tiny_has
 
 from rejoinder.cascade.calibration import Calibration
 from rejoinder.cascade.cascade import Cascade, Stage

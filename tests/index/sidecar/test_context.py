@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("onnxruntime")
 
-from tests.training.selectors import VOCABULARY, make_contextual, make_selector
+from tests.models.selectors import VOCABULARY, make_contextual, make_selector
 
 from rejoinder.bundle.folder import Bundle, Manifest, open_bundle
 from rejoinder.cascade.cascade import Cascade, Stage

@@ -2,7 +2,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tests.training.selectors import make_selector  # noqa: E402
+from tests.models.selectors import make_selector  # noqa: E402
 from torch import Tensor, nn  # noqa: E402
 
 from rejoinder.models.encoders.packed import drop, read_packed  # noqa: E402

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("onnxruntime")
 
-from tests.training.hashers import make_has, write_tiny_has
+from tests.models.hashers import make_has, write_tiny_has
 
 import rejoinder
 from rejoinder.bundle.folder import open_bundle, write_bundle

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("torch")
 
-from tests.training.selectors import VOCABULARY, WORDS, make_selector
+from tests.models.selectors import VOCABULARY, WORDS, make_selector
 
 import rejoinder
 from rejoinder.bundle.folder import Manifest, open_bundle, write_bundle

@@ -10,7 +10,18 @@ from rejoinder.bundle.folder import open_bundle
 from rejoinder.models.has.export import write_has
 from rejoinder.models.has.module import Has, HasConfig
 from rejoinder.models.has.scorer import HasScorer
-from tests.training.selectors import VOCABULARY, make_selector
+from rejoinder.types import Candidate, Example
+from tests.models.selectors import VOCABULARY, make_selector
+
+CANDIDATES = (
+    Candidate("a", "Most caves are formed by melted water."),
+    Candidate("b", "The wind in summer is warm."),
+    Candidate("c", "A cat, a dog, hot tea."),
+    Candidate("d", ""),
+)
+EXAMPLE = Example("q", "how are caves formed", CANDIDATES, (True, False, False, False))
+OTHER = Example("r", "who is warm in summer", CANDIDATES, (False, True, False, False))
+TEXTS = [item.text for item in CANDIDATES] + ["café 猫 unheardofword " * 20]
 
 
 def make_has(*, seed: int = 0, dropout: float = 0.1, **settings: Any) -> Has:

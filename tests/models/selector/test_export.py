@@ -7,6 +7,8 @@ import pytest
 torch = pytest.importorskip("torch")
 onnxruntime = pytest.importorskip("onnxruntime")
 
+from tests.models.selectors import VOCABULARY, WORDS, make_selector  # noqa: E402
+
 from rejoinder.bundle.folder import open_bundle  # noqa: E402
 from rejoinder.errors import BundleError, MissingExtraError  # noqa: E402
 from rejoinder.models.encoders.loading import order_pieces  # noqa: E402
@@ -24,7 +26,6 @@ from rejoinder.models.static_vectors.vectors import SHIPPED_VECTORS, load_vector
 from rejoinder.text.wordpiece import WordPiece  # noqa: E402
 from rejoinder.training.selector import SelectorTorchScorer  # noqa: E402
 from rejoinder.types import Candidate, Example  # noqa: E402
-from tests.training.selectors import VOCABULARY, WORDS, make_selector  # noqa: E402
 
 QUESTION = "How are glacier caves formed?"
 RNG = np.random.default_rng(0)

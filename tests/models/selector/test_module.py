@@ -8,6 +8,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from tests.models.selectors import VOCABULARY, WORDS, make_selector  # noqa: E402
+from tests.models.selectors import make_contextual as make  # noqa: E402
+
 import rejoinder  # noqa: E402
 from rejoinder.bundle.folder import (  # noqa: E402
     Manifest,
@@ -38,8 +41,6 @@ from rejoinder.training.selector import (  # noqa: E402
     read_context,
 )
 from rejoinder.types import Candidate, Document, Example  # noqa: E402
-from tests.training.selectors import VOCABULARY, WORDS, make_selector  # noqa: E402
-from tests.training.selectors import make_contextual as make  # noqa: E402
 
 QUESTION = "How are glacier caves formed?"
 RNG = np.random.default_rng(0)
