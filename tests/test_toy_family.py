@@ -11,7 +11,7 @@ import rejoinder
 from rejoinder.bundle.folder import Manifest, write_bundle
 from rejoinder.cascade.cascade import Cascade
 from rejoinder.cli import main
-from rejoinder.evaluation.evaluate import evaluate
+from rejoinder.evaluation import evaluate
 from rejoinder.models.registry import FAMILIES, get_family
 from rejoinder.types import Candidate, Example
 

@@ -12,9 +12,9 @@ from rejoinder.datasets.catalogue import (
     open_dataset,
     resolve_split,
 )
-from rejoinder.datasets.check import FIGURES
-from rejoinder.datasets.dataset import Counts, Dataset, Source
+from rejoinder.datasets.entries import Counts, Dataset, Source
 from rejoinder.datasets.readers.pairs import read_pairs
+from rejoinder.datasets.statistics import FIGURES
 from rejoinder.errors import DataError, InputError, MissingDataError, UnknownNameError
 
 Write = Callable[[str, str], Path]

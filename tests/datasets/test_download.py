@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from rejoinder.datasets.catalogue import DATASETS
-from rejoinder.datasets.dataset import Dataset, RemoteFile, Source
 from rejoinder.datasets.download import CHUNK_BYTES, download
+from rejoinder.datasets.entries import Dataset, RemoteFile, Source
 from rejoinder.datasets.readers.pairs import read_pairs
 from rejoinder.errors import DownloadError
 

@@ -10,14 +10,14 @@ from typing import NamedTuple
 import pytest
 
 from rejoinder.datasets.catalogue import DATASETS, locate
-from rejoinder.datasets.check import compute_statistics
-from rejoinder.datasets.dataset import Counts, Source
 from rejoinder.datasets.download import is_downloaded
+from rejoinder.datasets.entries import Counts, Source
 from rejoinder.datasets.files import read_json_object
 from rejoinder.datasets.readers.insuranceqa import PACKAGE_ANSWERS, find_insuranceqa_package
 from rejoinder.datasets.readers.squad import read_squad
 from rejoinder.datasets.readers.trecqa import read_trecqa, read_trecqa_xml
 from rejoinder.datasets.readers.wikiqa import read_wikiqa, read_wikiqa_text
+from rejoinder.datasets.statistics import compute_statistics
 from rejoinder.errors import MissingDataError
 from rejoinder.types import Example
 

@@ -6,8 +6,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from rejoinder.datasets.dataset import Dataset, Source
-from rejoinder.datasets.entries import ENTRIES
+from rejoinder.datasets.entries import ENTRIES, Dataset, Source
 from rejoinder.datasets.readers.jsonl import read_examples
 from rejoinder.errors import InputError, MissingDataError, UnknownNameError
 from rejoinder.storage.cache import get_cache_folder

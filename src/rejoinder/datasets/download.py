@@ -10,7 +10,7 @@ from urllib.error import HTTPError, URLError
 from urllib.request import urlopen
 
 from rejoinder.datasets.catalogue import find_data_folders, get_dataset
-from rejoinder.datasets.dataset import Dataset, RemoteFile
+from rejoinder.datasets.entries import Dataset, RemoteFile
 from rejoinder.errors import DownloadError
 from rejoinder.storage.atomic import atomic_write, created_folder
 

@@ -7,11 +7,11 @@
 {'P@1': 1.0}
 """
 
-from rejoinder.evaluation.calibrate import CalibrateOptions, calibrate
-from rejoinder.evaluation.compare import compare
-from rejoinder.evaluation.evaluate import evaluate
+from rejoinder.evaluation.calibration import CalibrateOptions, calibrate
+from rejoinder.evaluation.comparison import compare
 from rejoinder.evaluation.measures import Protocol
-from rejoinder.evaluation.tune import TuneOptions, tune
+from rejoinder.evaluation.reports import evaluate
+from rejoinder.evaluation.tuning import TuneOptions, tune
 
 __all__ = [
     "CalibrateOptions",

@@ -8,7 +8,7 @@ from rejoinder.cli import options
 from rejoinder.cli.output import percent, print_json, print_table, say, show_progress
 
 if TYPE_CHECKING:
-    from rejoinder.evaluation.calibrate import CalibrateResult
+    from rejoinder.evaluation.calibration import CalibrateResult
 
 
 @click.command(

@@ -9,7 +9,7 @@ from rejoinder.cli.output import percent, print_json, print_table, show_interval
 from rejoinder.cli.research.setting import takes_setting
 
 if TYPE_CHECKING:
-    from rejoinder.evaluation.compare import Comparison
+    from rejoinder.evaluation.comparison import Comparison
 
 
 @click.command(epilog=options.example("rejoinder compare bm25 jaccard examples/questions.jsonl"))

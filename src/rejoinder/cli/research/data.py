@@ -9,7 +9,7 @@ from rejoinder.cli import options
 from rejoinder.cli.output import print_json, print_table, say
 
 if TYPE_CHECKING:
-    from rejoinder.datasets.dataset import Dataset
+    from rejoinder.datasets.entries import Dataset
 
 
 @click.group(epilog=options.example("rejoinder data list"))
@@ -55,7 +55,7 @@ def check_dataset(name: str, words: str, folder: Path | None, as_json: bool) -> 
     of papers are printed for comparison only: lengths depend on how words are split, and
     SQuAD's sentences on the sentence splitter.
     """
-    from rejoinder.datasets.check import check
+    from rejoinder.datasets.statistics import check
     from rejoinder.errors import DataError
 
     checks = check(name, folder=folder, words=words)

@@ -10,7 +10,7 @@ from rejoinder.cli.output import percent, print_json, print_table, say, write_js
 from rejoinder.cli.research.setting import takes_setting
 
 if TYPE_CHECKING:
-    from rejoinder.evaluation.evaluate import Report
+    from rejoinder.evaluation.reports import Report
 
 
 @click.command(

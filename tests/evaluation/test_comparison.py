@@ -2,7 +2,7 @@ import pytest
 
 from rejoinder.errors import InputError
 from rejoinder.evaluation import compare, evaluate
-from rejoinder.evaluation.compare import compare_reports
+from rejoinder.evaluation.comparison import compare_reports
 from rejoinder.models.registry import open_scorer
 from rejoinder.types import Candidate, Example
 

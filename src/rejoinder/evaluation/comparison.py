@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.errors import InputError
-from rejoinder.evaluation.evaluate import Report, evaluate, open_examples
 from rejoinder.evaluation.measures import DEFAULT_MEASURES, Protocol
+from rejoinder.evaluation.reports import Report, evaluate, open_examples
 from rejoinder.evaluation.significance import (
     Interval,
     bootstrap_difference,

@@ -1,9 +1,8 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from rejoinder.datasets.dataset import Source
+from rejoinder.datasets.entries import PARTS, Source, is_held_out, with_dev
 from rejoinder.datasets.readers.judged import Judged, to_ordered_example, to_unordered_example
-from rejoinder.datasets.transforms.held_out import PARTS, is_held_out, with_dev
 from rejoinder.types import Example
 
 

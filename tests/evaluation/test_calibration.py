@@ -9,7 +9,7 @@ from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.cascade.loading import load
 from rejoinder.errors import InputError
 from rejoinder.evaluation import CalibrateOptions, calibrate
-from rejoinder.evaluation.calibrate import observe
+from rejoinder.evaluation.calibration import observe
 from rejoinder.evaluation.confidence import (
     METHODS,
     Observations,

@@ -1,7 +1,7 @@
 import pytest
 
-from rejoinder.datasets.check import FIGURES, Statistics, compute_statistics
 from rejoinder.datasets.readers.judged import Judged, to_unordered_example
+from rejoinder.datasets.statistics import FIGURES, Statistics, compute_statistics
 
 EXAMPLES = [
     to_unordered_example("1", "who sleeps", [Judged("bees sleep", True), Judged("no", False)]),
