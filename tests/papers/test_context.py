@@ -2,6 +2,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -12,6 +13,7 @@ from tests.models.selectors import VOCABULARY, WORDS, make_selector  # noqa: E40
 
 from rejoinder.cli import main  # noqa: E402
 from rejoinder.datasets.readers.jsonl import write_examples  # noqa: E402
+from rejoinder.errors import BundleError  # noqa: E402
 from rejoinder.models.selector.export import write_selector  # noqa: E402
 from rejoinder.papers import context_costs, context_data  # noqa: E402
 from rejoinder.papers.context import (  # noqa: E402
@@ -122,6 +124,33 @@ def test_an_interrupted_training_resumes(tmp_path: Path, monkeypatch: pytest.Mon
     assert not list(tmp_path.glob("*.checkpoint"))
 
 
+def test_a_row_that_int8_rounds_badly_is_tested_in_fp32(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    start = tmp_path / "start"
+    write_selector(start, make_selector(), VOCABULARY, training={}, scores={}, sample=[])
+    monkeypatch.setattr(context_data, "START", str(start))
+    steps: list[int] = []
+
+    def refuse_int8(*arguments: Any, precision: str, **options: Any) -> None:
+        if precision == "int8":
+            raise BundleError("too far off")
+        write_selector(*arguments, precision=precision, **options)
+
+    @contextmanager
+    def progress(_: str) -> Iterator[OnProgress]:
+        yield lambda number, *_: steps.append(number)
+
+    monkeypatch.setattr("rejoinder.training.selector.write_selector", refuse_int8)
+    data = context_data.ContextData(make_examples(), {"pages": make_examples()}, [])
+    options = ContextTableOptions(seeds=1, pairs=1)
+
+    (run,) = train_rows(ROWS[1:2], lambda: data, options, Reporter(progress=progress))
+
+    assert run.precision == "fp32"
+    assert steps == [1]  # not trained a second time
+
+
 def test_the_tables_are_reproduced_on_a_fixture(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -164,15 +193,15 @@ def test_the_tables_are_reproduced_on_a_fixture(
     # Without the runs, selectors that were kept are tested again, not trained again.
     assert trained == {path: path.stat().st_mtime_ns for path in trained}
     assert runs.read_text() == first
-    found = json.loads(again.stdout)
-    assert [item["row"] for item in found["quality"]] == ROWS_TRIED.split(",")
-    assert found["quality"][0]["questions"] == 6
-    assert [item["row"] for item in found["latency"]] == [
+    printed = json.loads(again.stdout)
+    assert [item["row"] for item in printed["quality"]] == ROWS_TRIED.split(",")
+    assert printed["quality"][0]["questions"] == 6
+    assert [item["row"] for item in printed["latency"]] == [
         *("none", "shipped", "ensemble", "stored")
     ]
-    assert all(item["natural_ms"] > 0 for item in found["latency"])
-    assert [item["similarity"] for item in found["construction"]] == ["ngrams", "static"]
-    none, other = found["verdict"][1:3]
+    assert all(item["natural_ms"] > 0 for item in printed["latency"])
+    assert [item["similarity"] for item in printed["construction"]] == ["ngrams", "static"]
+    none, other = printed["verdict"][1:3]
     assert none == {
         **{"row": "none", "seeds": 2, "questions": 6, "keep": 20},
         **{"precision": none["precision"], "gain": None},

@@ -67,14 +67,14 @@ def test_the_command_prints_both_tables(data: Path, monkeypatch: pytest.MonkeyPa
     arguments = ["reproduce", "sequential", "--selector", "bm25", "--data", str(data)]
 
     shown = CliRunner().invoke(main, arguments)
-    found = json.loads(CliRunner().invoke(main, [*arguments, "--json"]).stdout)
+    printed = json.loads(CliRunner().invoke(main, [*arguments, "--json"]).stdout)
 
     assert shown.exit_code == 0, shown.output
     assert "wikiqa test: 4 questions, 12 candidates each" in shown.stdout
     assert "BERT-Large" in shown.stdout
     assert "left out: squad-v2" in shown.stderr
-    assert [item["candidates"] for item in found] == [12, 12]
-    assert found[0]["rows"][0]["keep"] is None
+    assert [item["candidates"] for item in printed] == [12, 12]
+    assert printed[0]["rows"][0]["keep"] is None
 
     nothing = CliRunner().invoke(main, [*arguments[:-1], str(data / "none")])
     assert nothing.exit_code == 1

@@ -1,4 +1,4 @@
-"""Stored answers of a HAS bundle: built from the texts of a data set, found by text, timed."""
+"""Stored answers of a HAS bundle: built from the texts of a data set, looked up by text, timed."""
 
 import os
 import statistics

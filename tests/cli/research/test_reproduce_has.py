@@ -83,12 +83,12 @@ def test_finished_runs_are_not_trained_again(tmp_path: Path) -> None:
         *["tiny, 1 epochs at 2e-05, fp32"] * 4,
         "tiny, 1 epochs at 0.001, fp32",
     ]
-    found = json.loads(again.stdout)
-    on_dev = {row["row"]: row["measured"]["dev MAP"] for row in found["tables"][0]["rows"]}
+    printed = json.loads(again.stdout)
+    on_dev = {row["row"]: row["measured"]["dev MAP"] for row in printed["tables"][0]["rows"]}
     assert [*on_dev] == ["pooling", "attention", "has", "has+relatedness"]
     # Relatedness has a share of nothing among those it is chosen from.
     assert on_dev["has+relatedness"] >= on_dev["has"] > 0
-    costs = {cost["name"]: cost for cost in found["costs"]}
+    costs = {cost["name"]: cost for cost in printed["costs"]}
     # 32 numbers of 25 words: 32 bits against 32 floats
     assert costs["attention (stored)"]["disk_bytes"] > 25 * 32 * 4
     assert costs["has"]["disk_bytes"] < 25 * 4 * 1.2
