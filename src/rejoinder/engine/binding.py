@@ -12,7 +12,7 @@ from rejoinder.models.sidecar import SidecarScorer
 def bind_scorer(scorer: Scorer, index: Index) -> Scorer | None:
     """Return the scorer, or the cascade's stages, bound to the stored rows of an index.
 
-    A scorer whose rows cannot be read says what replaces it (`without_rows`); None where
+    A scorer whose rows cannot be read names its replacement (`without_rows`).  None where
     nothing is left.
     """
     if isinstance(scorer, Cascade):

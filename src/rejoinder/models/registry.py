@@ -30,7 +30,7 @@ class NamedScorer:
 
 @dataclass(frozen=True, slots=True)
 class Family:
-    """A model family: how its bundles open, what it stores, how it is trained."""
+    """A model family: how its bundles open, its sidecar, and its training."""
 
     name: str
     """The kind of its bundles; a bundle that is shipped has this name too."""
@@ -38,7 +38,7 @@ class Family:
     open: Callable[[Bundle, int | None], Scorer] | None = None
     """Opens a bundle as a scorer that uses so many threads; None where it holds no scorer."""
     open_sidecar: Callable[[Bundle], SidecarEncoder] | None = None
-    """Opens the encoder of what it stores beside an index; None where it stores nothing."""
+    """Opens the encoder of its sidecar; None where it stores nothing beside an index."""
     scorers: Mapping[str, NamedScorer] = field(default_factory=dict)
     """The scorers that need no bundle."""
     reads_order: bool = False
@@ -175,7 +175,7 @@ def verify_bundle(name: str | Path) -> None:
 
 
 def open_sidecar(name: str | Path) -> SidecarEncoder:
-    """Return the encoder of what a bundle stores beside an index.
+    """Return the encoder of a bundle's sidecar.
 
     Args:
         name: the name of a shipped bundle, or a bundle's folder.
@@ -205,7 +205,7 @@ def open_sidecars(names: Sequence[str | Path]) -> list[SidecarEncoder]:
         if encoder.name in encoders:
             raise InputError(
                 f"{encoders[encoder.name].folder} and {encoder.folder} both store"
-                f" {encoder.name}, of which an index keeps one; leave one out"
+                f" {encoder.name}, and an index keeps one of them; leave one out"
             )
         encoders[encoder.name] = encoder
     return list(encoders.values())

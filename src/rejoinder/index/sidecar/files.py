@@ -1,8 +1,7 @@
 """The files of a row store: `state.json`, and the rows and places mapped into memory.
 
-A store holds what its state counts.  The state is replaced in one step: what was written before
-it was replaced is there, and what was written after it does not count.  rows.py describes the
-layout of the other files.
+The state is replaced atomically.  It holds the committed size of the other files: bytes beyond it
+do not count.  rows.py describes the layout of these files.
 """
 
 import json

@@ -141,7 +141,7 @@ class RowStore:
         The lock of the index is held.
 
         Raises:
-            StoreError: it is corrupt, or cannot be written; what was committed is kept.
+            StoreError: it is corrupt, or cannot be written; committed rows are kept.
         """
         with _writing(self.folder):
             self.reload()  # another process may have committed before the lock was taken
@@ -169,7 +169,7 @@ class RowStore:
                 self._drop_other_editions()
 
     def reload(self) -> None:
-        """Map what was committed since.
+        """Map later commits.
 
         Raises:
             StoreError: it is corrupt.
@@ -259,7 +259,7 @@ class RowWriter:
 
 
 def _map(folder: Path) -> MappedRows:
-    """Map what is committed, also while the files are being replaced."""
+    """Map the committed rows, also while the files are being replaced."""
     while True:
         seen = stamp(folder)
         try:

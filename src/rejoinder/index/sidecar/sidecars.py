@@ -2,8 +2,8 @@
 
     folder/sidecar/NAME-HASH/    the rows of one encoder (rows.py)
 
-Sidecars are derived from SQLite.  Each carries the generation that it has followed, and whoever
-has the bundle brings it up to date.  An index keeps one folder per name.
+Sidecars are derived from SQLite.  Each carries the generation that it has followed; with its
+bundle, it is brought up to date.  An index keeps one folder per name.
 """
 
 import logging
@@ -116,7 +116,7 @@ class Sidecars:
                 may lack some that it has followed.
 
         Raises:
-            StoreError: it is corrupt or cannot be written; what was committed is kept.
+            StoreError: it is corrupt or cannot be written; committed rows are kept.
         """
         generation = self._store.generation
         with store.changing() as writer:
@@ -192,7 +192,7 @@ class Sidecars:
         A folder with damaged rows is left behind SQLite, to be brought up to date.
 
         Raises:
-            StoreError: a folder cannot be written; what was committed is kept.
+            StoreError: a folder cannot be written; committed rows are kept.
         """
         known = {document.id for document in self._store.get_documents()}
         for folder in self.list_folders():
@@ -204,7 +204,7 @@ class Sidecars:
             _rewrite(store, known)
 
     def find_damage(self) -> list[str]:
-        """Return what is wrong with the folders."""
+        """Return the problems of all folders."""
         problems = []
         numbers = {document.id for document in self._store.get_documents()}
         for folder in self.list_folders():

@@ -111,10 +111,10 @@ class BitAttention:
         if not self._kernel or not size:
             return self._score_unpacked(question, answers)
         question = np.asarray(question, dtype=np.float32)
-        asked = pad_columns(self._weights.of_question @ question, self._kernel.line)
+        projected = pad_columns(self._weights.of_question @ question, self._kernel.line)
         direction = question / np.float32(size)
         return self._kernel.attend_bits(
-            answers, self._width, self._tables, asked, self._hidden, direction
+            answers, self._width, self._tables, projected, self._hidden, direction
         )
 
     def _score_unpacked(self, question: Matrix, answers: StoredRows) -> Matrix:

@@ -103,14 +103,14 @@ class Has(nn.Module):
             return answers
         return Words(take_signs(answers.states), answers.mask)
 
-    def score(self, asked: Tensor, answers: Words) -> Tensor:
+    def score(self, question: Tensor, answers: Words) -> Tensor:
         """Return the scores (P,) of answers that `hash` or `to_bits` returned.
 
         Args:
-            asked: the question of each, pooled, (P, D).
+            question: the question of each answer, pooled, (P, D).
         """
-        means = pool(answers) if self.attention is None else self.attention(asked, answers)
-        return functional.cosine_similarity(asked, means, dim=1)
+        means = pool(answers) if self.attention is None else self.attention(question, answers)
+        return functional.cosine_similarity(question, means, dim=1)
 
 
 def take_signs(states: Tensor) -> Tensor:

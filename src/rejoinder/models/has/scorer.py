@@ -126,8 +126,8 @@ class HasScorer:
         scores = np.full(len(items), np.nan)
         if not items:
             return scores
-        (asked,) = self.encoder.texts.encode([question])
-        vector = pool(asked)
+        (states,) = self.encoder.texts.encode([question])
+        vector = pool(states)
         stored = self._find(items)
         known = np.flatnonzero(stored.lengths)
         if len(known):

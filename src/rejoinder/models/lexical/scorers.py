@@ -44,9 +44,9 @@ class WordOverlap:
 
     def score(self, question: str, candidates: Candidates) -> Scores:
         """Return the counts."""
-        asked = _word_set(question, self._split)
+        question_words = _word_set(question, self._split)
         counts = [
-            len(asked & _word_set(candidate.text, self._split))
+            len(question_words & _word_set(candidate.text, self._split))
             for candidate in to_candidates(candidates)
         ]
         return np.array(counts, dtype=np.float64)
@@ -78,10 +78,10 @@ class Jaccard:
 
     def score(self, question: str, candidates: Candidates) -> Scores:
         """Return the similarities, between 0 and 1."""
-        asked = _word_set(question, self._split)
+        question_words = _word_set(question, self._split)
         return np.array(
             [
-                _jaccard(asked, _word_set(candidate.text, self._split))
+                _jaccard(question_words, _word_set(candidate.text, self._split))
                 for candidate in to_candidates(candidates)
             ],
             dtype=np.float64,
@@ -162,10 +162,10 @@ class Bm25:
         """Return the scores; 0 means that no word is shared."""
         given = to_candidates(candidates)
         texts = [normalise_words(candidate.text, self._split) for candidate in given]
-        asked = set(normalise_words(question, self._split))
-        shared = [[word for word in words if word in asked] for words in texts]
+        question_words = set(normalise_words(question, self._split))
+        shared = [[word for word in words if word in question_words] for words in texts]
         corpus = self._corpus or _count_list(texts, shared)
-        weights = {word: corpus.weigh(word) for word in asked}
+        weights = {word: corpus.weigh(word) for word in question_words}
         average = corpus.average_length or 1.0
         scores = [
             self._score_one(weights, words, len(text) / average) if words else 0.0

@@ -60,7 +60,9 @@ class ContextConfig:
         if self.similarity not in SIMILARITIES:
             raise UnknownNameError("similarity", self.similarity, SIMILARITIES)
         if self.form == "stored" and self.similarity == "ngrams":
-            raise InputError("stored context is made of vectors; n-grams have none")
+            raise InputError(
+                "stored context needs vectors, and n-grams have none; choose static or encoder"
+            )
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> "ContextConfig":

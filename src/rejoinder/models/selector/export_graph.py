@@ -56,7 +56,7 @@ def _add_selector(
     prefix: str,
     inputs: dict[str, Input],
 ) -> tuple[str, str]:
-    """Return the scores (P, 1) of a selector, and what they are made of, (P, 2E)."""
+    """Return the scores (P, 1) of a selector, and their encodings, (P, 2E)."""
     inputs |= get_inputs(prefix)
     states = add_encoder(
         graph,
@@ -76,7 +76,7 @@ def _add_selector(
 
 
 def _judge(graph: Graph, states: str, place: str, prefix: str) -> tuple[str, str]:
-    """Return how alike the two sides are and what the first state says, (P, 1); and both."""
+    """Return the score of the two sides and of the first state, (P, 1), and their encodings."""
     sides = [
         l2_normalise(graph, masked_mean(graph, states, _read_part(graph, kind, prefix)))
         for kind in (QUESTION, CANDIDATE)
@@ -91,18 +91,18 @@ def _judge(graph: Graph, states: str, place: str, prefix: str) -> tuple[str, str
 
 
 def _add_ways(graph: Graph, states: str, *, has_vectors: bool) -> str:
-    """Return what multi-way attention adds to the scores, (P, 1)."""
+    """Return the addition of multi-way attention to the scores, (P, 1)."""
     parts = [(states, _read_part(graph, kind)) for kind in (CANDIDATE, LOCAL, PAGE)]
     if has_vectors:
         parts[1:] = [_project(graph, name) for name in ("near", "page")]
-    asked = _read_part(graph, QUESTION)
-    question = masked_mean(graph, states, asked)
+    is_question = _read_part(graph, QUESTION)
+    question = masked_mean(graph, states, is_question)
     scales = graph.constant("ways.scales")
     read = []
     for number, (others, mask) in enumerate(parts):
-        asking = graph.add("Mul", states, graph.add("Gather", scales, graph.constant(number)))
+        query = graph.add("Mul", states, graph.add("Gather", scales, graph.constant(number)))
         width = graph.state["ways.scales"].shape[1]
-        read.append(masked_mean(graph, _attend(graph, asking, others, mask, width), asked))
+        read.append(masked_mean(graph, _attend(graph, query, others, mask, width), is_question))
     products = [graph.add("Mul", question, part) for part in read]
     joined = graph.add("Concat", question, *read, *products, axis=1)
     return graph.linear_fp32(
@@ -110,11 +110,11 @@ def _add_ways(graph: Graph, states: str, *, has_vectors: bool) -> str:
     )
 
 
-def _attend(graph: Graph, asking: str, states: str, mask: str, width: int) -> str:
-    """Return what each asking state reads of a part, (P, L, E); zeros where it is empty."""
+def _attend(graph: Graph, query: str, states: str, mask: str, width: int) -> str:
+    """Return the attended states of a part, (P, L, E); zeros where it is empty."""
     there = graph.add("Unsqueeze", mask, graph.constant([1]))  # (P, 1, N)
     turned = graph.add("Transpose", states, perm=[0, 2, 1])
-    alike = graph.add("Mul", graph.add("MatMul", asking, turned), graph.scalar(width**-0.5))
+    alike = graph.add("Mul", graph.add("MatMul", query, turned), graph.scalar(width**-0.5))
     weights = graph.add("Softmax", graph.add("Add", alike, attention_mask(graph, there)), axis=-1)
     return graph.add("MatMul", graph.add("Mul", weights, there), states)
 

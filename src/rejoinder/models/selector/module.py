@@ -89,9 +89,9 @@ class MultiWay(nn.Module):
 
     Han et al. 2021 after Tan et al. 2018, "Multiway Attention Networks for Modeling Sentence
     Pairs".  Each token of the question attends to the tokens of one part at a time; attention is
-    the dot product with one learnt weight per dimension and part.  The mean over the question of
-    what it read of each part, and its product with the question's own mean state, go through one
-    hidden layer.  The output starts at zero, and so leaves scores as they are without it.
+    the dot product with one learnt weight per dimension and part.  The attended states of each
+    part, averaged over the question, and their product with the question's own mean state, go
+    through one hidden layer.  The output starts at zero, so that scores start unchanged.
     """
 
     def __init__(self, width: int, vector_width: int = 0) -> None:
@@ -112,16 +112,16 @@ class MultiWay(nn.Module):
         near: Tensor | None = None,
         page: Tensor | None = None,
     ) -> Tensor:
-        """Return what to add to the scores, (P,); near and page are vectors (P, N, D)."""
+        """Return the addition to the scores, (P,); near and page are vectors (P, N, D)."""
         parts = [(states, mask * (kinds == kind)) for kind in (CANDIDATE, LOCAL, PAGE)]
         if self.project is not None:
             assert near is not None, "the neighbours come as vectors"
             assert page is not None, "the page comes as vectors"
             parts[1:] = [self._to_part(near), self._to_part(page)]
-        asked = mask * (kinds == QUESTION)
-        question = take_mean(states, asked)
+        is_question = mask * (kinds == QUESTION)
+        question = take_mean(states, is_question)
         read = [
-            take_mean(_attend(states * scale, *part), asked)
+            take_mean(_attend(states * scale, *part), is_question)
             for scale, part in zip(self.scales, parts, strict=True)
         ]
         joined = torch.cat([question, *read, *(question * part for part in read)], dim=1)
@@ -142,10 +142,10 @@ def take_mean(states: Tensor, weights: Tensor) -> Tensor:
     return (states * counts).sum(dim=1) / counts.sum(dim=1).clamp(min=1.0)
 
 
-def _attend(asking: Tensor, states: Tensor, mask: Tensor) -> Tensor:
-    """Return what each asking state reads of a part, (P, L, E); zeros where it is empty."""
+def _attend(query: Tensor, states: Tensor, mask: Tensor) -> Tensor:
+    """Return the attended states of a part, (P, L, E); zeros where it is empty."""
     there = mask.float()[:, None, :]  # (P, 1, N)
-    alike = asking @ states.transpose(1, 2) / states.shape[2] ** 0.5  # (P, L, N)
+    alike = query @ states.transpose(1, 2) / states.shape[2] ** 0.5  # (P, L, N)
     weights = torch.softmax(alike.float() + (1 - there) * MASKED, dim=2) * there
     return (weights @ states).float()
 
@@ -184,7 +184,7 @@ class Selector(nn.Module):
         return read_packed(self.encoder, ids, mask, kinds).float()
 
     def judge(self, states: Tensor, mask: Tensor, kinds: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the scores (P,) of question and candidate, and what they are made of, (P, 2E)."""
+        """Return the scores (P,) of question and candidate, and their encodings, (P, 2E)."""
         question = functional.normalize(take_mean(states, mask * (kinds == QUESTION)), dim=1)
         candidate = functional.normalize(take_mean(states, mask * (kinds == CANDIDATE)), dim=1)
         sides = question * candidate  # (P, E)
@@ -249,7 +249,7 @@ def join_selectors(models: Sequence[AnySelector], context: ContextConfig) -> Ens
     """Return an ensemble of two selectors, with the weights they have.
 
     Raises:
-        InputError: they are not two, or do not read what an ensemble reads.
+        InputError: they are not two, or do not read the contexts of an ensemble.
     """
     members = [deepcopy(model) for model in models if isinstance(model, Selector)]
     expected = list(split_form(context))

@@ -110,13 +110,14 @@ class PairReader:
         Args:
             pieces: the word pieces of each candidate, where they are known already.
         """
-        asked = self._tokens.tokenize(question)
-        given = pieces or [self._tokens.tokenize(item.text) for item in candidates]
+        question_ids = self._tokens.tokenize(question)
+        candidate_ids = pieces or [self._tokens.tokenize(item.text) for item in candidates]
         contexts: list[Context | None] = [None] * len(candidates)
         if self._finder is not None:
             contexts = self._finder.find(question, candidates)
         return [
-            self._join(asked, own, context) for own, context in zip(given, contexts, strict=True)
+            self._join(question_ids, own, context)
+            for own, context in zip(candidate_ids, contexts, strict=True)
         ]
 
     def _make_finder(self, stored: SidecarRows | None) -> ContextFinder | None:
@@ -126,25 +127,27 @@ class PairReader:
             self._config, self._similarity, tokenize=self._tokens.tokenize, stored=stored
         )
 
-    def _join(self, asked: Sequence[int], given: Sequence[int], context: Context | None) -> Feed:
+    def _join(
+        self, question_ids: Sequence[int], candidate_ids: Sequence[int], context: Context | None
+    ) -> Feed:
         if self._config.is_vectors:
             return {
-                **to_feed(*self._tokens.join(asked, given)),
+                **to_feed(*self._tokens.join(question_ids, candidate_ids)),
                 "near": self._get_vectors(context, context.neighbours if context else ()),
                 "page": self._get_vectors(context, context.page if context else ()),
             }
         if self._config.form == "ensemble":
-            pages = to_feed(*self._join_tokens(asked, given, context, local=False))
+            pages = to_feed(*self._join_tokens(question_ids, candidate_ids, context, local=False))
             return {
-                **to_feed(*self._join_tokens(asked, given, context, page=False)),
+                **to_feed(*self._join_tokens(question_ids, candidate_ids, context, page=False)),
                 **{f"{SECOND}{name}": value for name, value in pages.items()},
             }
-        return to_feed(*self._join_tokens(asked, given, context))
+        return to_feed(*self._join_tokens(question_ids, candidate_ids, context))
 
     def _join_tokens(
         self,
-        asked: Sequence[int],
-        given: Sequence[int],
+        question_ids: Sequence[int],
+        candidate_ids: Sequence[int],
         context: Context | None,
         *,
         local: bool = True,
@@ -159,7 +162,9 @@ class PairReader:
             for place in context.page:
                 pieces = context.document.get_pieces(place)
                 around.append((PAGE, pieces[:MAX_TITLE] if place == title else pieces))
-        return self._tokens.join(asked, given, around, max_around=self._config.max_tokens)
+        return self._tokens.join(
+            question_ids, candidate_ids, around, max_around=self._config.max_tokens
+        )
 
     def _get_vectors(self, context: Context | None, places: Sequence[int]) -> NDArray[np.float32]:
         if context is None or not places:

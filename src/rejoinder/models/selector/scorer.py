@@ -76,7 +76,7 @@ class SelectorScorer:
         return bound
 
     def without_rows(self, error: StoreError) -> "SelectorScorer":
-        """Log that page vectors are made of whole documents, and return the same scorer."""
+        """Log that page vectors are computed from whole documents, and return the same scorer."""
         _log.warning("%s reads whole documents for their context: %s", self.name, error)
         return self
 

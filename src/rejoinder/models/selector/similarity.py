@@ -2,8 +2,8 @@
 
 Han et al. 2021, "Modeling Context in Answer Sentence Selection Systems on a Latency Budget",
 equations 1 and 2: the share of the pair's n-grams that a sentence has, or the cosine of the
-two as vectors.  A page is prepared once; a rating does not depend on what else is rated with
-it, to the last bit.
+two as vectors.  A page is prepared once; a rating does not depend on other ratings, to the last
+bit.
 
 Axes: C candidates, S sentences of the page, D width of a vector.
 """
@@ -48,7 +48,7 @@ class Similarity(Protocol):
     """A measure of how alike sentences are."""
 
     def prepare(self, sentences: Sequence[str]) -> PreparedPage:
-        """Compute what depends on the sentences alone."""
+        """Prepare the sentences, independently of any question."""
         ...
 
 
@@ -215,11 +215,11 @@ class _NgramPage:
     def rate(self, question: str, candidates: Sequence[str]) -> Ratings:
         """Return the share of each pair's n-grams that each sentence has, (C, S)."""
         numbers = dict(self._numbers)  # words that are not on the page get numbers too
-        asked, _ = _find_ngrams([self._number(question, numbers)])
+        of_question, _ = _find_ngrams([self._number(question, numbers)])
         given, owners = _find_ngrams([self._number(text, numbers) for text in candidates])
         count = len(candidates)
-        wanted = np.concatenate([given, np.tile(asked, count)])
-        by = np.concatenate([owners, np.repeat(np.arange(count), len(asked))])
+        wanted = np.concatenate([given, np.tile(of_question, count)])
+        by = np.concatenate([owners, np.repeat(np.arange(count), len(of_question))])
         wanted, by = _drop_repeated(wanted, by)
         totals = np.bincount(by, minlength=count)
         shared = self._count_shared(wanted, by, count)
