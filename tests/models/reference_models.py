@@ -79,14 +79,14 @@ def assert_agree(encoder: nn.Module, plain: Callable[..., Tensor], *inputs: Batc
     learnt: list[Tensor] = [*encoder.parameters()]
     learnt += [given for given in inputs if isinstance(given, Tensor) and given.requires_grad]
 
-    found = encoder(*inputs)
+    actual = encoder(*inputs)
     expected = plain(encoder, *inputs)
-    weights = torch.randn(found.shape) / found.shape[1] ** 0.5
-    found_gradients = torch.autograd.grad((found * weights).sum(), learnt)
+    weights = torch.randn(actual.shape) / actual.shape[1] ** 0.5
+    actual_gradients = torch.autograd.grad((actual * weights).sum(), learnt)
     expected_gradients = torch.autograd.grad((expected * weights).sum(), learnt)
 
-    torch.testing.assert_close(found, expected, atol=1e-5, rtol=1e-5)
-    for one, other in zip(found_gradients, expected_gradients, strict=True):
+    torch.testing.assert_close(actual, expected, atol=1e-5, rtol=1e-5)
+    for one, other in zip(actual_gradients, expected_gradients, strict=True):
         torch.testing.assert_close(one, other, atol=1e-5, rtol=1e-4)
 
 

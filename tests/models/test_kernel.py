@@ -1,4 +1,4 @@
-"""The compiled kernel must do what numpy does."""
+"""The compiled kernel must agree with numpy."""
 
 import numpy as np
 import pytest
@@ -14,10 +14,10 @@ KERNEL = 5
 
 @pytest.fixture(scope="module")
 def kernel() -> Kernel:
-    found = load_kernel()
-    if found is None:
+    loaded = load_kernel()
+    if loaded is None:
         pytest.skip("the kernel was not built: no C compiler when rejoinder was installed")
-    return found
+    return loaded
 
 
 @given(
@@ -40,21 +40,21 @@ def test_pooling_agrees_with_the_formula(
     pooled = kernel.convolve_texts(products, words, related, np.array(lengths), by_related, bias)
 
     slices, start = products.reshape(7, KERNEL, width), 0
-    for length, found in zip(lengths, pooled, strict=True):
+    for length, actual in zip(lengths, pooled, strict=True):
         expected = np.full(width, -np.inf)
         for at in range(length):
-            around = [k for k in range(KERNEL) if 0 <= at + k - 2 < length]
-            places = [start + at + k - 2 for k in around]
+            window = [k for k in range(KERNEL) if 0 <= at + k - 2 < length]
+            places = [start + at + k - 2 for k in window]
             position = sum(
                 slices[words[place], k] + related[place] * by_related[k]
-                for k, place in zip(around, places, strict=True)
+                for k, place in zip(window, places, strict=True)
             )
             expected = np.maximum(expected, position + bias)
-        np.testing.assert_allclose(found, expected, atol=1e-5)
+        np.testing.assert_allclose(actual, expected, atol=1e-5)
         start += length
 
 
-def test_one_text_many_times_is_that_text_each_time(kernel: Kernel) -> None:
+def test_one_text_with_many_rows_of_relatedness_agrees_with_copies_of_it(kernel: Kernel) -> None:
     rng = np.random.default_rng(0)
     width, words = 2 * kernel.line, 7
     products = rng.normal(size=(words + 1, KERNEL, width)).astype(np.float32)
@@ -69,7 +69,7 @@ def test_one_text_many_times_is_that_text_each_time(kernel: Kernel) -> None:
         np.float32
     )
 
-    found = kernel.convolve_question(base, related, by_related)
+    actual = kernel.convolve_question(base, related, by_related)
 
     expected = kernel.convolve_texts(
         products.reshape(words + 1, -1),
@@ -79,7 +79,7 @@ def test_one_text_many_times_is_that_text_each_time(kernel: Kernel) -> None:
         by_related,
         np.zeros(width, dtype=np.float32),
     )
-    np.testing.assert_allclose(found, expected, atol=1e-5)
+    np.testing.assert_allclose(actual, expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("width", [1, 15, 16, 50])
@@ -136,9 +136,9 @@ def test_recurrence_agrees_with_numpy(kernel: Kernel, width: int, backwards: boo
 
     begins = {0, 1, 7}
     state = np.zeros(width)
-    for at, (step, found) in enumerate(zip(inputs, states, strict=True)):
+    for at, (step, actual) in enumerate(zip(inputs, states, strict=True)):
         state = np.tanh(step + weight @ (0 * state if at in begins else state))
-        np.testing.assert_allclose(found, state, atol=2e-6)
+        np.testing.assert_allclose(actual, state, atol=2e-6)
 
 
 def test_tanh_is_good_everywhere(kernel: Kernel) -> None:

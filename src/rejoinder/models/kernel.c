@@ -1,10 +1,8 @@
-/* The inner loops of Cosinet with a recurrent head, of attention over bits (HAS), and the product
- * of matrices.
+/* The inner loops of Cosinet, recurrent heads, attention over bits (HAS) and matrix products.
  *
- * Optional: without it the same numbers come from numpy (networks/, bit_attention.py).
- * Plain C, no Python; loaded with ctypes, which lets other threads run meanwhile.  Products of
- * matrices are here too because numpy's library spreads even small ones over all cores, and
- * then waits for cores that others use.
+ * Optional: without it numpy computes the same (ranker/, has/compositions.py).  Plain C without
+ * Python, loaded with ctypes, which releases the GIL during a call.  Matrix products are here
+ * because numpy's BLAS spreads even small ones over all cores, and waits for busy ones.
  */
 
 #include <math.h>
@@ -15,14 +13,14 @@
 #define KERNEL 5
 #define HALF 2
 #define MAX_WIDTH 1024
-#define CHUNK 32 /* positions whose rows are in the second cache together */
-#define AHEAD 4  /* words between asking for a vector and reading it */
+#define CHUNK 32 /* positions whose rows fit into the L2 cache together */
+#define AHEAD 4  /* words between prefetching a vector and reading it */
 #define TILE 12  /* rows whose sums, a line each, fit into 16 registers */
-#define GROUP 4  /* tiles that read the same columns before the next ones do */
+#define GROUP 4  /* tiles that read the same panel of columns in turn */
 #define STRIP 10 /* lines of sums that fit into 16 registers */
 #define NIBBLES 16 /* groups of four bits in 64 */
 #define VALUES 16  /* of four bits */
-#define ROWS 128   /* rows of bits that read the same tables while they are in the first cache */
+#define ROWS 128   /* rows of bits that read a table while it is in the L1 cache */
 
 #define LOAD(place) (*(const NAME(anywhere) *)(place))
 #define STORE(place, value) (*(NAME(anywhere) *)(place) = (value))
@@ -32,8 +30,8 @@
 int64_t kernel_version(void) { return VERSION; }
 int64_t kernel_max_width(void) { return MAX_WIDTH; }
 
-/* One library for every x86-64: each loop is there three times, and the caller takes the
- * functions whose names end in the level that the processor has. */
+/* One library for every x86-64 processor: each loop is compiled for three levels of the
+ * instruction set, and the caller binds the functions of `kernel_level`. */
 #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
 int64_t kernel_level(void) {
     __builtin_cpu_init();

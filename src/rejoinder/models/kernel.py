@@ -7,7 +7,6 @@ import ctypes
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,10 +27,14 @@ class Kernel:
     """The functions of kernel.c for this processor, with arrays instead of pointers."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
-        def bind(name: str) -> Callable[..., None]:
+        def bind(name: str, signature: str) -> Callable[..., None]:
+            """Return a function of pointers (p) and integers (i) that takes arrays for pointers."""
             function = library[f"{name}_{level}"]
             function.restype = None
-            return lambda *arguments: function(*map(_to_c, arguments))
+            function.argtypes = [ctypes.c_void_p if c == "p" else ctypes.c_int64 for c in signature]
+            return lambda *arguments: function(
+                *[_get_address(a) if isinstance(a, np.ndarray) else a for a in arguments]
+            )
 
         def get_constant(name: str) -> int:
             function = library[name]
@@ -39,12 +42,12 @@ class Kernel:
             return int(function())
 
         level = get_constant("kernel_level")
-        self._pool_texts = bind("pool_texts")
-        self._pool_related = bind("pool_related")
-        self._relate = bind("relate")
-        self._multiply = bind("multiply")
-        self._recur = bind("run_recurrence")
-        self._attend_bits = bind("attend_bits")
+        self._pool_texts = bind("pool_texts", "ppppiippp")
+        self._pool_related = bind("pool_related", "pipiipp")
+        self._relate = bind("relate", "pipippipppp")
+        self._multiply = bind("multiply", "piipipp")
+        self._recur = bind("run_recurrence", "pppiiiipi")
+        self._attend_bits = bind("attend_bits", "pppiiipippppp")
         self.max_width = get_constant("kernel_max_width")
         self.line = get_constant(f"kernel_line_{level}")
         self.strip = get_constant(f"kernel_strip_{level}")
@@ -119,10 +122,9 @@ class Kernel:
         width = inputs.shape[1]
         assert inputs.strides[1] == states.strides[1] == 4, "a row must be contiguous"
         assert width <= self.max_width, "the state is wider than the kernel supports"
-        pointers = (ctypes.c_void_p(rows.ctypes.data) for rows in (inputs, states))
-        strides = (rows.strides[0] // 4 for rows in (inputs, states))
-        strips = transposed.shape[1] // self.strip
-        self._recur(*pointers, lengths, len(lengths), width, *strides, transposed, strips)
+        rows, strides = (inputs.ctypes.data, states.ctypes.data), (inputs.strides, states.strides)
+        steps, strips = [stride[0] // 4 for stride in strides], transposed.shape[1] // self.strip
+        self._recur(*rows, lengths, len(lengths), width, *steps, transposed, strips)
 
     def attend_bits(
         self,
@@ -139,7 +141,7 @@ class Kernel:
             answers: rows of bits, one per word.
             width: used bits of a row.
             tables: the bit tables of `to_bit_tables`.
-            by_question: what the question adds to the hidden sums, in lines.
+            by_question: the question's part of the hidden sums, in lines.
             weights: of the hidden sums' tangents in a logit, in lines.
             question: its vector, of length 1, shape (width,).
         """
@@ -153,7 +155,7 @@ class Kernel:
         return scores
 
     def to_bit_tables(self, matrix: Matrix) -> Matrix:
-        """Return what each value of four bits adds to each column's sum.
+        """Return the term that each value of four bits adds to each column's sum.
 
         Args:
             matrix: shape (bits, columns); a 1 adds its bit's row, a 0 subtracts it.
@@ -216,9 +218,6 @@ def pad_columns(matrix: Matrix, multiple: int) -> Matrix:
     return np.ascontiguousarray(np.pad(matrix, [(0, 0)] * (matrix.ndim - 1) + [(0, missing)]))
 
 
-def _to_c(argument: Any) -> Any:
-    """Return an array as a pointer and an integer as int64; pointers stay."""
-    if isinstance(argument, np.ndarray):
-        assert argument.flags.c_contiguous, "the kernel reads contiguous arrays"
-        return ctypes.c_void_p(argument.ctypes.data)
-    return argument if isinstance(argument, ctypes.c_void_p) else ctypes.c_int64(argument)
+def _get_address(array: NDArray[np.generic]) -> int:
+    assert array.flags.c_contiguous, "the kernel reads contiguous arrays"
+    return array.ctypes.data

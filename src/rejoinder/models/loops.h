@@ -1,7 +1,7 @@
-/* The inner loops, once per kind of processor: kernel.c includes this with its NAME and LINE.
+/* The inner loops for one level of the instruction set: kernel.c includes this for each level,
+ * with its NAME and LINE.
  *
- * A line is the floats of one register.  Rows that are said to be in lines are padded with zeros
- * to whole ones.
+ * A line is the floats of one SIMD register.  Rows "in lines" are padded with zeros to whole lines.
  */
 
 typedef float NAME(vec) __attribute__((vector_size(LINE * sizeof(float))));
@@ -22,8 +22,8 @@ static inline int64_t NAME(add_up)(const int64_t *numbers, int64_t count) {
     return sum;
 }
 
-/* Convolve and max-pool texts.  A word w adds products[w][k] and related * by_related[k] to the
- * position that has it k - HALF words away.
+/* Convolve and max-pool texts.  A word w adds products[w][k] + related * by_related[k] to the
+ * position that is HALF - k words away.
  *
  * products (rows, KERNEL, lines), its row 0 zeros; words, related: of all texts, one after
  * another; lengths (texts); by_related (KERNEL, lines); bias (lines); pooled (texts, lines). */
@@ -36,7 +36,7 @@ void NAME(pool_texts)(const float *restrict products, const int64_t *restrict wo
     for (int64_t text = 0; text < texts; text++, pooled += width) {
         const int64_t length = lengths[text];
         for (int64_t first = 0; first < length; first += CHUNK) {
-            /* The words of a run of positions and two more on both sides, none being row 0. */
+            /* The words of a chunk of positions and HALF more on both sides; row 0 is padding. */
             const int64_t count = length - first < CHUNK ? length - first : CHUNK;
             const float *rows[CHUNK + 2 * HALF];
             float r[CHUNK + 2 * HALF];
@@ -49,7 +49,7 @@ void NAME(pool_texts)(const float *restrict products, const int64_t *restrict wo
             const int64_t *const next = words + first + count;
             const int64_t coming = words_end - next < count ? words_end - next : count;
             for (int64_t line = 0; line < lines; line++) {
-                /* Rows lie anywhere in a table of many MB: ask for them one run before. */
+                /* Rows are scattered over a table of many MB: prefetch those of the next chunk. */
                 for (int64_t i = coming * line / lines; i < coming * (line + 1) / lines; i++)
                     for (int64_t at = 0; at < row; at += LINE) FETCH(products + next[i] * row + at);
                 NAME(vec) kernel[KERNEL];
@@ -75,7 +75,7 @@ void NAME(pool_texts)(const float *restrict products, const int64_t *restrict wo
     }
 }
 
-/* The same for one text many times, where only its relatedness differs.
+/* The same for one text, once per row of relatedness.
  *
  * base (length, lines): the text's sums without relatedness; related (times, length + 2 * HALF),
  * with zeros at both ends; pooled (times, lines). */
@@ -108,41 +108,41 @@ static inline float NAME(dot)(const float *restrict a, const float *restrict b, 
     return sum;
 }
 
-/* The largest cosine of each word to a word of the other side.
+/* Max relatedness: the largest cosine of each word to a word of the other side.
  *
- * vectors (rows, width); question (asked, width); words: of all texts; lengths (texts);
- * slots (rows), all 0: where a word's cosines stand, plus 1; cosines: room for each distinct
- * word, (…, asked); closest (words); closest_asked (texts, asked). */
+ * vectors (rows, width); question (queries, width); words: of all texts; lengths (texts);
+ * slots (rows), all 0: the index of a word's cosines plus 1; cosines: room for each distinct
+ * word, (…, queries); of_words (words); of_question (texts, queries). */
 void NAME(relate)(const float *restrict vectors, int64_t width, const float *restrict question,
-                  int64_t asked, const int64_t *restrict words, const int64_t *restrict lengths,
+                  int64_t queries, const int64_t *restrict words, const int64_t *restrict lengths,
                   int64_t texts, int32_t *restrict slots, float *restrict cosines,
-                  float *restrict closest, float *restrict closest_asked) {
-    int32_t met = 0;
+                  float *restrict of_words, float *restrict of_question) {
+    int32_t distinct = 0;
     const int64_t *const words_end = words + NAME(add_up)(lengths, texts);
-    for (int64_t text = 0; text < texts; text++, closest_asked += asked) {
-        for (int64_t q = 0; q < asked; q++) closest_asked[q] = -INFINITY;
+    for (int64_t text = 0; text < texts; text++, of_question += queries) {
+        for (int64_t q = 0; q < queries; q++) of_question[q] = -INFINITY;
         for (int64_t at = 0; at < lengths[text]; at++) {
             const int64_t word = *words++;
             if (words_end - words > AHEAD && slots[words[AHEAD]] == 0)
                 for (int64_t i = 0; i < width; i += LINE) FETCH(vectors + words[AHEAD] * width + i);
-            float *restrict found = cosines + (slots[word] - 1) * asked;
+            float *restrict row = cosines + (slots[word] - 1) * queries;
             if (slots[word] == 0) {
-                slots[word] = ++met;
-                found = cosines + (met - 1) * asked;
-                for (int64_t q = 0; q < asked; q++)
-                    found[q] = NAME(dot)(question + q * width, vectors + word * width, width);
+                slots[word] = ++distinct;
+                row = cosines + (distinct - 1) * queries;
+                for (int64_t q = 0; q < queries; q++)
+                    row[q] = NAME(dot)(question + q * width, vectors + word * width, width);
             }
             float best = -INFINITY;
-            for (int64_t q = 0; q < asked; q++) {
-                best = found[q] > best ? found[q] : best;
-                closest_asked[q] = found[q] > closest_asked[q] ? found[q] : closest_asked[q];
+            for (int64_t q = 0; q < queries; q++) {
+                best = row[q] > best ? row[q] : best;
+                of_question[q] = row[q] > of_question[q] ? row[q] : of_question[q];
             }
-            *closest++ = best;
+            *of_words++ = best;
         }
     }
 }
 
-/* Some rows, at most TILE, times one line of columns. */
+/* Multiply at most TILE rows with one line of columns. */
 ALWAYS_INLINE void NAME(multiply_tile)(const int rows, const float *restrict left, int64_t depth,
                                        const float *restrict panel, const float *restrict bias,
                                        float *restrict out, int64_t stride) {
@@ -155,7 +155,7 @@ ALWAYS_INLINE void NAME(multiply_tile)(const int rows, const float *restrict lef
     for (int r = 0; r < rows; r++) STORE(out + r * stride, sums[r]);
 }
 
-/* out = left · right + bias.  Each row's numbers are the same whatever rows stand around it.
+/* out = left · right + bias.  A row's result does not depend on the other rows.
  *
  * left (rows, depth); right in panels of one line of columns, (lines, depth, LINE);
  * bias (lines); out (rows, lines). */
@@ -181,8 +181,8 @@ void NAME(multiply)(const float *restrict left, int64_t rows, int64_t depth,
     }
 }
 
-/* tanh(x) = 1 - 2 / (exp(2x) + 1), with exp by halving the range and a polynomial: within
- * 1e-6 of the library's, and without a call, so that a loop over it becomes vectors. */
+/* tanh(x) = 1 - 2 / (exp(2x) + 1), with exp by range reduction and a polynomial: within 1e-6 of
+ * libm's, and without a call, so that a loop over it is vectorised. */
 static inline float NAME(tangent)(float x) {
     float y = 2.0f * x;
     y = y > 30.0f ? 30.0f : y;
@@ -204,9 +204,9 @@ static inline float NAME(tangent)(float x) {
 
 /* h_t = tanh(x_t + U h_{t-1}), from h_0 = tanh(x_0), for one segment after another.
  *
- * inputs and states: rows of `width` floats, one every so many floats, which may be negative to
- * read backwards; lengths (segments): rows of each; transposed is U with rows and columns
- * exchanged, padded with zeros to whole strips, (width, strips, STRIP, LINE). */
+ * inputs and states: rows of `width` floats, whose strides may be negative to read backwards;
+ * lengths (segments): rows of each; transposed: U transposed and padded with zeros to whole
+ * strips, (width, strips, STRIP, LINE). */
 void NAME(run_recurrence)(const float *restrict inputs, float *states,
                           const int64_t *restrict lengths, int64_t segments, int64_t width,
                           int64_t input_stride, int64_t state_stride,
@@ -235,15 +235,15 @@ void NAME(run_recurrence)(const float *restrict inputs, float *states,
     }
 }
 
-/* The next bits of a row, 64 at most; what is missing is 0. */
+/* Return the next bits of a row, at most 64, padded with 0. */
 ALWAYS_INLINE uint64_t NAME(take_bits)(const uint8_t *restrict row, int64_t bytes) {
     uint64_t bits = 0;
     memcpy(&bits, row, bytes < 8 ? (size_t)bytes : 8);
     return bits;
 }
 
-/* Add to each row's sums of one line what its bits stand for, 64 bits at a time.  Four bits are
- * one look-up; a row's numbers are the same whatever rows stand around it. */
+/* Add to each row's sums of one line the product with its bits, 64 at a time.  Four bits are one
+ * lookup; a row's result does not depend on the other rows. */
 ALWAYS_INLINE void NAME(look_up)(const uint8_t *const *restrict rows, int64_t count, int64_t bytes,
                                  const float *restrict tables, float *restrict sums) {
     for (int64_t first = 0; first < bytes; first += 8, tables += NIBBLES * VALUES * LINE)
@@ -257,15 +257,16 @@ ALWAYS_INLINE void NAME(look_up)(const uint8_t *const *restrict rows, int64_t co
         }
 }
 
-/* The attention logit of each of some rows, at most ROWS. */
+/* Compute the attention logits of at most ROWS rows. */
 static void NAME(weigh)(const uint8_t *const *restrict rows, int64_t count, int64_t bytes,
-                        const float *restrict tables, int64_t lines, const float *restrict asked,
-                        const float *restrict weights, float *restrict logits) {
+                        const float *restrict tables, int64_t lines,
+                        const float *restrict by_question, const float *restrict weights,
+                        float *restrict logits) {
     const int64_t table = (bytes + 7) / 8 * NIBBLES * VALUES * LINE;
     float sums[ROWS * LINE];
     for (int64_t r = 0; r < count; r++) logits[r] = 0;
     for (int64_t line = 0; line < lines; line++) {
-        for (int64_t r = 0; r < count; r++) STORE(sums + r * LINE, LOAD(asked + line * LINE));
+        for (int64_t r = 0; r < count; r++) STORE(sums + r * LINE, LOAD(by_question + line * LINE));
         NAME(look_up)(rows, count, bytes, tables + line * table, sums);
         for (int64_t i = 0; i < count * LINE; i++) sums[i] = NAME(tangent)(sums[i]);
         const NAME(vec) weight = LOAD(weights + line * LINE);
@@ -276,7 +277,7 @@ static void NAME(weigh)(const uint8_t *const *restrict rows, int64_t count, int6
     }
 }
 
-/* The cosine of the question and the rows' mean, weighed by the softmax of their logits. */
+/* Return the cosine of the question and the mean of rows, weighted by the softmax of logits. */
 static float NAME(compare)(const uint8_t *restrict rows, int64_t length, int64_t bytes,
                            int64_t width, const float *restrict question, float *restrict logits) {
     float mean[MAX_WIDTH], largest = -INFINITY, total = 0, size = 0;
@@ -296,21 +297,21 @@ static float NAME(compare)(const uint8_t *restrict rows, int64_t length, int64_t
             }
         }
     }
-    for (int64_t i = 0; i < width; i++) mean[i] -= 1; /* a bit that is 0 stands for -1 */
+    for (int64_t i = 0; i < width; i++) mean[i] -= 1; /* a bit of 0 means -1 */
     size = sqrtf(NAME(dot)(mean, mean, width));
     return size > 0 ? NAME(dot)(mean, question, width) / size : 0;
 }
 
-/* Attention over answers whose words are rows of bits, and the cosine to the question.
+/* Attend over answers whose words are rows of bits, and score them by the cosine to the question.
  *
- * data: all rows; starts (answers): the byte at which an answer's rows begin; lengths (answers):
- * how many it has, at least 1; bytes: of a row; width: bits of a row, MAX_WIDTH at most;
- * tables (lines, 64s of bits, NIBBLES, VALUES, LINE): what four bits add to a sum; asked, weights
- * (lines); question (width), of length 1; logits: room for all rows; scores (answers). */
+ * data: all rows; starts (answers): the byte offset of an answer's rows; lengths (answers): its
+ * rows, at least 1; bytes: of a row; width: bits of a row, at most MAX_WIDTH;
+ * tables (lines, 64s of bits, NIBBLES, VALUES, LINE): the terms of four bits in a sum; by_question,
+ * weights (lines); question (width), of length 1; logits: room for all rows; scores (answers). */
 void NAME(attend_bits)(const uint8_t *restrict data, const int64_t *restrict starts,
                        const int64_t *restrict lengths, int64_t answers, int64_t bytes,
                        int64_t width, const float *restrict tables, int64_t lines,
-                       const float *restrict asked, const float *restrict weights,
+                       const float *restrict by_question, const float *restrict weights,
                        const float *restrict question, float *restrict logits,
                        float *restrict scores) {
     const uint8_t *rows[ROWS];
@@ -321,7 +322,7 @@ void NAME(attend_bits)(const uint8_t *restrict data, const int64_t *restrict sta
             rows[count++] = data + starts[answer] + at * bytes;
             const int is_last = answer + 1 == answers && at + 1 == lengths[answer];
             if (count < ROWS && !is_last) continue;
-            NAME(weigh)(rows, count, bytes, tables, lines, asked, weights, logit);
+            NAME(weigh)(rows, count, bytes, tables, lines, by_question, weights, logit);
             logit += count;
             count = 0;
         }

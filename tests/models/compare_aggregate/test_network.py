@@ -66,12 +66,12 @@ def pairs() -> PairArrays:
 def test_encodes_as_torch_does(model: str, question: str, texts: Sequence[str]) -> None:
     ranker = make_ranker(model)
 
-    found = NETWORKS[model](take_weights(ranker, "encoder")).encode(make_pairs(question, texts))
+    actual = NETWORKS[model](take_weights(ranker, "encoder")).encode(make_pairs(question, texts))
 
-    assert found.dtype == np.float32
-    assert found.shape == (len(texts), 3000)
+    assert actual.dtype == np.float32
+    assert actual.shape == (len(texts), 3000)
     expected = encode_with_torch(ranker, make_example(question, texts))
-    np.testing.assert_allclose(found, expected, atol=1e-5)
+    np.testing.assert_allclose(actual, expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("max_words", [1, 7, 50])
@@ -104,7 +104,7 @@ def test_a_longer_list_takes_no_more_memory(
 
 
 def _measure(network: CompareAggregateNetwork, pairs: PairArrays) -> int:
-    """Return the bytes in use at the worst moment, beside what comes back."""
+    """Return the peak of bytes in use, without the result."""
     tracemalloc.start()
     encoded = network.encode(pairs)
     _, peak = tracemalloc.get_traced_memory()
@@ -127,9 +127,9 @@ def test_unused_rows_of_the_table_change_nothing(
 ) -> None:
     more = np.concatenate([pairs.vectors, np.ones((9, WIDTH), dtype=np.float32)])
 
-    found = network.encode(replace(pairs, vectors=more))
+    actual = network.encode(replace(pairs, vectors=more))
 
-    np.testing.assert_array_equal(found, network.encode(pairs))
+    np.testing.assert_array_equal(actual, network.encode(pairs))
 
 
 def test_no_candidates_give_no_rows(network: CompareAggregateNetwork) -> None:

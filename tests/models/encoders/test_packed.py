@@ -20,33 +20,33 @@ def test_states_and_gradients_are_those_of_the_padded_encoder(lengths: tuple[int
     ids, mask, kinds = make_inputs(*lengths)
     is_token = mask.bool()
 
-    found = read_packed(encoder, ids, mask, kinds)
-    found.square().sum().backward()
+    actual = read_packed(encoder, ids, mask, kinds)
+    actual.square().sum().backward()
     gradients = [parameter.grad.clone() for parameter in encoder.parameters()]
     encoder.zero_grad()
     padded = encoder(input_ids=ids, attention_mask=mask, token_type_ids=kinds).last_hidden_state
     padded[is_token].square().sum().backward()
 
-    torch.testing.assert_close(found[is_token], padded[is_token], atol=1e-5, rtol=1e-4)
-    assert not found[~is_token].any()
+    torch.testing.assert_close(actual[is_token], padded[is_token], atol=1e-5, rtol=1e-4)
+    assert not actual[~is_token].any()
     for gradient, parameter in zip(gradients, encoder.parameters(), strict=True):
         torch.testing.assert_close(gradient, parameter.grad, atol=1e-3, rtol=1e-3)
 
 
-def test_dropout_leaves_the_mean_and_drops_its_share() -> None:
+def test_dropout_keeps_the_mean_and_drops_its_share() -> None:
     torch.manual_seed(0)
     ones = torch.ones(1001, 333, requires_grad=True)
 
-    found = drop(ones, nn.Dropout(0.1))
-    found.sum().backward()
+    actual = drop(ones, nn.Dropout(0.1))
+    actual.sum().backward()
 
-    assert found.detach().unique().tolist() == pytest.approx([0.0, 1 / 0.9])
-    assert (found == 0).float().mean().item() == pytest.approx(0.1, abs=0.002)
-    assert found.mean().item() == pytest.approx(1.0, abs=0.002)
-    torch.testing.assert_close(ones.grad, found.detach())  # what is dropped learns nothing
+    assert actual.detach().unique().tolist() == pytest.approx([0.0, 1 / 0.9])
+    assert (actual == 0).float().mean().item() == pytest.approx(0.1, abs=0.002)
+    assert actual.mean().item() == pytest.approx(1.0, abs=0.002)
+    torch.testing.assert_close(ones.grad, actual.detach())  # dropped states get no gradient
 
 
-def test_what_is_dropped_depends_on_the_seed_and_is_new_every_time() -> None:
+def test_dropout_depends_on_the_seed_and_differs_in_every_call() -> None:
     def draw() -> Tensor:
         return drop(torch.ones(100), nn.Dropout(0.5))
 

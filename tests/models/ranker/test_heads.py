@@ -56,10 +56,10 @@ def test_reads_segments_as_torch_does(name: str, lengths: list[int]) -> None:
     with torch.no_grad():
         expected = ranker.head(torch.from_numpy(pairs), torch.tensor(lengths)).numpy()
 
-    found = read(make_head(name, take_weights(ranker, "head")), pairs, lengths)
+    actual = read(make_head(name, take_weights(ranker, "head")), pairs, lengths)
 
-    assert found.dtype == np.float32
-    np.testing.assert_allclose(found, expected, atol=1e-5)
+    assert actual.dtype == np.float32
+    np.testing.assert_allclose(actual, expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("documents", ["aaaaaaaa", "abababab", "abbbbcbd"])
@@ -71,9 +71,9 @@ def test_scores_a_list_as_torch_does(name: str, documents: str) -> None:
     pairs, segment_lengths = read_example(example)
 
     encoded = RelCnnNetwork(take_weights(ranker, "encoder")).encode(pairs)
-    found = read(make_head(name, take_weights(ranker, "head")), encoded, segment_lengths)
+    actual = read(make_head(name, take_weights(ranker, "head")), encoded, segment_lengths)
     output = take_weights(ranker, "output")
-    scores = found @ output["weight"][0] + output["bias"]
+    scores = actual @ output["weight"][0] + output["bias"]
 
     np.testing.assert_allclose(scores, score_with_torch(ranker, example), atol=1e-5)
 
@@ -135,9 +135,9 @@ def test_neither_pairs_nor_weights_are_changed(name: str) -> None:
 
 @pytest.mark.parametrize("name", HEADS[1:])
 def test_no_pairs_give_no_rows(name: str) -> None:
-    found = read(make_head(name, draw_weights(name)), make_rows(0), [])
+    actual = read(make_head(name, draw_weights(name)), make_rows(0), [])
 
-    assert found.shape == (0, HIDDEN * (2 if name.startswith("bi") else 1))
+    assert actual.shape == (0, HIDDEN * (2 if name.startswith("bi") else 1))
 
 
 def test_an_unknown_head_is_named() -> None:

@@ -51,7 +51,7 @@ def test_without_a_head_a_score_does_not_depend_on_the_others(tmp_path: Path) ->
     np.testing.assert_allclose(together, alone, atol=1e-6)
 
 
-def test_a_head_reads_documents_and_their_order_of_appearance_changes_nothing(
+def test_a_head_reads_each_document_and_the_order_of_documents_changes_nothing(
     tmp_path: Path,
 ) -> None:
     scorer = rejoinder.load(make_cosinet(tmp_path / "m", "birnn"))
@@ -146,30 +146,30 @@ def test_threads_are_set_when_a_bundle_is_loaded(bundle: Path) -> None:
 
 def test_eight_threads_get_the_scores_of_one_and_memory_stays(bundle: Path) -> None:
     scorer = rejoinder.load(bundle)
-    asked = [
+    questions = [
         (f"where is the {word}?", make_long_list(1 + 9 * at, in_order=at % 2 == 0))
         for at, word in enumerate(["cat", "dog", "owl"] * 4)
     ]
 
-    found = soak(scorer, asked, seconds=1.5, threads=8)
+    results = soak(scorer, questions, seconds=1.5, threads=8)
 
-    assert found["lists_scored"] > 0
-    assert found["wrong"] == 0
-    assert found["memory_growth_mb"] < 30
+    assert results["lists_scored"] > 0
+    assert results["wrong"] == 0
+    assert results["memory_growth_mb"] < 30
 
 
 @pytest.mark.parametrize("threads", [1, 3])
 def test_many_questions_score_like_each_alone(bundle: Path, threads: int) -> None:
     scorer = rejoinder.load(bundle)
-    asked = [(QUESTION, TEXTS), ("who?", TEXTS[:1]), ("", [])]
+    questions = [(QUESTION, TEXTS), ("who?", TEXTS[:1]), ("", [])]
 
-    found = score_batch(scorer, asked, threads=threads)
+    results = score_batch(scorer, questions, threads=threads)
 
-    for (question, texts), scores in zip(asked, found, strict=True):
+    for (question, texts), scores in zip(questions, results, strict=True):
         np.testing.assert_array_equal(scores, scorer.score(question, to_candidates(texts)))
 
 
-def test_asyncio_goes_on_while_a_thread_scores(bundle: Path) -> None:
+def test_asyncio_is_not_blocked_while_a_thread_scores(bundle: Path) -> None:
     scorer = rejoinder.load(bundle)
 
     async def work() -> list[object]:
@@ -177,11 +177,11 @@ def test_asyncio_goes_on_while_a_thread_scores(bundle: Path) -> None:
             await asyncio.gather(*(AsyncScorer(scorer).score(QUESTION, TEXTS) for _ in range(4)))
         )
 
-    for found in asyncio.run(work()):
-        np.testing.assert_array_equal(found, scorer.score(QUESTION, to_candidates(TEXTS)))
+    for results in asyncio.run(work()):
+        np.testing.assert_array_equal(results, scorer.score(QUESTION, to_candidates(TEXTS)))
 
 
-def test_what_holds_no_scorer_is_named(tmp_path: Path) -> None:
+def test_a_bundle_without_a_scorer_is_named(tmp_path: Path) -> None:
     with pytest.raises(BundleError, match="a bundle of kind 'static-vectors' holds no scorer"):
         rejoinder.load(SHIPPED_VECTORS)
     with pytest.raises(BundleError, match="not a bundle"):
@@ -219,7 +219,7 @@ def test_commands_take_a_bundle_as_scorer(bundle: Path) -> None:
     assert "draws no random numbers" in seeds.stderr
 
 
-def test_a_torn_bundle_fails_verification(bundle: Path) -> None:
+def test_a_corrupt_bundle_fails_verification(bundle: Path) -> None:
     path = bundle / "vocabulary.txt"
     path.write_bytes(path.read_bytes()[:-1] + b"x")
 

@@ -47,7 +47,7 @@ def test_a_text_without_words_is_one_row_of_padding() -> None:
     assert table.vectors[0].tolist() == [0, 0, 0, 0]
 
 
-def test_a_full_table_gives_way_to_a_new_one_and_stays_readable() -> None:
+def test_a_full_table_is_replaced_and_stays_readable() -> None:
     tables = WordTables(SOURCE, capacity=4)
 
     old, before, _ = tables.get_rows([["w1", "w2", "w3"]])
@@ -58,7 +58,7 @@ def test_a_full_table_gives_way_to_a_new_one_and_stays_readable() -> None:
     np.testing.assert_array_equal(new.vectors[after], SOURCE.embed(["w4", "w5"]))
 
 
-def test_a_list_of_more_words_than_the_bound_still_fits() -> None:
+def test_a_list_with_more_words_than_the_capacity_fits() -> None:
     table, rows, _ = WordTables(SOURCE, capacity=4).get_rows([WORDS[:50]])
 
     np.testing.assert_array_equal(table.vectors[rows], SOURCE.embed(WORDS[:50]))
@@ -93,7 +93,7 @@ CUT = StaticVectors(
 )
 
 
-def test_stored_pieces_give_the_words_that_the_text_gives() -> None:
+def test_stored_pieces_and_text_have_the_same_rows() -> None:
     texts = ["playing a player.", "", "a . a", "playing"]
     stored = [CUT.encode(text) for text in texts]
     tables = WordTables(CUT, lambda vectors: vectors * 2, 4)
@@ -111,7 +111,7 @@ def test_stored_pieces_give_the_words_that_the_text_gives() -> None:
         np.testing.assert_allclose(table.precomputed[rows], 2 * expected, atol=1e-6)
 
 
-def test_the_unknown_piece_sends_a_list_back_to_its_text() -> None:
+def test_pieces_with_an_unknown_one_cannot_be_read() -> None:
     known, unknown = CUT.encode("playing a"), CUT.encode("a zebra")
     assert known is not None
     assert unknown is not None

@@ -56,12 +56,12 @@ def pairs() -> PairArrays:
 def test_encodes_as_torch_does(question: str, texts: Sequence[str]) -> None:
     ranker = make_ranker("rel-cnn")
 
-    found = RelCnnNetwork(take_weights(ranker, "encoder")).encode(make_pairs(question, texts))
+    actual = RelCnnNetwork(take_weights(ranker, "encoder")).encode(make_pairs(question, texts))
 
-    assert found.dtype == np.float32
-    assert found.shape == (len(texts), 201)
+    assert actual.dtype == np.float32
+    assert actual.shape == (len(texts), 201)
     expected = encode_with_torch(ranker, make_example(question, texts))
-    np.testing.assert_allclose(found, expected, atol=1e-5)
+    np.testing.assert_allclose(actual, expected, atol=1e-5)
 
 
 @pytest.mark.parametrize("max_words", [1, 7, 50])
@@ -86,9 +86,9 @@ def test_only_the_same_word_is_shared(network: RelCnnNetwork, pairs: PairArrays)
 def test_unused_rows_of_the_table_change_nothing(network: RelCnnNetwork, pairs: PairArrays) -> None:
     more = np.concatenate([pairs.vectors, np.ones((9, WIDTH), dtype=np.float32)])
 
-    found = network.encode(replace(pairs, vectors=more))
+    actual = network.encode(replace(pairs, vectors=more))
 
-    np.testing.assert_array_equal(found, network.encode(pairs))
+    np.testing.assert_array_equal(actual, network.encode(pairs))
 
 
 def test_no_candidates_give_no_rows(network: RelCnnNetwork) -> None:

@@ -39,7 +39,7 @@ def test_a_first_line_of_counts_is_no_word(tmp_path: Path) -> None:
     assert read(path, "2", "cat")[0] == ["2", "cat"]
 
 
-def test_numberbatch_words_of_english_lose_their_address(tmp_path: Path) -> None:
+def test_numberbatch_words_of_english_lose_their_prefix(tmp_path: Path) -> None:
     path = write(tmp_path / "n.txt", "3 2\n/c/de/cat 9 9\n/c/en/cat 1 2\n/c/en/dog 3 4\n")
 
     words, matrix = read(path, "cat", "dog")
@@ -81,7 +81,7 @@ def test_the_first_of_two_equal_words_counts(tmp_path: Path) -> None:
         ("v.bin", b"hello\n", r"v\.bin:1: expected two counts"),
     ],
 )
-def test_a_broken_file_says_what_and_where(
+def test_a_corrupt_file_is_reported_with_its_line(
     tmp_path: Path, name: str, content: str | bytes, message: str
 ) -> None:
     with pytest.raises(DataError, match=message):

@@ -40,7 +40,7 @@ def test_an_unknown_word_has_a_direction_of_its_own(are_pieces: bool) -> None:
     assert abs(float(once @ other)) < 0.99
 
 
-def test_whole_words_are_not_cut() -> None:
+def test_whole_words_are_not_split() -> None:
     vectors = make(["the", "play", "##ing", "a"], are_pieces=False)
 
     np.testing.assert_allclose(vectors.embed(["play"]), [[0.6, 0.8]], atol=0.005)

@@ -1,4 +1,4 @@
-"""What the small rankers share: a pair encoder, a head over the list, a score."""
+"""The shared parts of the small rankers: a pair encoder, a head over the list, a score."""
 
 from importlib import import_module
 

@@ -22,7 +22,7 @@ class Head:
     """Leaves every pair as it is; other heads relate a pair to its neighbours."""
 
     def project(self, rows: Matrix) -> Matrix:
-        """Return what depends on a pair alone, for rows of pairs, shape (rows, F)."""
+        """Return the part that depends on a pair alone, for pairs of shape (rows, F)."""
         return rows
 
     def read(self, projected: Matrix, segment_lengths: Ids, *, threads: int = 1) -> Matrix:  # noqa: ARG002

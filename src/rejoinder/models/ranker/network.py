@@ -1,4 +1,4 @@
-"""What the numpy networks share: their input, their base class, and convolutions over texts.
+"""The shared parts of the numpy networks: input, base class, and convolutions over texts.
 
 A convolution is linear, so each distinct row is multiplied with each slice of the kernel once,
 however often it occurs; a position is then the sum of K products.  A text is padded with K - 1
@@ -29,7 +29,7 @@ class PairArrays:
     lengths: Ids  # (C,) words of each candidate, at least 1
     related: Matrix  # (N,) largest cosine of a candidate's word to a word of the question
     related_question: Matrix  # (C, Q) largest cosine of a question's word to the candidate's
-    precomputed: Matrix  # (V, …) what the network precomputed from each word's vector
+    precomputed: Matrix  # (V, …) the network's `precompute` of each word
 
     def get_words(self, candidates: slice) -> slice:
         """Return the positions of the words of these candidates."""
@@ -46,7 +46,7 @@ class Network:
         raise NotImplementedError
 
     def precompute(self, vectors: Matrix) -> Matrix:
-        """Return what depends on a word alone, shape (words, precomputed_width)."""
+        """Return the part that depends on a word alone, shape (words, precomputed_width)."""
         return vectors[:, :0]
 
     def encode(self, pairs: PairArrays) -> Matrix:

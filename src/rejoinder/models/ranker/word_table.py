@@ -1,4 +1,4 @@
-"""A cache of word vectors and of all that a network computes from a word alone.
+"""A cache of word vectors and of the rows that a network precomputes from them.
 
 A network's products with a word's vector are the same in every sentence (Cosinet: the products
 with its kernel, 6 kB a word).  The cache is bounded: a full table is replaced by a new one, and
@@ -22,7 +22,7 @@ NO_WORD = bytes(PIECE_BYTES)
 
 
 class WordTable:
-    """Rows of vectors and of what was precomputed from them; row 0 is padding, all zeros."""
+    """Word vectors, and the rows precomputed from them; row 0 is padding, all zeros."""
 
     def __init__(self, capacity: int, width: int, precomputed_width: int, pieces: int) -> None:
         self.vectors = np.zeros((capacity, width), dtype=np.float32)

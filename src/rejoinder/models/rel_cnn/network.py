@@ -94,7 +94,7 @@ class _Convolution:
         )
 
     def convolve_overlap(self, related: Matrix, lengths: Ids) -> Matrix:
-        """Return what the overlap adds to the convolution, shape (N, H)."""
+        """Return the convolution of the overlap alone, shape (N, H)."""
         windows = window_indices(lengths, len(self.by_word)).T  # (N, K)
         cases = np.zeros((len(related) + 1, 2), dtype=np.float32)  # padding is neither
         cases[:-1, 1] = related > IDENTICAL
@@ -102,6 +102,6 @@ class _Convolution:
         return cases[windows].reshape(len(related), -1) @ self.by_case
 
     def activate(self, pooled: Matrix) -> None:
-        """Add the bias and apply ReLU to what was max-pooled, in place."""
+        """Add the bias to the pooled maxima and apply ReLU, in place."""
         pooled += self.bias
         np.maximum(pooled, 0, out=pooled)

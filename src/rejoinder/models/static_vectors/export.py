@@ -1,8 +1,8 @@
 """Distils static word vectors from a transformer encoder with model2vec.
 
-Each piece of the encoder's vocabulary is run through the encoder by itself; the results
-are reduced by principal components and stored as int8 with one scale per row.  No text is
-needed, and nothing is random: two runs on one machine give the same bytes.
+Each piece of the encoder's vocabulary is encoded by itself; the results are reduced by principal
+components and quantised to int8 with one scale per row.  No text is needed, and the result is
+deterministic: two runs on one machine give the same bytes.
 
 model2vec's down-weighting of frequent pieces is left out: vectors of words are scaled to
 length 1 anyway, and on WikiQA dev it made no difference (docs/models/rankers.md).
@@ -29,13 +29,13 @@ def distil_vectors(encoder: str = DEFAULT, *, width: int = WIDTH) -> StaticVecto
         InputError: the encoder cannot be found or loaded.
         MissingExtraError: model2vec is not installed.
     """
-    place = find_encoder(encoder)
+    source = find_encoder(encoder)
     try:
         from model2vec.distill import distill
     except ImportError as error:
         raise MissingExtraError("distilling vectors", extra="train") from error
     try:
-        model = distill(place, pca_dims=width, sif_coefficient=None, device="cpu")
+        model = distill(source, pca_dims=width, sif_coefficient=None, device="cpu")
     except (OSError, ValueError) as error:
         reason = str(error).splitlines()[0]
         raise InputError(f"{encoder}: cannot be loaded as an encoder: {reason}") from error

@@ -58,7 +58,7 @@ def read_vector_file(
     """Return the selected words and one row per word; the first of equal words counts.
 
     Args:
-        required: words of which at least one must be in the file; otherwise it is of another
+        required: the file must have at least one of these words; otherwise it is of another
             language or kind.
 
     Raises:
@@ -80,7 +80,7 @@ def _read_text(path: Path) -> _Rows:
     for number, line in read_lines(path):
         fields = line.rstrip(" ").split(" ")
         if number == 1 and len(fields) == 2:
-            width = _parse_width(fields[1], path)
+            width = _parse_count(fields[1], path, MAX_WIDTH)
             continue
         width = width or len(fields) - 1
         if len(fields) <= width or width < 2:
@@ -110,7 +110,8 @@ def _read_binary(path: Path) -> _Rows:
             counts = file.readline().decode("ascii", "replace").split()
             if len(counts) != 2:
                 raise DataError("expected two counts on the first line", path=path, line=1)
-            total, width = _parse_count(counts[0], path), _parse_width(counts[1], path)
+            total = _parse_count(counts[0], path)
+            width = _parse_count(counts[1], path, MAX_WIDTH)
             for number in range(total):
                 word = _read_word(file)
                 raw = file.read(4 * width)
@@ -134,18 +135,13 @@ def _read_word(file: IO[bytes] | gzip.GzipFile) -> str:
     return letters.decode("utf-8", "replace")
 
 
-def _parse_count(text: str, path: Path) -> int:
+def _parse_count(text: str, path: Path, limit: int | None = None) -> int:
     if not _COUNT.fullmatch(text):
         raise DataError(f"expected a count, found {text[:50]!r}", path=path, line=1)
-    return int(text)
-
-
-def _parse_width(text: str, path: Path) -> int:
-    width = _parse_count(text, path)
-    if width > MAX_WIDTH:
-        problem = f"expected at most {MAX_WIDTH} numbers a word, found {width}"
+    if limit is not None and int(text) > limit:
+        problem = f"expected at most {limit} numbers a word, found {int(text)}"
         raise DataError(problem, path=path, line=1)
-    return width
+    return int(text)
 
 
 def _clean(word: str) -> str:

@@ -70,7 +70,7 @@ class StaticVectors:
         return None if self.pieces is None else self.pieces.encode(text)
 
     def can_read(self, tokens: bytes) -> bool:
-        """Whether stored pieces have no unknown one, whose word only the text tells."""
+        """Whether no stored piece is unknown; the vector of such a word depends on its text."""
         if self.pieces is None:
             return False
         return self.pieces.unknown not in np.frombuffer(tokens, dtype="<i4")

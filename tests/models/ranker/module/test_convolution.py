@@ -46,8 +46,8 @@ def test_agrees_with_conv1d(lengths: list[int]) -> None:
     (expected * weights).sum().backward()
 
     torch.testing.assert_close(fast, expected, atol=1e-5, rtol=1e-5)
-    for found, parameter in zip(gradients, module.parameters(), strict=True):
-        torch.testing.assert_close(found, parameter.grad, atol=1e-5, rtol=1e-5)
+    for actual, parameter in zip(gradients, module.parameters(), strict=True):
+        torch.testing.assert_close(actual, parameter.grad, atol=1e-5, rtol=1e-5)
 
 
 def test_a_text_does_not_depend_on_its_neighbours() -> None:

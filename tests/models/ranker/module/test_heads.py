@@ -20,15 +20,15 @@ def test_agrees_with_torchs_network_forwards_and_backwards(
     pairs = torch.randn(sum(LENGTHS), 6, requires_grad=True)
     weights = torch.randn(sum(LENGTHS), 4 * directions)
 
-    found = head(pairs, torch.tensor(LENGTHS))
-    (found * weights).sum().backward()
+    actual = head(pairs, torch.tensor(LENGTHS))
+    (actual * weights).sum().backward()
     gradients = [torch.clone(given.grad) for given in (pairs, *head.parameters())]
     head.zero_grad()
     pairs.grad = None
     expected = torch.cat([head.network(part)[0] for part in pairs.split(LENGTHS)])
     (expected * weights).sum().backward()
 
-    torch.testing.assert_close(found, expected)
+    torch.testing.assert_close(actual, expected)
     for one, other in zip(gradients, [pairs, *head.parameters()], strict=True):
         torch.testing.assert_close(one, other.grad)
 

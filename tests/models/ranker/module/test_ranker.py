@@ -41,7 +41,7 @@ def test_a_batch_scores_like_one_question_at_a_time(model: str, head: str) -> No
 )
 def test_one_batch_is_memorised(model: str, head: str, loss: str) -> None:
     pairs = TrainingPairs(EXAMPLES[:4], SpelledVectors())
-    network = initialise(RankerConfig("cosinet", WIDTH, head), seed=0)
+    network = initialise(RankerConfig(model, WIDTH, head), seed=0)
     recipe = Recipe(loss, epochs=80, questions_per_step=4, learning_rate=3e-3)
 
     steps = list(
