@@ -3,6 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+Where = Mapping[str, str | Sequence[str]]
+"""Required metadata of a document: for each key a value, or one of several."""
+
 
 @dataclass(frozen=True, slots=True)
 class Document:

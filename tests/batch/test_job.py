@@ -15,7 +15,7 @@ from rejoinder.batch.job_output import MANIFEST, read_parts
 from rejoinder.batch.packed_scorer import PackedScorer, load_packed_scorer, pack_scorer
 from rejoinder.batch.partitions import Partition
 from rejoinder.errors import DataError, InputError, RejoinderError, StoreError
-from rejoinder.storage.lock import lock_folder
+from rejoinder.storage.files import lock_folder
 from tests.batch.tables import make_rows, read_ranked, write_questions
 
 BM25 = PackedScorer("bm25")

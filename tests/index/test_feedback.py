@@ -8,7 +8,7 @@ from rejoinder.errors import InputError, StoreError
 from rejoinder.index import feedback
 from rejoinder.index.feedback import add_marks, remove_mark
 from rejoinder.index.index import Index
-from rejoinder.storage.lock import lock_folder
+from rejoinder.storage.files import lock_folder
 from rejoinder.types import Mark
 
 HOT = Mark("is tea hot?", "Tea is hot.", True)

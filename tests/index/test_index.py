@@ -15,7 +15,7 @@ from rejoinder.index.index import Index
 from rejoinder.index.sqlite.database import FORMAT
 from rejoinder.index.sqlite.documents import StoredSentences
 from rejoinder.models.static_vectors.vectors import load_vectors
-from rejoinder.storage.lock import lock_folder
+from rejoinder.storage.files import lock_folder
 from rejoinder.text.wordpiece import WordPiece
 from rejoinder.types import Candidate, Document
 from tests.index.conftest import PIECES

@@ -22,7 +22,7 @@ from rejoinder.batch.rank_table import rank_table
 from rejoinder.batch.schemas import DOCUMENTS, QUESTIONS
 from rejoinder.errors import DataError, InputError, RejoinderError, StoreError
 from rejoinder.models.static_vectors.vectors import load_vectors
-from rejoinder.storage.lock import lock_folder
+from rejoinder.storage.files import lock_folder
 from rejoinder.text.wordpiece import WordPiece
 
 

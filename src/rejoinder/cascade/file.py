@@ -31,7 +31,7 @@ from rejoinder.cascade.calibration import Calibration, Facts
 from rejoinder.cascade.cascade import check_keeps
 from rejoinder.errors import DataError, InputError
 from rejoinder.models.registry import list_names
-from rejoinder.storage.atomic import atomic_write
+from rejoinder.storage.files import atomic_write
 
 MISSING = ("encode", "leave")
 WEIGHTS = ("intercept", "best", "margin", "count", "threshold")

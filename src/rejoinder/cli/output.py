@@ -110,7 +110,7 @@ def write_json_lines(path: Path, rows: Iterable[Any]) -> None:
         InputError: the file cannot be written.
     """
     from rejoinder.errors import InputError
-    from rejoinder.storage.atomic import atomic_write
+    from rejoinder.storage.files import atomic_write
 
     try:
         with atomic_write(path) as file:

@@ -9,7 +9,7 @@ from pathlib import Path
 from rejoinder.datasets.entries import ENTRIES, Dataset, Source
 from rejoinder.datasets.readers.jsonl import read_examples
 from rejoinder.errors import InputError, MissingDataError, UnknownNameError
-from rejoinder.storage.cache import get_cache_folder
+from rejoinder.storage.files import get_cache_folder
 from rejoinder.types import Example
 
 DATASETS = {dataset.name: dataset for dataset in ENTRIES}

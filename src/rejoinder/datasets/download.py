@@ -12,7 +12,7 @@ from urllib.request import urlopen
 from rejoinder.datasets.catalogue import find_data_folders, get_dataset
 from rejoinder.datasets.entries import Dataset, RemoteFile
 from rejoinder.errors import DownloadError
-from rejoinder.storage.atomic import atomic_write, created_folder
+from rejoinder.storage.files import atomic_write, created_folder
 
 CHUNK_BYTES = 1 << 16
 TIMEOUT_SECONDS = 30

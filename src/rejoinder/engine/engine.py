@@ -14,18 +14,17 @@ from rejoinder.cascade.loading import DEFAULT, to_scorer
 from rejoinder.engine.answers import build_answers, drop_near_duplicates, group_by_document
 from rejoinder.engine.binding import bind_scorer
 from rejoinder.errors import InputError, StoreError
-from rejoinder.index.fulltext.full_text_index import Where
 from rejoinder.index.index import Index, get_cached_index
 from rejoinder.models.lexical.scorers import RetrievalOrder
 from rejoinder.models.parallel import count_cores, spread
 from rejoinder.models.ranking import check_question, check_scorer, check_top, check_where, order
 from rejoinder.models.scorer import Scorer
 from rejoinder.models.staged import Deadline
-from rejoinder.types import Answer, Answers, Candidate, Mark, ScoredCandidate, Source
+from rejoinder.types import Answer, Answers, Candidate, Mark, ScoredCandidate, Source, Where
 
 if TYPE_CHECKING:
     from rejoinder.index.update import FileEvent
-    from rejoinder.retrieval.retriever import Retriever
+    from rejoinder.retrieval import Retriever
 
 RETRIEVED = 100
 """How many sentences are retrieved and ranked."""

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from rejoinder.documents.parsed import Sentence
 from rejoinder.errors import BundleError, StoreError
-from rejoinder.index.fulltext.full_text_index import FullTextIndex, Where
+from rejoinder.index.fulltext.full_text_index import FullTextIndex
 from rejoinder.index.sidecar.sidecars import FROM_START, IndexRows, Progress, Sidecars, get_name
 from rejoinder.index.sqlite.database import FORMAT
 from rejoinder.index.sqlite.documents import (
@@ -33,10 +33,9 @@ from rejoinder.index.sqlite.documents import (
 from rejoinder.index.writer import Writer
 from rejoinder.models.registry import open_sidecar
 from rejoinder.models.sidecar import SidecarEncoder
-from rejoinder.storage.cache import get_cache_folder
-from rejoinder.storage.lock import lock_folder
+from rejoinder.storage.files import get_cache_folder, lock_folder
 from rejoinder.text.wordpiece import WordPiece
-from rejoinder.types import Candidate, Document, ScoredCandidate, Source
+from rejoinder.types import Candidate, Document, ScoredCandidate, Source, Where
 
 if TYPE_CHECKING:
     from rejoinder.index.update import FileEvent, UpdateReport
@@ -209,9 +208,7 @@ class Index:
         """Return how many documents and sentences there are."""
         return self.store.count()
 
-    def search(
-        self, question: str, k: int, *, where: Where | None = None
-    ) -> Sequence[ScoredCandidate]:
+    def search(self, question: str, k: int, *, where: Where | None = None) -> list[ScoredCandidate]:
         """Return the k sentences that match a question best, best first.
 
         A sentence that occurs in several places word for word counts once.

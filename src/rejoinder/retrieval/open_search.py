@@ -4,14 +4,12 @@ Both take the same query and return the same hits.  Each document of the server'
 sentence; `Fields` maps its parts to the server's field names.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from rejoinder.errors import MissingExtraError, StoreError
-from rejoinder.types import Candidate, Document, ScoredCandidate
-
-SearchCall = Callable[..., Any]
+from rejoinder.types import Candidate, Document, ScoredCandidate, Where
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +29,7 @@ class _ServerRetriever:
 
     def __init__(
         self,
-        call: SearchCall,
+        call: Callable[..., Any],
         errors: tuple[type[Exception], ...],
         index: str,
         fields: Fields | None,
@@ -41,9 +39,7 @@ class _ServerRetriever:
         self._index = index
         self._fields = fields or Fields()
 
-    def search(
-        self, question: str, k: int, *, where: Mapping[str, str | Sequence[str]] | None = None
-    ) -> list[ScoredCandidate]:
+    def search(self, question: str, k: int, *, where: Where | None = None) -> list[ScoredCandidate]:
         """Return the k sentences that match a question best, best first.
 
         Raises:
@@ -66,9 +62,8 @@ class _ServerRetriever:
     def _to_candidate(self, hit: Mapping[str, Any]) -> Candidate:
         fields, source = self._fields, hit["_source"]
         name, position = source.get(fields.document), source.get(fields.position)
-        document = None
-        if name is not None:
-            document = Document(str(name), source.get(fields.title) or "")
+        title = source.get(fields.title) or ""
+        document = None if name is None else Document(str(name), title)
         return Candidate(hit["_id"], source[fields.text], document, position)
 
 
@@ -101,9 +96,7 @@ class ElasticsearchRetriever(_ServerRetriever):
         super().__init__(client.search, (ApiError, TransportError), index, fields)
 
 
-def to_body(
-    question: str, k: int, fields: Fields, where: Mapping[str, str | Sequence[str]] | None
-) -> dict[str, Any]:
+def to_body(question: str, k: int, fields: Fields, where: Where | None) -> dict[str, Any]:
     """Return the query for a question: any word matches, the title with a low weight."""
     filters = [
         {"terms": {f"{fields.metadata}.{key}": [value] if isinstance(value, str) else list(value)}}

@@ -8,11 +8,12 @@ words; `ts_rank_cd` orders the hits, which is not BM25: leave the ranking to a s
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 from rejoinder.errors import MissingExtraError, StoreError
-from rejoinder.text.words import normalise, split_words
-from rejoinder.types import Candidate, Document, ScoredCandidate
+from rejoinder.text.words import normalise_words, split_words
+from rejoinder.types import Candidate, Document, ScoredCandidate, Where
 
 if TYPE_CHECKING:
     from psycopg import Connection
@@ -71,40 +72,30 @@ class PostgresRetriever:
         from psycopg.types.json import Jsonb
 
         facts = Jsonb(dict(metadata or {}))
+        insert = self._compose(
+            "INSERT INTO {table} VALUES"
+            " (%(document)s, %(position)s, %(title)s, %(text)s, %(facts)s,"
+            " setweight(to_tsvector(%(language)s::regconfig, %(text)s), 'A') ||"
+            " setweight(to_tsvector(%(language)s::regconfig, %(title)s), 'D'))"
+        )
         with self._translating(), self._connection.transaction():
             for document in documents:
                 self._run("DELETE FROM {table} WHERE document = %s", [document.id])
+                shared = {"document": document.id, "title": document.title, "facts": facts}
                 rows = [
-                    {
-                        "document": document.id,
-                        "position": place,
-                        "title": document.title,
-                        "text": text,
-                        "facts": facts,
-                        "language": self._language,
-                    }
+                    {**shared, "position": place, "text": text, "language": self._language}
                     for place, text in enumerate(document.sentences)
                 ]
                 with self._connection.cursor() as cursor:
-                    cursor.executemany(
-                        self._compose(
-                            "INSERT INTO {table} VALUES"
-                            " (%(document)s, %(position)s, %(title)s, %(text)s, %(facts)s,"
-                            " setweight(to_tsvector(%(language)s::regconfig, %(text)s), 'A') ||"
-                            " setweight(to_tsvector(%(language)s::regconfig, %(title)s), 'D'))"
-                        ),
-                        rows,
-                    )
+                    cursor.executemany(insert, rows)
 
-    def search(
-        self, question: str, k: int, *, where: Mapping[str, str | Sequence[str]] | None = None
-    ) -> list[ScoredCandidate]:
+    def search(self, question: str, k: int, *, where: Where | None = None) -> list[ScoredCandidate]:
         """Return the k sentences that match a question best, best first.
 
         Raises:
             StoreError: the server does not answer.
         """
-        words = list(dict.fromkeys(normalise(word.text) for word in split_words(question)))
+        words = list(dict.fromkeys(normalise_words(question, split_words)))
         if not words or k < 1:
             return []
         terms = words[:MAX_QUESTION_WORDS]
@@ -120,29 +111,20 @@ class PostgresRetriever:
             f" WHERE words @@ query{filters} ORDER BY score DESC, document, position LIMIT %s",
             [*values, k],
         )
-        documents: dict[str, Document] = {}
+        documents = {
+            name: Document(name, title or "", _Sentences(self, name)) for name, _, title, *_ in rows
+        }
         return [
             ScoredCandidate(
-                Candidate(
-                    f"{name}#{position}", text, self._refer(documents, name, title), position
-                ),
-                float(score),
-                rank,
+                Candidate(f"{name}#{position}", text, documents[name], position), float(score), rank
             )
-            for rank, (name, position, title, text, score) in enumerate(rows, start=1)
+            for rank, (name, position, _, text, score) in enumerate(rows, start=1)
         ]
 
     def get_sentences(self, document: str) -> tuple[str, ...]:
         """Return the sentences of a document, in order."""
-        rows = self._run(
-            "SELECT text FROM {table} WHERE document = %s ORDER BY position", [document]
-        )
-        return tuple(text for (text,) in rows)
-
-    def _refer(self, documents: dict[str, Document], name: str, title: str) -> Document:
-        if name not in documents:
-            documents[name] = Document(name, title or "", _Sentences(self, name))
-        return documents[name]
+        sql = "SELECT text FROM {table} WHERE document = %s ORDER BY position"
+        return tuple(text for (text,) in self._run(sql, [document]))
 
     def _compose(self, text: str, **names: Any) -> Any:
         return self._sql.SQL(text).format(table=self._table, **names)
@@ -167,19 +149,17 @@ class _Sentences(Sequence[str]):
     def __init__(self, retriever: PostgresRetriever, document: str) -> None:
         self._retriever = retriever
         self._document = document
-        self._texts: tuple[str, ...] | None = None
 
     def __len__(self) -> int:
-        return len(self._get())
+        return len(self._texts)
 
     @overload
     def __getitem__(self, place: int) -> str: ...
     @overload
     def __getitem__(self, place: slice) -> tuple[str, ...]: ...
     def __getitem__(self, place: int | slice) -> str | tuple[str, ...]:
-        return self._get()[place]
+        return self._texts[place]
 
-    def _get(self) -> tuple[str, ...]:
-        if self._texts is None:
-            self._texts = self._retriever.get_sentences(self._document)
-        return self._texts
+    @cached_property
+    def _texts(self) -> tuple[str, ...]:
+        return self._retriever.get_sentences(self._document)

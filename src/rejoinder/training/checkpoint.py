@@ -21,7 +21,7 @@ from torch.optim import Optimizer
 
 from rejoinder.bundle.folder import check_place
 from rejoinder.errors import InputError, TrainingError
-from rejoinder.storage.atomic import atomic_write
+from rejoinder.storage.files import atomic_write
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,7 @@ from typing import Any
 
 from rejoinder.datasets.files import JsonObject, read_json_lines
 from rejoinder.errors import InputError
-from rejoinder.storage.atomic import atomic_write
+from rejoinder.storage.files import atomic_write
 from rejoinder.types import Candidate, Document, Example
 
 

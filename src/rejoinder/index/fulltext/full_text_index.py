@@ -18,7 +18,7 @@ import re
 import shutil
 import struct
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import NamedTuple
@@ -28,10 +28,8 @@ import tantivy
 from rejoinder.documents.parsed import Sentence
 from rejoinder.errors import StoreError, is_panic
 from rejoinder.index.sqlite.documents import DocumentStore, StoredDocument
-from rejoinder.text.words import normalise, split_words
-
-Where = Mapping[str, str | Sequence[str]]
-"""Required metadata of a document: for each key a value, or one of several."""
+from rejoinder.text.words import normalise, normalise_words, split_words
+from rejoinder.types import Where
 
 FORMAT = 1
 """A folder of another format is rebuilt."""
@@ -238,7 +236,7 @@ class TantivyIndex:
 
     def search(self, question: str, limit: int, where: Where | None = None) -> list[Hit]:
         """Return the sentences that match a question best, best first."""
-        words = list(dict.fromkeys(normalise(word.text) for word in split_words(question)))
+        words = list(dict.fromkeys(normalise_words(question, split_words)))
         if not words or limit < 1:
             return []
         query = self._parse(words[:MAX_QUESTION_WORDS])

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rejoinder.errors import StoreError
 from rejoinder.models.sidecar import Bytes, Places
-from rejoinder.storage.atomic import atomic_write
+from rejoinder.storage.files import atomic_write
 
 MAGIC = b"rejoindr" + b"\0" * 8
 """The first bytes of the rows, so that no block is at offset 0."""
