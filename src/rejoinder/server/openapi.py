@@ -14,12 +14,14 @@ from rejoinder import types
 from rejoinder.cascade import file as cascade_file
 from rejoinder.engine import texts
 from rejoinder.index import update
+from rejoinder.index.sqlite import documents
 from rejoinder.server import problems
 from rejoinder.server.api import cohere, rerank, status, tei, v1
 from rejoinder.server.operation import Operation
 from rejoinder.server.workers import messages
 
-MODULES = (types, texts, update, cascade_file, messages, status, rerank, cohere, v1, tei, problems)
+REPLIES = (types, texts, update, documents, cascade_file)
+MODULES = (*REPLIES, messages, status, rerank, cohere, v1, tei, problems)
 """Where the types of requests and replies are defined."""
 REFERENCE = "#/components/schemas/{name}"
 

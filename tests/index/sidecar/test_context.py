@@ -19,6 +19,7 @@ from rejoinder.errors import BundleError, RejoinderError, StoreError
 from rejoinder.index.index import Index
 from rejoinder.index.sidecar.rows import RowStore
 from rejoinder.index.sidecar.sidecars import IndexRows
+from rejoinder.index.sqlite.documents import ListedDocument
 from rejoinder.models.encoders.loading import order_pieces
 from rejoinder.models.encoders.onnx_bert import build_sentence_encoder
 from rejoinder.models.lexical.scorers import WordOverlap
@@ -32,7 +33,6 @@ from rejoinder.server.workers.messages import (
     AddDocument,
     DocumentsPage,
     ListDocuments,
-    ListedDocument,
     RemoveDocument,
 )
 from rejoinder.types import Answers, Candidate, Document

@@ -3,8 +3,13 @@
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 import pytest
 from starlette.testclient import TestClient
+from tests.server.conftest import make_client
+
+from rejoinder.models.scorer import Candidates, Scores
+from rejoinder.server.workers.jobs import JobRunner
 
 Connect = Callable[..., TestClient]
 
@@ -92,6 +97,31 @@ def test_infinity_and_vllm_are_recognised_by_documents(client: TestClient) -> No
     assert [item["index"] for item in body["results"]] == [1, 0]
     assert body["results"][0]["document"] == {"text": DOCUMENTS[1]}
     assert body["usage"]["prompt_tokens"] == body["usage"]["total_tokens"]
+
+
+class Diverged:
+    """A scorer whose scores are not numbers."""
+
+    name = "diverged"
+
+    def score(self, question: str, candidates: Candidates) -> Scores:
+        return np.full(len(candidates), np.nan)
+
+
+def test_a_score_that_is_not_finite_is_null_and_its_relevance_0() -> None:
+    runner = JobRunner(None, "jaccard")
+    runner._scorer = Diverged()
+    client = make_client(runner)
+
+    v1, v2, infinity = (
+        client.post(path, json={**BODY, "raw_scores": True}).json()["results"]
+        for path in ("/v1/rerank", "/v2/rerank", "/rerank")
+    )
+    tei = client.post("/rerank", json={"query": "why?", "texts": DOCUMENTS, "raw_scores": True})
+
+    assert [item["relevance_score"] for item in (*v1, *v2)] == [0] * 6
+    assert [item["relevance_score"] for item in infinity] == [None] * 3
+    assert [item["score"] for item in tei.json()] == [None] * 3
 
 
 def test_null_means_absent(client: TestClient) -> None:

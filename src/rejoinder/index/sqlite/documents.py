@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from hashlib import blake2b
-from typing import Any, NamedTuple, overload
+from typing import Any, Literal, NamedTuple, overload
 
 from rejoinder.documents.parsed import ParsedDocument, Sentence
 from rejoinder.index.sqlite.database import Database
@@ -45,12 +45,14 @@ class StoredDocument:
     sentences: int
 
 
-class DocumentRow(NamedTuple):
-    """A document in a listing: with its file's size and the generation that added it."""
+@dataclass(frozen=True, slots=True)
+class ListedDocument(StoredDocument):
+    """A document of the index."""
 
-    document: StoredDocument
-    size_bytes: int
-    generation: int
+    bytes: int
+    """The size of its file."""
+    state: Literal["ready", "waiting"]
+    """`waiting` until the full-text index has caught up."""
 
 
 class Counts(NamedTuple):
@@ -156,25 +158,31 @@ class DocumentStore(Database):
         )
 
     def list_documents(
-        self, *, after: int = 0, limit: int, contains: str = ""
-    ) -> tuple[list[DocumentRow], int]:
+        self, *, searchable: int, after: int = 0, limit: int, contains: str = ""
+    ) -> tuple[list[ListedDocument], int]:
         """Return documents whose number is above `after`, in order, and the total count.
 
         Args:
+            searchable: the generation up to which documents are ready.
             contains: only documents with this in their name or title, ignoring case.
         """
         pattern = "%" + "".join(f"\\{c}" if c in "\\%_" else c for c in contains) + "%"
         where = "(name LIKE :pattern ESCAPE '\\' OR title LIKE :pattern ESCAPE '\\')"
         rows = self.query(
-            "SELECT id, name, title, documents.metadata, sentences, coalesce(size, 0), generation"
+            "SELECT id, name, title, documents.metadata, sentences, coalesce(size, 0),"
+            " CASE WHEN generation <= :searchable THEN 'ready' ELSE 'waiting' END"
             " FROM documents LEFT JOIN files ON files.path = documents.file"
             f" WHERE id > :after AND {where} ORDER BY id LIMIT :limit",
-            {"after": after, "limit": limit, "pattern": pattern},
+            {"searchable": searchable, "after": after, "limit": limit, "pattern": pattern},
         )
         ((total,),) = self.query(
             f"SELECT count(*) FROM documents WHERE {where}", {"pattern": pattern}
         )
-        return [DocumentRow(_to_document(row[:5]), row[5], row[6]) for row in rows], total
+        with self.decoding():
+            return [
+                ListedDocument(id_, name, title, json.loads(metadata), *rest)
+                for id_, name, title, metadata, *rest in rows
+            ], total
 
     def get_removed(self, *, after: int) -> list[int]:
         """Return the numbers of documents that were removed after a generation."""

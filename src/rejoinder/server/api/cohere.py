@@ -6,8 +6,7 @@ from typing import Literal
 from msgspec import UNSET, Struct, UnsetType, field
 from starlette.responses import Response
 
-from rejoinder.engine.texts import RankedDocument
-from rejoinder.server.api.rerank import Fields, rank
+from rejoinder.server.api.rerank import Fields, RankedText, rank
 from rejoinder.server.operation import BODY_STATUSES, Call, operation
 from rejoinder.server.problems import CohereError, to_json
 from rejoinder.server.workers.messages import ALL_SPANS
@@ -113,7 +112,7 @@ async def rerank(call: Call) -> Response:
 
 
 def _choose_spans(
-    item: RankedDocument, options: CohereSpanOptions | None
+    item: RankedText, options: CohereSpanOptions | None
 ) -> list[CohereSpan] | UnsetType:
     if options is None:
         return UNSET

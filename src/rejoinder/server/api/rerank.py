@@ -10,7 +10,6 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
-from rejoinder.engine.texts import DocumentRanking
 from rejoinder.server.operation import Call, check_text
 from rejoinder.server.problems import Problem
 from rejoinder.server.workers.messages import RankRequest
@@ -18,14 +17,41 @@ from rejoinder.server.workers.messages import RankRequest
 Fields = dict[str, Any]
 """A document as an object, with its text in one of the fields."""
 
-_decode_ranking = msgspec.json.Decoder(DocumentRanking).decode
+
+class RankedSpan(Struct, frozen=True):
+    """A sentence of a ranked text."""
+
+    start: int
+    end: int
+    relevance: float
+
+
+class RankedText(Struct, frozen=True):
+    """A text by its index in the request."""
+
+    place: int
+    score: float | None
+    """JSON has no number for one that is not finite."""
+    relevance: float
+    spans: list[RankedSpan]
+
+
+class TextRanking(Struct, frozen=True):
+    """The fields of a worker's `DocumentRanking` that the dialects return."""
+
+    scorer: str
+    documents: list[RankedText]
+
+
+_decode_ranking = msgspec.json.Decoder(TextRanking).decode
 
 
 class DocumentResult(Struct, frozen=True):
     """A document by its index in the request."""
 
     index: int
-    relevance_score: float
+    relevance_score: float | None
+    """Null for a raw score that is not finite."""
     document: Fields | UnsetType = UNSET
 
 
@@ -38,7 +64,7 @@ async def rank(
     fields: Sequence[str] | None = None,
     spans: int = 0,
     name: str = "documents",
-) -> tuple[DocumentRanking, list[str]]:
+) -> tuple[TextRanking, list[str]]:
     """Return the ranking, and the text of each document.
 
     Args:
@@ -61,7 +87,7 @@ async def rank(
 
 
 def list_results(
-    ranking: DocumentRanking, documents: Sequence[str | Fields] | None, *, are_raw: bool = False
+    ranking: TextRanking, documents: Sequence[str | Fields] | None, *, are_raw: bool = False
 ) -> list[DocumentResult]:
     """Return the documents as Cohere, Jina and vLLM do, best first.
 

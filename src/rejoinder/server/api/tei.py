@@ -43,7 +43,8 @@ class TeiResult(Struct, frozen=True):
     """A text by its index in the request."""
 
     index: int
-    score: float
+    score: float | None
+    """Null for a raw score that is not finite."""
     text: str | UnsetType = UNSET
 
 

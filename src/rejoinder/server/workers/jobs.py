@@ -24,7 +24,6 @@ from rejoinder.server.workers.messages import (
     InputDocument,
     Job,
     ListDocuments,
-    ListedDocument,
     RankRequest,
     Removed,
     RemoveDocument,
@@ -105,21 +104,12 @@ class JobRunner:
     def _list(self, job: ListDocuments) -> DocumentsPage:
         index = self._get_index()
         rows, total = index.store.list_documents(
-            after=job.after, limit=job.limit + 1, contains=job.contains
+            searchable=index.searchable_generation,
+            after=job.after,
+            limit=job.limit + 1,
+            contains=job.contains,
         )
-        followed = index.searchable_generation
-        documents = [
-            ListedDocument(
-                id=row.document.id,
-                name=row.document.name,
-                title=row.document.title,
-                sentences=row.document.sentences,
-                bytes=row.size_bytes,
-                metadata=dict(row.document.metadata),
-                state="ready" if row.generation <= followed else "waiting",
-            )
-            for row in rows[: job.limit]
-        ]
+        documents = rows[: job.limit]
         has_more = len(rows) > job.limit
         return DocumentsPage(documents, total, documents[-1].id if has_more else None)
 

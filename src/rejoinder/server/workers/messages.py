@@ -12,6 +12,7 @@ from msgspec import Meta, Struct, field
 
 from rejoinder.cascade.file import Point
 from rejoinder.engine.texts import DocumentRanking
+from rejoinder.index.sqlite.documents import ListedDocument
 from rejoinder.index.update import FileEvent
 from rejoinder.types import Answers
 
@@ -92,20 +93,6 @@ class RemoveDocument(Struct, frozen=True):
 
 
 Job = AnswerRequest | RankRequest | Feedback | ListDocuments | AddDocument | RemoveDocument
-
-
-class ListedDocument(Struct, frozen=True):
-    """A document of the index."""
-
-    id: int
-    name: str
-    title: str
-    sentences: int
-    bytes: int
-    """The size of its file."""
-    metadata: dict[str, str]
-    state: Literal["ready", "waiting"]
-    """`waiting` until the full-text index has caught up."""
 
 
 class DocumentsPage(Struct, frozen=True):
