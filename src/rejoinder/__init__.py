@@ -8,133 +8,18 @@
 'Ada wrote it.'
 """
 
+import re
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from rejoinder.cascade.loading import load
-    from rejoinder.engine.engine import Engine, open, open_files
-    from rejoinder.errors import (
-        BundleError,
-        DataError,
-        DownloadError,
-        InputError,
-        MissingDataError,
-        MissingExtraError,
-        RejoinderError,
-        StoreError,
-        TrainingError,
-        UnknownNameError,
-    )
-    from rejoinder.evaluation import (
-        CalibrateOptions,
-        TuneOptions,
-        calibrate,
-        compare,
-        evaluate,
-        tune,
-    )
-    from rejoinder.index.index import Index
-    from rejoinder.models.ranking import rank
-    from rejoinder.models.scorer import Scorer
-    from rejoinder.training.distillation import distil
-    from rejoinder.training.has import train_has
-    from rejoinder.training.options import (
-        DistilOptions,
-        HasOptions,
-        RankerOptions,
-        SelectorOptions,
-        Trained,
-    )
-    from rejoinder.training.ranker import train_ranker
-    from rejoinder.training.selector import train_selector
-    from rejoinder.types import (
-        Answer,
-        Answers,
-        Candidate,
-        Document,
-        Example,
-        Mark,
-        Ranking,
-        ScoredCandidate,
-        Source,
-        StageTrace,
-        WordMatch,
-    )
+from typing import Any
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "Answer",
-    "Answers",
-    "BundleError",
-    "CalibrateOptions",
-    "Candidate",
-    "DataError",
-    "DistilOptions",
-    "Document",
-    "DownloadError",
-    "Engine",
-    "Example",
-    "HasOptions",
-    "Index",
-    "InputError",
-    "Mark",
-    "MissingDataError",
-    "MissingExtraError",
-    "RankerOptions",
-    "Ranking",
-    "RejoinderError",
-    "ScoredCandidate",
-    "Scorer",
-    "SelectorOptions",
-    "Source",
-    "StageTrace",
-    "StoreError",
-    "Trained",
-    "TrainingError",
-    "TuneOptions",
-    "UnknownNameError",
-    "WordMatch",
-    "calibrate",
-    "compare",
-    "distil",
-    "evaluate",
-    "load",
-    "open",
-    "open_files",
-    "rank",
-    "train_has",
-    "train_ranker",
-    "train_selector",
-    "tune",
-]
-
-_MODULES = {
-    "CalibrateOptions": "evaluation",
-    "DistilOptions": "training.options",
-    "Engine": "engine.engine",
-    "HasOptions": "training.options",
-    "Index": "index.index",
-    "RankerOptions": "training.options",
-    "Scorer": "models.scorer",
-    "SelectorOptions": "training.options",
-    "Trained": "training.options",
-    "TuneOptions": "evaluation",
-    "calibrate": "evaluation",
-    "compare": "evaluation",
-    "distil": "training.distillation",
-    "evaluate": "evaluation",
-    "load": "cascade.loading",
-    "open": "engine.engine",
-    "open_files": "engine.engine",
-    "rank": "models.ranking",
-    "train_has": "training.has",
-    "train_ranker": "training.ranker",
-    "train_selector": "training.selector",
-    "tune": "evaluation",
-}
-"""The modules of the functions and classes that are neither types nor errors."""
+# The stub is the one list of public names.  They are imported on first use, so that
+# `rejoinder --help` does not import numpy.
+with open(f"{__file__}i", encoding="utf-8") as _stub:  # noqa: PTH123
+    _IMPORTS = re.findall(r"^from (\S+) import (\w+) as", _stub.read(), re.MULTILINE)
+_MODULES = {name: module for module, name in _IMPORTS}
+__all__ = sorted(_MODULES)
 
 
 def __dir__() -> list[str]:
@@ -142,8 +27,6 @@ def __dir__() -> list[str]:
 
 
 def __getattr__(name: str) -> Any:
-    # Imported on first use, so that `rejoinder --help` does not import numpy.
-    if name not in __all__:
+    if name not in _MODULES:
         raise AttributeError(f"module 'rejoinder' has no attribute {name!r}")
-    module = _MODULES.get(name) or ("errors" if name.endswith("Error") else "types")
-    return getattr(import_module(f"rejoinder.{module}"), name)
+    return getattr(import_module(_MODULES[name]), name)

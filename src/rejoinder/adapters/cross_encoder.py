@@ -115,11 +115,7 @@ class CrossEncoder:
 
 
 def group_by_question(pairs: Sequence[Pair]) -> dict[str, list[int]]:
-    """Return the indices of the pairs of each question.
-
-    Raises:
-        InputError: a pair is not two strings.
-    """
+    """Return the indices of the pairs of each question."""
     groups: dict[str, list[int]] = {}
     for place, pair in enumerate(pairs):
         if isinstance(pair, str) or len(pair) != 2 or not all(isinstance(x, str) for x in pair):

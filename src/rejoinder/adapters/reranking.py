@@ -70,11 +70,7 @@ def to_text(value: object) -> str:
 
 @contextmanager
 def need_extra(extra: str) -> Iterator[None]:
-    """Import a framework inside this block, to name the extra if it is not installed.
-
-    Raises:
-        MissingExtraError: the framework, or something it needs, is not installed.
-    """
+    """Import a framework inside this block, to name the extra if it is not installed."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -30,11 +30,7 @@ class DaskExecutor:
         self._address = address
 
     def __call__(self, task: Task, partitions: list[Partition]) -> Iterator[PartitionResult]:
-        """Send the task to every worker once, and each partition to a free worker.
-
-        Raises:
-            InputError: there is no scheduler or no worker, or a partition kills its workers.
-        """
+        """Send the task to every worker once, and each partition to a free worker."""
         with _connecting(self._address) as client:
             name = f"rejoinder-{uuid.uuid4().hex}"
             client.register_plugin(_make_plugin(task, name))

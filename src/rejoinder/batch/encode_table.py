@@ -46,22 +46,15 @@ def _encode(row: Mapping[str, Any], pieces: WordPiece) -> dict[str, Any]:
     text, title = sanitize(row["text"]), sanitize(row.get("title") or "")
     extract = ExtractedText(text, title, locations=locate_lines(text))
     document = parse_document(row["id"], row["id"], extract)
+    sentences = [
+        sentence._replace(tokens=pieces.encode(sentence.text))._asdict()
+        for sentence in document.sentences
+    ]
     return {
         "name": document.name,
         "title": document.title,
         "text": document.text,
-        "sentences": [
-            {
-                "text": sentence.text,
-                "start": sentence.start,
-                "end": sentence.end,
-                "line": sentence.line,
-                "paragraph": sentence.paragraph,
-                "is_heading": sentence.is_heading,
-                "tokens": pieces.encode(sentence.text),
-            }
-            for sentence in document.sentences
-        ],
+        "sentences": sentences,
     }
 
 

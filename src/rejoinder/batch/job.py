@@ -81,11 +81,7 @@ def run_locally(task: Task, partitions: list[Partition]) -> Iterator[PartitionRe
 
 
 def choose_executor(*, dask: str | None = None, spark: str | None = None) -> Executor:
-    """Return the executor for a Dask address or a Spark master; by default this process.
-
-    Raises:
-        InputError: both are given.
-    """
+    """Return the executor for a Dask address or a Spark master; by default this process."""
     if dask is not None and spark is not None:
         raise InputError("give only one of --dask and --spark")
     if dask is not None:

@@ -29,11 +29,7 @@ def get_part_name(number: int) -> str:
 
 
 def write_part(folder: Path, number: int, batch: pa.RecordBatch) -> None:
-    """Write a part atomically and durably; replace an earlier one.
-
-    Raises:
-        StoreError: it cannot be written.
-    """
+    """Write a part atomically and durably; replace an earlier one."""
     path = folder / get_part_name(number)
     temporary = folder / f".{path.name}.{uuid.uuid4().hex}"
     try:
@@ -79,11 +75,7 @@ def begin_job(folder: Path, job: Mapping[str, Any]) -> frozenset[int]:
 
 
 def record_part(folder: Path, number: int) -> int:
-    """Add a finished part to the manifest; return its number of rows.
-
-    Raises:
-        StoreError: the part is missing, or the manifest cannot be written.
-    """
+    """Add a finished part to the manifest; return its number of rows."""
     path = folder / get_part_name(number)
     try:
         rows: int = pq.read_metadata(path).num_rows

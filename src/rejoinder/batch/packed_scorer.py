@@ -36,9 +36,6 @@ def pack_scorer(scorer: str, *, send: bool) -> PackedScorer:
     Args:
         scorer: a name of `rejoinder models list`, the folder of a bundle, or a cascade file.
         send: send the files, for workers that cannot open the path.
-
-    Raises:
-        RejoinderError: it does not exist, or cannot be read.
     """
     path = Path(scorer)
     if not path.exists():
@@ -58,11 +55,7 @@ def pack_scorer(scorer: str, *, send: bool) -> PackedScorer:
 
 @lru_cache(maxsize=1)
 def load_packed_scorer(packed: PackedScorer) -> Scorer:
-    """Load a scorer with one thread, since there is one process per core.
-
-    Raises:
-        RejoinderError: it does not exist on this machine, or cannot be read.
-    """
+    """Load a scorer with one thread, since there is one process per core."""
     if not packed.files:
         return load(packed.name, threads=1)
     with tempfile.TemporaryDirectory(prefix="rejoinder-") as folder:

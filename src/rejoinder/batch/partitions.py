@@ -77,11 +77,7 @@ def open_table(path: Path, columns: Columns, *, rows: int = MAX_ROWS) -> Partiti
 
 
 def read_partition(partition: Partition, columns: Sequence[str]) -> pa.RecordBatch:
-    """Return the rows of a partition as one batch.
-
-    Raises:
-        DataError: they cannot be read.
-    """
+    """Return the rows of a partition as one batch."""
     try:
         group = _read_group(partition.path, partition.group, tuple(columns))
         (batch,) = group.slice(partition.start, partition.count).combine_chunks().to_batches()

@@ -66,11 +66,7 @@ class SparkExecutor:
         self._master = master
 
     def __call__(self, task: Task, partitions: list[Partition]) -> Iterator[PartitionResult]:
-        """Broadcast the task, and run each partition on a free worker.
-
-        Raises:
-            InputError: there is no master, or the Spark job fails.
-        """
+        """Broadcast the task, and run each partition on a free worker."""
         with _connecting(self._master) as spark:
             sent = spark.sparkContext.broadcast((task, partitions))
 

@@ -52,11 +52,7 @@ class Bundle:
     manifest: Manifest
 
     def read_text(self, name: str) -> str:
-        """Return a text file of the bundle.
-
-        Raises:
-            BundleError: it is missing, or not text.
-        """
+        """Return a text file of the bundle."""
         try:
             return (self.folder / name).read_text(encoding="utf-8")
         except FileNotFoundError as error:
@@ -122,11 +118,7 @@ def write_bundle(folder: Path, manifest: Manifest, files: Mapping[str, bytes]) -
 
 
 def check_place(folder: Path) -> None:
-    """Check that a new bundle here would replace only a bundle or an empty folder.
-
-    Raises:
-        BundleError: something else is there.
-    """
+    """Check that a new bundle here would replace only a bundle or an empty folder."""
     if folder.is_dir() and ((folder / MANIFEST).is_file() or not any(folder.iterdir())):
         return
     if folder.exists():
@@ -157,11 +149,7 @@ def open_bundle(folder: Path, *, kind: str | None = None) -> Bundle:
 
 
 def parse_manifest(text: str, folder: Path) -> Manifest:
-    """Parse the manifest of a bundle.
-
-    Raises:
-        BundleError: it is corrupt, or has an unknown format.
-    """
+    """Parse the manifest of a bundle."""
     try:
         fields = json.loads(text)
         version = fields["format"]

@@ -177,11 +177,7 @@ def _take_known_costs(stages: Sequence[Stage], most: int) -> list[RemainingStage
 
 
 def check_keeps(keeps: Sequence[int | None]) -> None:
-    """Check how many candidates each stage keeps.
-
-    Raises:
-        InputError: there is no stage, or one keeps none, or more than the one before it.
-    """
+    """Check how many candidates each stage keeps."""
     if not keeps:
         raise InputError("a cascade needs at least one stage")
     before: int | None = None

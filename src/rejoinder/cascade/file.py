@@ -100,11 +100,7 @@ def read_cascade_file(path: Path) -> CascadeFile:
 
 
 def write_cascade_file(path: Path, cascade: CascadeFile) -> None:
-    """Write the file atomically.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
+    """Write the file atomically."""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with atomic_write(path) as file:
@@ -117,44 +113,33 @@ def to_toml(cascade: CascadeFile) -> str:
     """Return the text of the file; `read_cascade_file` reads back an equal value."""
     lines = [f"name = {_show(cascade.name)}"]
     for stage in cascade.stages:
-        lines += ["", "[[stage]]", f"scorer = {_show(stage.scorer)}"]
-        if stage.keep is not None:
-            lines.append(f"keep = {stage.keep}")
-        if stage.document_prior:
-            lines.append(f"document_prior = {stage.document_prior!r}")
-        if stage.cost is not None:
-            lines.append(f"cost = {_show(stage.cost.to_dict())}")
-        if stage.leaves_missing:
-            lines.append('missing = "leave"')
+        fields: dict[str, Any] = {
+            "scorer": stage.scorer,
+            "keep": stage.keep,
+            "document_prior": stage.document_prior or None,
+            "cost": stage.cost and stage.cost.to_dict(),
+            "missing": "leave" if stage.leaves_missing else None,
+        }
+        lines += _show_table("[[stage]]", fields)
     if calibration := cascade.calibration:
-        lines += ["", "[calibration]"]
-        lines += [f"{name} = {_show(getattr(calibration, name))}" for name in WEIGHTS]
-        if calibration.knots:
-            lines.append(f"knots = {_show(calibration.knots)}")
-        lines.append(f"facts = {_show(calibration.facts)}")
+        fields = {name: getattr(calibration, name) for name in WEIGHTS}
+        fields |= {"knots": calibration.knots or None, "facts": calibration.facts}
+        lines += _show_table("[calibration]", fields)
     if cascade.tuned:
-        lines += [
-            "",
-            "[tuned]",
-            *(f"{_quote_key(key)} = {_show(item)}" for key, item in cascade.tuned.items()),
-        ]
+        lines += _show_table("[tuned]", cascade.tuned)
     for point in cascade.frontier:
-        lines += [
-            "",
-            "[[frontier]]",
-            f"cascade = {_show(point.cascade)}",
-            f'"P@1" = {_show(point.accuracy)}',
-            f"predicted_ms = {_show(point.predicted_ms)}",
-        ]
+        fields = {"cascade": point.cascade, "P@1": point.accuracy}
+        lines += _show_table("[[frontier]]", {**fields, "predicted_ms": point.predicted_ms})
     return "\n".join(lines) + "\n"
 
 
-def find_scorer(name: str, folder: Path) -> str | Path:
-    """Resolve the scorer of a stage: a known name, or the path of a bundle in the folder.
+def _show_table(title: str, fields: Mapping[str, Any]) -> list[str]:
+    items = [(key, item) for key, item in fields.items() if item is not None]
+    return ["", title, *(f"{_quote_key(key)} = {_show(item)}" for key, item in items)]
 
-    Raises:
-        InputError: it is neither.
-    """
+
+def find_scorer(name: str, folder: Path) -> str | Path:
+    """Resolve the scorer of a stage: a known name, or the path of a bundle in the folder."""
     named = list_names()
     if name in named:
         return name

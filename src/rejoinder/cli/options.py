@@ -57,11 +57,7 @@ SIZE = "Extend each list to this many: the whole document, then sentences of oth
 
 
 def need_arrow() -> None:
-    """Check that pyarrow is installed.
-
-    Raises:
-        MissingExtraError: it is not.
-    """
+    """Check that pyarrow is installed."""
     if find_spec("pyarrow") is None:
         raise MissingExtraError("a table", extra="batch")
 
@@ -72,11 +68,7 @@ def split_names(given: str) -> list[str]:
 
 
 def parse_pairs(pairs: Iterable[str]) -> dict[str, str]:
-    """Parse KEY=VALUE options.
-
-    Raises:
-        InputError: one has no '='.
-    """
+    """Parse KEY=VALUE options."""
     values = {}
     for pair in pairs:
         key, mark, value = pair.partition("=")

@@ -104,11 +104,7 @@ def count(number: int, noun: str) -> str:
 
 
 def write_json_lines(path: Path, rows: Iterable[Any]) -> None:
-    """Write JSON lines atomically.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
+    """Write JSON lines atomically."""
     from rejoinder.errors import InputError
     from rejoinder.storage.files import atomic_write
 

@@ -22,11 +22,7 @@ LENGTH = 8
 
 
 def read_marks(path: Path) -> list[Mark]:
-    """Read marks from JSON lines with the fields of `Mark`.
-
-    Raises:
-        DataError: the file is missing, or a line is invalid.
-    """
+    """Read marks from JSON lines with the fields of `Mark`."""
     return [
         Mark(row.get("question", str), row.get("sentence", str), row.get("right", bool))
         for row in read_json_lines(path)

@@ -43,11 +43,7 @@ def split_whitespace(text: str) -> list[Word]:
 
 
 def split_spacy(text: str) -> list[Word]:
-    """Split a text with spaCy's English tokenizer.
-
-    Raises:
-        MissingExtraError: spaCy is not installed.
-    """
+    """Split a text with spaCy's English tokenizer."""
     return [
         Word(token.text, token.idx, token.idx + len(token.text))
         for token in _spacy_tokenizer()(text)

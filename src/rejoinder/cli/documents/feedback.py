@@ -9,8 +9,6 @@ from rejoinder.cli import options
 from rejoinder.cli.documents.index import folder_option
 from rejoinder.cli.output import count, print_json, print_table, say
 
-question_argument = click.argument("question")
-sentence_argument = click.argument("sentence")
 QUESTION = '"how are glacier caves formed?" "Guides go in only from November to March."'
 
 
@@ -23,39 +21,26 @@ def feedback() -> None:
     """
 
 
-@feedback.command(epilog=options.example(f"rejoinder feedback right {QUESTION} --index my-index"))
-@question_argument
-@sentence_argument
-@folder_option
-def right(question: str, sentence: str, folder: Path) -> None:
-    """Mark SENTENCE, as `ask` prints it, as a right answer to QUESTION."""
-    _mark(folder, question, sentence, right=True)
+def _add_command(name: str, right: bool | None, text: str) -> None:
+    @feedback.command(
+        name,
+        help=text,
+        epilog=options.example(f"rejoinder feedback {name} {QUESTION} --index my-index"),
+    )
+    @click.argument("question")
+    @click.argument("sentence")
+    @folder_option
+    def mark(question: str, sentence: str, folder: Path) -> None:
+        from rejoinder.engine.engine import Engine
+        from rejoinder.index.index import Index
+
+        with Engine(Index(folder)) as engine:
+            engine.mark(question, sentence, right=right)
 
 
-@feedback.command(epilog=options.example(f"rejoinder feedback wrong {QUESTION} --index my-index"))
-@question_argument
-@sentence_argument
-@folder_option
-def wrong(question: str, sentence: str, folder: Path) -> None:
-    """Mark SENTENCE, as `ask` prints it, as a wrong answer to QUESTION."""
-    _mark(folder, question, sentence, right=False)
-
-
-@feedback.command(epilog=options.example(f"rejoinder feedback remove {QUESTION} --index my-index"))
-@question_argument
-@sentence_argument
-@folder_option
-def remove(question: str, sentence: str, folder: Path) -> None:
-    """Remove the mark of SENTENCE for QUESTION."""
-    _mark(folder, question, sentence, right=None)
-
-
-def _mark(folder: Path, question: str, sentence: str, *, right: bool | None) -> None:
-    from rejoinder.engine.engine import Engine
-    from rejoinder.index.index import Index
-
-    with Engine(Index(folder)) as engine:
-        engine.mark(question, sentence, right=right)
+_add_command("right", True, "Mark SENTENCE, as `ask` prints it, as a right answer to QUESTION.")
+_add_command("wrong", False, "Mark SENTENCE, as `ask` prints it, as a wrong answer to QUESTION.")
+_add_command("remove", None, "Remove the mark of SENTENCE for QUESTION.")
 
 
 @feedback.command(epilog=options.example("rejoinder feedback add marks.jsonl --index my-index"))

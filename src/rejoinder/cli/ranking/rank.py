@@ -65,16 +65,11 @@ def rank(
 def _to_dict(ranking: "Ranking", top: int | None, explain: bool) -> dict[str, Any]:
     from dataclasses import asdict
 
-    rows = [
-        {
-            "rank": item.rank,
-            "score": item.score,
-            **({"stage": item.stage} if explain else {}),
-            "id": item.candidate.id,
-            "text": item.candidate.text,
-        }
-        for item in ranking.items[:top]
-    ]
+    rows = []
+    for item in ranking.items[:top]:
+        stage = {"stage": item.stage} if explain else {}
+        candidate = {"id": item.candidate.id, "text": item.candidate.text}
+        rows.append({"rank": item.rank, "score": item.score, **stage, **candidate})
     result: dict[str, Any] = {
         "question": ranking.question,
         "scorer": ranking.scorer,
@@ -89,26 +84,17 @@ def _print(ranking: "Ranking", top: int | None, explain: bool) -> None:
     if ranking.confidence is not None:
         verdict = "no candidate answers" if ranking.abstains else "the first candidate answers"
         say(f"{verdict} (confidence {ranking.confidence:.2f})")
-    stages = ["stage"] if explain else []
-    print_table(
-        ["rank", "score", *stages, "candidate"],
-        [
-            [
-                str(item.rank),
-                f"{item.score:.4f}",
-                *(
-                    [ranking.trace[item.stage].scorer if item.stage >= 0 else "–"]
-                    if explain
-                    else []
-                ),
-                item.candidate.text,
-            ]
-            for item in ranking.items[:top]
-        ],
-    )
-    if explain:
-        click.echo()
-        print_trace(ranking.trace)
+    names = [*(stage.scorer for stage in ranking.trace), "–"]  # stage -1: out of time
+    rows = [
+        [str(item.rank), f"{item.score:.4f}", names[item.stage], item.candidate.text]
+        for item in ranking.items[:top]
+    ]
+    if not explain:
+        print_table(["rank", "score", "candidate"], [[*row[:2], row[3]] for row in rows])
+        return
+    print_table(["rank", "score", "stage", "candidate"], rows)
+    click.echo()
+    print_trace(ranking.trace)
 
 
 def _load(name: str | None, words: str, corpus: Path | None) -> "Scorer":
