@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from importlib import import_module
 from math import isfinite
 from pathlib import Path
+from typing import Any, Protocol
 
 from rejoinder.bundle.folder import WEIGHTS, Bundle, open_bundle
 from rejoinder.errors import BundleError, InputError, UnknownNameError
@@ -28,6 +29,14 @@ class NamedScorer:
     is_seeded: bool = False
 
 
+class OpenScorer(Protocol):
+    """Opens a bundle as a scorer."""
+
+    def __call__(self, bundle: Bundle, *, threads: int | None) -> Scorer:
+        """Return the scorer, which uses so many threads; the family's own number for None."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class Family:
     """A model family: how its bundles open, its sidecar, and its training."""
@@ -35,8 +44,8 @@ class Family:
     name: str
     """The kind of its bundles; a bundle that is shipped has this name too."""
     summary: str
-    open: Callable[[Bundle, int | None], Scorer] | None = None
-    """Opens a bundle as a scorer that uses so many threads; None where it holds no scorer."""
+    open: OpenScorer | None = None
+    """None where its bundles hold no scorer."""
     open_sidecar: Callable[[Bundle], SidecarEncoder] | None = None
     """Opens the encoder of its sidecar; None where it stores nothing beside an index."""
     scorers: Mapping[str, NamedScorer] = field(default_factory=dict)
@@ -69,9 +78,19 @@ def get_family(name: str) -> Family:
     """
     if name not in FAMILIES:
         raise UnknownNameError("model family", name, FAMILIES)
-    module, _, attribute = FAMILIES[name].partition(":")
-    family: Family = getattr(import_module(module), attribute)
+    family: Family = load_object(FAMILIES[name])
     return family
+
+
+def load_object(path: str) -> Any:
+    """Import the object at a dotted path ("package.module:OBJECT")."""
+    module, _, attribute = path.partition(":")
+    return getattr(import_module(module), attribute)
+
+
+def lazy(path: str) -> Callable[..., Any]:
+    """Return a function that imports the callable at a dotted path when it is called."""
+    return lambda *arguments, **options: load_object(path)(*arguments, **options)
 
 
 def list_named() -> dict[str, NamedScorer]:
@@ -147,7 +166,7 @@ def make_scorer(bundle: Bundle, *, threads: int | None = None) -> Scorer:
     if family is None or family.open is None:
         kind = bundle.manifest.kind
         raise BundleError(f"{bundle.folder}: a bundle of kind {kind!r} holds no scorer")
-    return family.open(bundle, threads)
+    return family.open(bundle, threads=threads)
 
 
 def find_bundle(name: str | Path) -> Path:

@@ -1,9 +1,7 @@
 """The shared parts of the small rankers: a pair encoder, a head over the list, a score."""
 
-from importlib import import_module
-
 from rejoinder.bundle.folder import Bundle
-from rejoinder.models.registry import Family
+from rejoinder.models.registry import Family, load_object
 from rejoinder.models.scorer import Scorer
 
 
@@ -17,8 +15,7 @@ def make_family(name: str, summary: str, network: str) -> Family:
     def open_ranker(bundle: Bundle, threads: int | None) -> Scorer:
         from rejoinder.models.ranker.scorer import RankerScorer
 
-        module, _, attribute = network.partition(":")
-        return RankerScorer(bundle, getattr(import_module(module), attribute), threads=threads or 1)
+        return RankerScorer(bundle, load_object(network), threads=threads or 1)
 
     trainer = "rejoinder.training.options:RANKER"
     return Family(name, summary, open_ranker, reads_order=True, training=trainer)
