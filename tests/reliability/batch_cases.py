@@ -1,4 +1,4 @@
-"""Workers that are killed with -9 in the middle of a job, on real clusters."""
+"""Batch faults: workers of real clusters, killed in the middle of a job."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -10,7 +10,7 @@ from rejoinder.batch.job import Executor
 from rejoinder.batch.spark import SparkExecutor
 from tests.batch.clusters import Cluster, dask_cluster, find_why_no_spark, spark_cluster
 from tests.batch.killing import PARTITIONS, ROWS_EACH, kill_in_the_middle
-from tests.reliability.case import CannotRunError, Case, Found
+from tests.reliability.case import CannotRunError, Case, Outcome
 
 
 def kill_workers(
@@ -18,21 +18,21 @@ def kill_workers(
     make_executor: Callable[[str], Executor],
     folder: Path,
     kills: int,
-) -> Found:
-    """Run a job for each kill; count the rows that are missing, doubled or not the same."""
+) -> Outcome:
+    """Run one job per kill; count the rows that are missing, duplicated or different."""
     if make_executor is SparkExecutor and (why := find_why_no_spark()):
         raise CannotRunError(why)
-    lost = 0
+    losses = 0
     with start() as cluster:
         for number in range(kills):
             rows, wrong = kill_in_the_middle(cluster, make_executor, folder / str(number))
-            lost += wrong + abs(rows - PARTITIONS * ROWS_EACH)
+            losses += wrong + abs(rows - PARTITIONS * ROWS_EACH)
             cluster.start_worker()
     rows = kills * PARTITIONS * ROWS_EACH
-    return Found(kills, lost, f"{rows:,} rows, equal to those of one process")
+    return Outcome(kills, losses, f"{rows:,} rows, identical to those of a single process")
 
 
-LOST = "rows missing, doubled, or other than one process writes"
+LOSS = "rows that are missing, duplicated, or different from those of a single process"
 CASES = [
     Case(
         "batch",
@@ -40,7 +40,7 @@ CASES = [
         partial(kill_workers, dask_cluster, DaskExecutor),
         0,
         5,
-        LOST,
+        LOSS,
     ),
     Case(
         "batch",
@@ -48,7 +48,7 @@ CASES = [
         partial(kill_workers, spark_cluster, SparkExecutor),
         0,
         5,
-        LOST,
+        LOSS,
     ),
 ]
 """The short form is in `tests/batch`, on the clusters of its fixtures."""

@@ -1,4 +1,4 @@
-"""A bundle that is small enough to be made, torn and loaded again and again."""
+"""A tiny Cosinet bundle that can be written, corrupted and loaded thousands of times."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ from rejoinder.models.static_vectors.vectors import StaticVectors, to_files
 
 
 def make_weights(width: int = 4, channels: int = 3, seed: int = 0) -> bytes:
-    """Return the weights of a very small Cosinet without a head."""
+    """Return the weights of a tiny Cosinet without a head."""
     rng = np.random.default_rng(seed)
 
     def draw(*shape: int) -> np.ndarray[tuple[int, ...], np.dtype[np.float32]]:
@@ -24,7 +24,7 @@ def make_weights(width: int = 4, channels: int = 3, seed: int = 0) -> bytes:
 
 
 def write_small_bundle(folder: Path, seed: int = 0) -> Path:
-    """Write the bundle of a very small Cosinet; return the folder."""
+    """Write the bundle of a tiny Cosinet; return the folder."""
     words = ["[UNK]", "tea", "is", "hot", "ice"]
     rows = np.arange(20, dtype=np.int8).reshape(5, 4)
     vectors = StaticVectors(words, rows, np.ones(5, dtype=np.float32), are_pieces=True)

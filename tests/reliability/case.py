@@ -1,4 +1,4 @@
-"""What a case of the suite is: a fault that is made so many times, and what was lost."""
+"""Cases of the suite: a fault, how to inject it, and how often."""
 
 from collections.abc import Callable
 from pathlib import Path
@@ -7,31 +7,31 @@ from typing import Literal, NamedTuple
 Area = Literal["index", "input", "batch", "server"]
 
 
-class Found(NamedTuple):
-    """What came of a case; nothing may be lost."""
+class Outcome(NamedTuple):
+    """The result of a case; losses must be 0."""
 
-    tried: int
-    lost: int
+    attempts: int
+    losses: int
     note: str = ""
 
 
 class Case(NamedTuple):
-    """A fault, how it is made, how often in the short form and in the long one."""
+    """A fault, how to inject it, and how often in the short and the long form."""
 
     area: Area
     fault: str
-    run: Callable[[Path, int], Found]
-    """Makes the fault so many times in a folder of its own."""
+    run: Callable[[Path, int], Outcome]
+    """Injects the fault this often, in the given folder."""
     short: int
     long: int
-    lost: str
-    """What is counted as lost."""
+    loss: str
+    """The definition of a loss, for the report."""
 
     @property
     def name(self) -> str:
-        """How the case is called on the command line and where findings are kept."""
+        """The name on the command line and in the journal."""
         return f"{self.area}: {self.fault}"
 
 
 class CannotRunError(Exception):
-    """This machine cannot make the fault; the report says why."""
+    """This machine cannot inject the fault; the report gives the reason."""

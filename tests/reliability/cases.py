@@ -1,4 +1,4 @@
-"""All cases; an area of its own is one more list here."""
+"""All cases; add the list of a new area here."""
 
 from tests.reliability import batch_cases, index_cases, input_cases, server_cases
 from tests.reliability.case import Case

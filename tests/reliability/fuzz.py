@@ -1,10 +1,10 @@
-"""Feeds one parser until something escapes, in a process of its own.
+"""Fuzz one parser.
 
 Usage: python -m tests.reliability.fuzz hypothesis|atheris PARSER COUNT
 
-Prints one JSON object: how many inputs, how many were read rather than refused, the slowest.
-Exits with another status than 0 where an error that is not ours escapes, or where an input takes
-more than a second of this process's time per kilobyte.
+Prints one JSON object: the number of inputs, how many of them were parsed (not rejected), and
+the CPU seconds of the slowest.  The exit status is not 0 if an exception other than a
+RejoinderError escapes, or if an input takes more than a CPU second per kilobyte.
 """
 
 import json
@@ -21,69 +21,69 @@ MAX_SECONDS_PER_KILOBYTE = 1.0
 MAX_BYTES = 4000
 
 
-class Feeder:
-    """Feeds a parser, and counts."""
+class Fuzzer:
+    """Runs a parser on inputs, and counts."""
 
     def __init__(self, parser: "Parser") -> None:
         self.parser = parser
         self.inputs = 0
-        self.read = 0
+        self.parsed = 0
         self.slowest = 0.0
 
-    def feed(self, raw: bytes) -> None:
+    def run(self, raw: bytes) -> None:
         from tests.reliability.parsers import parse
 
         start = time.process_time()
-        self.read += parse(self.parser, raw)
+        self.parsed += parse(self.parser, raw)
         seconds = time.process_time() - start
         self.inputs += 1
         self.slowest = max(self.slowest, seconds)
-        most = MAX_SECONDS_PER_KILOBYTE * max(1.0, len(raw) / 1000)
-        assert seconds <= most, f"{seconds:.1f} s for {len(raw)} bytes"
+        limit = MAX_SECONDS_PER_KILOBYTE * max(1.0, len(raw) / 1000)
+        assert seconds <= limit, f"{seconds:.1f} s for {len(raw)} bytes"
 
     def report(self) -> None:
-        found = {"inputs": self.inputs, "read": self.read, "slowest": round(self.slowest, 3)}
-        sys.stdout.write(json.dumps(found) + "\n")
+        counts = {"inputs": self.inputs, "parsed": self.parsed, "slowest": round(self.slowest, 3)}
+        sys.stdout.write(json.dumps(counts) + "\n")
         sys.stdout.flush()
 
 
-def feed_hypothesis(name: str, count: int) -> None:
+def fuzz_with_hypothesis(name: str, count: int) -> None:
     from hypothesis import HealthCheck, given, settings
 
-    from tests.reliability.drawing import inputs
+    from tests.reliability.mutations import inputs
     from tests.reliability.parsers import PARSERS
 
-    feeder = Feeder(PARSERS[name])
-    for seed in feeder.parser.seeds:
-        feeder.feed(seed)
+    fuzzer = Fuzzer(PARSERS[name])
+    for seed in fuzzer.parser.seeds:
+        fuzzer.run(seed)
 
     @settings(
         max_examples=count, deadline=None, database=None, suppress_health_check=list(HealthCheck)
     )
-    @given(inputs(feeder.parser.seeds))
+    @given(inputs(fuzzer.parser.seeds))
     def run(raw: bytes) -> None:
-        feeder.feed(raw)
+        fuzzer.run(raw)
 
     run()
-    feeder.report()
+    fuzzer.report()
 
 
-def feed_atheris(name: str, count: int) -> None:
-    """Let atheris choose inputs by the lines of ours that they reach."""
+def fuzz_with_atheris(name: str, count: int) -> None:
+    """Let atheris choose inputs by the coverage of our code."""
     import atheris
 
     with atheris.instrument_imports(include=["rejoinder", "html", "zipfile", "csv", "tomllib"]):
         from tests.reliability.parsers import FOLDER, PARSERS
-    feeder = Feeder(PARSERS[name])
+    fuzzer = Fuzzer(PARSERS[name])
     corpus = FOLDER / "corpus"
     corpus.mkdir()
-    for number, seed in enumerate(feeder.parser.seeds):
+    for number, seed in enumerate(fuzzer.parser.seeds):
         (corpus / str(number)).write_bytes(seed)
 
     def run(raw: bytes) -> None:
-        feeder.feed(raw)
-        if feeder.inputs == count:  # atheris has no other end than the process's
-            feeder.report()
+        fuzzer.run(raw)
+        if fuzzer.inputs == count:  # atheris only ends with its process
+            fuzzer.report()
             shutil.rmtree(FOLDER, ignore_errors=True)
             os._exit(0)
 
@@ -93,11 +93,11 @@ def feed_atheris(name: str, count: int) -> None:
 
 
 def main() -> None:
-    how, name, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
-    if how == "hypothesis":
-        feed_hypothesis(name, count)
+    tool, name, count = sys.argv[1], sys.argv[2], int(sys.argv[3])
+    if tool == "hypothesis":
+        fuzz_with_hypothesis(name, count)
     else:
-        feed_atheris(name, count)
+        fuzz_with_atheris(name, count)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""HTTP bodies, read by the application and a worker as on a real server."""
+"""HTTP request bodies, handled by the application and a worker as on a real server."""
 
 import asyncio
 import json
@@ -13,7 +13,7 @@ from tests.server.local import LocalBackend, make_runner, write_documents
 
 
 def make_reader(folder: Path, path: str) -> Callable[[bytes], object]:
-    """Return a function that posts a body to a path; the application is created on first use."""
+    """Return a function that posts a body to a path; it creates the application on first use."""
     app: Any = None
 
     def read(raw: bytes) -> object:
@@ -32,14 +32,14 @@ def make_reader(folder: Path, path: str) -> Callable[[bytes], object]:
 
 
 async def _post(app: Any, path: str, raw: bytes) -> tuple[int, bytes]:
-    """Call an application as an HTTP server does; the client stays connected."""
-    arrived = [{"type": "http.request", "body": raw}]
+    """Call an ASGI application as a server does; the client stays connected."""
+    received = [{"type": "http.request", "body": raw}]
     sent: list[dict[str, Any]] = []
 
     async def receive() -> dict[str, Any]:
-        if not arrived:
+        if not received:
             await asyncio.Event().wait()
-        return arrived.pop()
+        return received.pop()
 
     async def send(message: dict[str, Any]) -> None:
         sent.append(message)

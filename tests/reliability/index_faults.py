@@ -1,6 +1,6 @@
-"""Faults of an index that need a process of their own.
+"""Index faults that run in a child process.
 
-Usage: python -m tests.reliability.index_faults full-disk|damage|write FOLDER COUNT [NAME]
+Usage: python -m tests.reliability.index_faults full-disk|corrupt|write|compact FOLDER COUNT [NAME]
 
 Each prints one JSON object at the end.
 """
@@ -22,13 +22,13 @@ from rejoinder.text.wordpiece import WordPiece
 PIECES = WordPiece(["[UNK]"])
 DISK_BYTES = 8_000_000
 MAX_FREE = 800_000
-"""Room that is left on it: too little for most additions, now and then for opening the index."""
+"""Free space: too little for most additions, and sometimes for opening the index."""
 
 
 def fill_disk(folder: Path, count: int) -> dict[str, int]:
-    """Add documents to an index on a small disk that is full sooner or later, again and again.
+    """Add documents to an index on a small disk that keeps running full.
 
-    What was acknowledged before must be there and found, while the disk is full and after.
+    Acknowledged documents must be stored and searchable, while the disk is full and afterwards.
     """
     disk = folder / "disk"
     disk.mkdir()
@@ -36,7 +36,7 @@ def fill_disk(folder: Path, count: int) -> dict[str, int]:
     subprocess.run(["mount", "-t", "tmpfs", "-o", size, "tmpfs", str(disk)], check=True)
     rng = random.Random(0)
     acknowledged: set[str] = set()
-    full = lost = 0
+    full = losses = 0
     with Index(disk / "index", create=True):
         pass
     for round_ in range(count):
@@ -52,63 +52,63 @@ def fill_disk(folder: Path, count: int) -> dict[str, int]:
         except StoreError:
             full += 1
         acknowledged |= {event.path for event in events if event.what == "added"}
-        lost += count_lost(disk / "index", acknowledged, must_be_whole=False)
+        losses += count_losses(disk / "index", acknowledged, check=False)
         (disk / "ballast").unlink()
-        lost += count_lost(disk / "index", acknowledged, must_be_whole=True)
+        losses += count_losses(disk / "index", acknowledged, check=True)
         if shutil.disk_usage(disk).free < 2_000_000:
             shutil.rmtree(disk / "index")
             acknowledged = set()
             with Index(disk / "index", create=True):
                 pass
-    return {"tried": count, "lost": lost, "full": full}
+    return {"lost": losses, "full": full}
 
 
-def count_lost(folder: Path, acknowledged: set[str], *, must_be_whole: bool) -> int:
-    """Return how many documents are gone, or not found, or half there."""
+def count_losses(folder: Path, acknowledged: set[str], *, check: bool) -> int:
+    """Return how many documents are missing, not searchable, or (if checked) incomplete."""
     with Index(folder) as index:
-        there = {item.name for item in index.store.get_documents()}
-        missing = len(acknowledged - there)
-        for name in acknowledged & there:
+        stored = {item.name for item in index.store.get_documents()}
+        missing = len(acknowledged - stored)
+        for name in acknowledged & stored:
             missing += not index.search(f"number{Path(name).stem}", 1)
-        return missing + (len(index.check()) if must_be_whole else 0)
+        return missing + (len(index.check()) if check else 0)
 
 
-def damage(folder: Path, count: int) -> dict[str, int]:
-    """Flip a bit of a file of an index, or cut its end off, and ask and check it.
+def corrupt(folder: Path, count: int) -> dict[str, int]:
+    """Flip a bit of an index file, or truncate it, then search and check the index.
 
-    The damage must be noticed by an error of ours or by `check`, or do no harm to answers; and
-    where it is not in SQLite's file, compaction must rebuild it.
+    A RejoinderError or `check` must report the corruption unless the answers stay the same, and
+    compaction must rebuild any file but SQLite's.
     """
-    good = folder / "good"
+    intact = folder / "intact"
     texts = folder / "texts"
     texts.mkdir()
     for number in range(30):
         (texts / f"{number}.txt").write_text(f"Document number{number} is about ice. " * 5)
-    with Index(good, create=True, tokenizer=PIECES) as index:
+    with Index(intact, create=True, tokenizer=PIECES) as index:
         index.add([texts])
-    with Index(good) as index:
+    with Index(intact) as index:
         index.compact()
-    expected = ask(good)
+    expected = search(intact)
     rng = random.Random(0)
-    found = {"tried": count, "lost": 0, "refused": 0, "noticed": 0, "harmless": 0, "rebuilt": 0}
+    counts = dict.fromkeys(("lost", "refused", "detected", "harmless", "rebuilt"), 0)
     for round_ in range(count):
-        damaged = folder / "damaged"
-        shutil.rmtree(damaged, ignore_errors=True)
-        shutil.copytree(good, damaged)
-        # Half of the damage to SQLite, the other half to the full-text index.
-        derived = sorted(path for path in damaged.glob("fulltext-*/*") if path.stat().st_size)
-        path = rng.choice(derived) if round_ % 2 else damaged / "index.sqlite"
-        spoil(path, rng)
-        outcome = judge(damaged, expected)
-        found[outcome] += 1
+        corrupted = folder / "corrupted"
+        shutil.rmtree(corrupted, ignore_errors=True)
+        shutil.copytree(intact, corrupted)
+        # SQLite's file and those of the full-text index in turn.
+        derived = sorted(path for path in corrupted.glob("fulltext-*/*") if path.stat().st_size)
+        path = rng.choice(derived) if round_ % 2 else corrupted / "index.sqlite"
+        corrupt_file(path, rng)
+        outcome = judge(corrupted, expected)
+        counts[outcome] += 1
         if outcome == "lost":
-            sys.stderr.write(f"round {round_}: {path.relative_to(damaged)}\n")
+            sys.stderr.write(f"round {round_}: {path.relative_to(corrupted)}\n")
         if round_ % 2:
-            found["rebuilt"] += rebuild(damaged, expected)
-    return found
+            counts["rebuilt"] += rebuild(corrupted, expected)
+    return counts
 
 
-def spoil(path: Path, rng: random.Random) -> None:
+def corrupt_file(path: Path, rng: random.Random) -> None:
     raw = bytearray(path.read_bytes())
     if rng.random() < 0.3:
         del raw[rng.randrange(len(raw)) :]
@@ -119,19 +119,19 @@ def spoil(path: Path, rng: random.Random) -> None:
 
 def judge(folder: Path, expected: list[str]) -> str:
     try:
-        answers = ask(folder)
+        answers = search(folder)
     except RejoinderError:
         return "refused"
     with Index(folder) as index:
         try:
             if index.check():
-                return "noticed"
+                return "detected"
         except RejoinderError:
             return "refused"
     return "harmless" if answers == expected else "lost"
 
 
-def ask(folder: Path) -> list[str]:
+def search(folder: Path) -> list[str]:
     with Index(folder) as index:
         return [
             f"{item.candidate.id} {item.candidate.text} {item.candidate.document}"
@@ -143,11 +143,11 @@ def ask(folder: Path) -> list[str]:
 def rebuild(folder: Path, expected: list[str]) -> bool:
     with Index(folder) as index:
         index.compact()
-    return ask(folder) == expected
+    return search(folder) == expected
 
 
 def write(folder: Path, count: int, name: str) -> dict[str, int]:
-    """Add documents beside another that does the same; wait where it is writing."""
+    """Add documents while another process does the same; retry while it holds the lock."""
     added = refused = 0
     with Index(folder / "index", create=True, tokenizer=PIECES) as index:
         for number in range(count):
@@ -164,7 +164,7 @@ def write(folder: Path, count: int, name: str) -> dict[str, int]:
 
 
 def compact(folder: Path, count: int) -> dict[str, int]:
-    """Add, and compact, again and again."""
+    """Add a document and compact the index, in a loop."""
     compacted = 0
     with Index(folder / "index", tokenizer=PIECES) as index:
         for number in range(count):
@@ -174,25 +174,25 @@ def compact(folder: Path, count: int) -> dict[str, int]:
             try:
                 index.compact()
                 compacted += 1
-            except StoreError:  # a reader keeps the old text alive: it says so
+            except StoreError:  # a reader keeps the old text alive
                 time.sleep(0.01)
     return {"compacted": compacted}
 
 
 def main() -> None:
-    what, folder, count = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
-    match what:
+    fault, folder, count = sys.argv[1], Path(sys.argv[2]), int(sys.argv[3])
+    match fault:
         case "full-disk":
-            found = fill_disk(folder, count)
-        case "damage":
-            found = damage(folder, count)
+            counts = fill_disk(folder, count)
+        case "corrupt":
+            counts = corrupt(folder, count)
         case "write":
-            found = write(folder, count, sys.argv[4])
+            counts = write(folder, count, sys.argv[4])
         case _:
-            found = compact(folder, count)
-    sys.stdout.write(json.dumps(found) + "\n")
+            counts = compact(folder, count)
+    sys.stdout.write(json.dumps(counts) + "\n")
     sys.stdout.flush()
-    os._exit(0)  # a corrupt mapping may fail once more on the way out
+    os._exit(0)  # unmapping a corrupt file may crash the interpreter on exit
 
 
 if __name__ == "__main__":

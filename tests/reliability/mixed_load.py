@@ -53,7 +53,7 @@ def _remove(client: httpx.Client) -> None:
     listed = client.get("/v1/documents", params={"contains": name, "limit": 1})
     _expect(listed, 200)
     for document in listed.json()["documents"]:
-        # Another client may have been faster.
+        # Another client may have removed it first.
         _expect(client.delete(f"/v1/documents/{document['id']}"), 200, 404)
 
 

@@ -1,6 +1,6 @@
-"""Every parser that takes bytes from outside, with good inputs to begin from.
+"""Every parser of untrusted bytes, with valid inputs as seeds.
 
-A parser may refuse, with an error of ours.  Anything else that escapes is a bug.
+A parser may reject its input with a RejoinderError.  Any other exception is a bug.
 """
 
 import gzip
@@ -34,20 +34,20 @@ from tests.reliability.bundles import make_weights, write_small_bundle
 from tests.reliability.http_bodies import make_reader
 from tests.server.bodies import GOOD
 
-_SCRATCH = tempfile.TemporaryDirectory(prefix="rejoinder-parsers-")  # as long as the process
+_SCRATCH = tempfile.TemporaryDirectory(prefix="rejoinder-parsers-")  # lives as long as the process
 FOLDER = Path(_SCRATCH.name)
 SANDBOX = SandboxedReader()
 
 
 class Parser(NamedTuple):
-    """Reads bytes, and good ones."""
+    """A function that reads bytes, and valid inputs for it."""
 
     read: Callable[[bytes], object]
     seeds: tuple[bytes, ...]
 
 
 def parse(parser: Parser, raw: bytes) -> bool:
-    """Read bytes; whether they were read rather than refused."""
+    """Parse bytes; return False if the parser rejects them."""
     try:
         parser.read(raw)
     except RejoinderError:
@@ -83,12 +83,12 @@ def _read_bundle(path: Path) -> object:
 def _read_weights(raw: bytes) -> object:
     folder = _make_bundle("weights")
     (folder / "weights.safetensors").write_bytes(raw)
-    # With the sums that it claims: who makes a bundle makes its sums too.
+    # Not verified: an attacker who forges a bundle forges its checksums too.
     bundle = Bundle(folder, parse_manifest((folder / "manifest.json").read_text(), folder))
     return make_scorer(bundle).score("tea?", ["tea is hot", "ice"])
 
 
-def _read_table_of_vectors(raw: bytes) -> object:
+def _read_vector_table(raw: bytes) -> object:
     folder = _make_bundle("vectors")
     (folder / "vectors.safetensors").write_bytes(raw)
     bundle = Bundle(folder, parse_manifest((folder / "manifest.json").read_text(), folder))
@@ -164,11 +164,11 @@ PARSERS: dict[str, Parser] = {
         _from_file("a.csv", _read_document),
         (b'id,title,text\n1,Tea,"It is ""hot"", hm."\n2,,Ice\n',),
     ),
-    "JSON lines of documents": Parser(_from_file("a.jsonl", _read_document), (ROW, ROW * 2)),
-    "JSON lines of questions": Parser(
+    "JSON Lines of documents": Parser(_from_file("a.jsonl", _read_document), (ROW, ROW * 2)),
+    "JSON Lines of questions": Parser(
         _from_file("q.jsonl", lambda path: list(read_examples(path))), (EXAMPLE, EXAMPLE + b"\n")
     ),
-    "packed JSON lines": Parser(
+    "gzipped JSON Lines of questions": Parser(
         _from_file("q.jsonl.gz", lambda path: list(read_examples(path))),
         (gzip.compress(EXAMPLE, mtime=0),),
     ),
@@ -186,7 +186,7 @@ PARSERS: dict[str, Parser] = {
     ),
     "bundle, weights": Parser(_read_weights, (make_weights(), make_weights(width=5))),
     "bundle, vectors": Parser(
-        _read_table_of_vectors, ((_make_bundle("seed") / "vectors.safetensors").read_bytes(),)
+        _read_vector_table, ((_make_bundle("seed") / "vectors.safetensors").read_bytes(),)
     ),
     "cascade": Parser(_from_file("c.toml", read_cascade_file), (CASCADE,)),
     "parquet": Parser(_from_file("t.parquet", _read_parquet), (_make_parquet(),)),

@@ -12,31 +12,32 @@ from pathlib import Path
 
 import httpx2 as httpx
 
+from tests.reliability import server_faults
 from tests.reliability.bundles import write_small_bundle
-from tests.reliability.case import Case, Found
+from tests.reliability.case import Case, Outcome
 from tests.reliability.mixed_load import ask_anything
-from tests.reliability.server_faults import ask_slowly, begin, leave
+from tests.reliability.server_faults import ask_slowly, begin
 from tests.server.load import TEXTS, Load, ask_for_one, loading
 from tests.server.local import make_index, write_documents
 from tests.server.running import MAX_SECONDS, Running, serving
 
 SMALL = ("--scorer", "bm25", "--workers", "2", "--timeout", str(MAX_SECONDS))
 """Workers that start fast and have little to compute: only the faults matter."""
-MAX_REFUSAL_SECONDS = 1.0
+MAX_REJECTION_SECONDS = 1.0
 MAX_CLOSE_SECONDS = 45
 """More than twice the server's timeout of 20 s: it checks its readers every 20 s."""
 AT_ONCE = 40
 """Concurrent slow clients; they finish together, so there are fewer than the queue holds."""
-MAX_GROWN = 0.05
-WARM_SECONDS = 600
+MAX_GROWTH = 0.05
+MIN_WARMED_SECONDS = 600
 """A soak test that is longer than this warms up first."""
-WARM_STEPS = 170
+WARM_UP_STEPS = 170
 """Of 30 requests each: memory grows until the buffers and the token caches are full."""
 
 
-def overload(folder: Path, requests: int) -> Found:
-    """Overload the queue; each request is answered or refused at once, and the server recovers."""
-    refusals: list[float] = []
+def overload(folder: Path, requests: int) -> Outcome:
+    """Overload the queue; each request is answered or rejected at once, and the server recovers."""
+    rejections: list[float] = []
 
     def ask(client: httpx.Client) -> None:
         start = time.perf_counter()
@@ -44,10 +45,10 @@ def overload(folder: Path, requests: int) -> Found:
         seconds = time.perf_counter() - start
         if reply.status_code == 200:
             return
-        refusals.append(seconds)
+        rejections.append(seconds)
         assert reply.status_code in {429, 503}, reply.text
         assert reply.headers["retry-after"]
-        assert seconds <= MAX_REFUSAL_SECONDS, f"refused after {seconds:.2f} s"
+        assert seconds <= MAX_REJECTION_SECONDS, f"rejected after {seconds:.2f} s"
         time.sleep(0.05)
 
     options = ("--scorer", "bm25", "--workers", "1", "--max-waiting", "4")
@@ -58,23 +59,23 @@ def overload(folder: Path, requests: int) -> Found:
                 f"{requests} requests",
                 seconds=MAX_SECONDS + requests / 10,
             )
-        assert refusals, "no request was refused: too few clients"
+        assert rejections, "no request was rejected: too few clients"
         with httpx.Client(base_url=running.address, timeout=MAX_SECONDS) as client:
             ask_for_one(client)
         left = _count_jobs(running)
     _check(load)
-    cuts = statistics.quantiles(refusals, n=20)
+    percentiles = statistics.quantiles(rejections, n=20)
     note = (
-        f"{len(refusals):,} refused, after {1000 * statistics.median(refusals):.0f} ms (p50),"
-        f" {1000 * cuts[-1]:.0f} ms (p95)"
+        f"{len(rejections):,} rejected, after {1000 * statistics.median(rejections):.0f} ms (p50),"
+        f" {1000 * percentiles[-1]:.0f} ms (p95)"
     )
-    return Found(load.answered, left, note)
+    return Outcome(load.answered, left, note)
 
 
-def send_slowly(folder: Path, clients: int) -> Found:
+def send_slowly(folder: Path, clients: int) -> Outcome:
     """Send requests slowly; they are answered, and other clients are not affected."""
 
-    async def meet(address: str) -> int:
+    async def send_all(address: str) -> int:
         answered = 0
         for first in range(0, clients, AT_ONCE):
             count = min(AT_ONCE, clients - first)
@@ -83,19 +84,21 @@ def send_slowly(folder: Path, clients: int) -> Found:
         return answered
 
     with serving(folder, *SMALL) as running, loading(running.address, clients=4) as load:
-        answered = asyncio.run(meet(running.address))
+        answered = asyncio.run(send_all(running.address))
     _check(load)
-    note = f"answered, as were {load.answered:,} requests of others meanwhile"
-    return Found(clients, clients - answered, note)
+    note = f"all answered; meanwhile {load.answered:,} requests of other clients"
+    return Outcome(clients, clients - answered, note)
 
 
-def never_finish(folder: Path, clients: int) -> Found:
+def never_finish(folder: Path, clients: int) -> Outcome:
     """Begin requests and never finish; connections are closed, other clients are not affected."""
     with serving(folder, *SMALL) as running, loading(running.address, clients=4) as load:
         load.wait_for(20)
         before = running.count_files()
         connections = [begin(running.address, number) for number in range(clients)]
-        running.wait_until(lambda: running.count_files() >= before + clients, "all to be there")
+        running.wait_until(
+            lambda: running.count_files() >= before + clients, "all connections to open"
+        )
         start = time.monotonic()
         while (left := running.count_files() - before) > 0:
             if time.monotonic() - start > MAX_CLOSE_SECONDS:
@@ -105,11 +108,13 @@ def never_finish(folder: Path, clients: int) -> Found:
         for connection in connections:
             connection.close()
     _check(load)
-    note = f"all ended within {seconds:.0f} s; {load.answered:,} requests of others meanwhile"
-    return Found(clients, max(0, left), note)
+    note = (
+        f"all closed within {seconds:.0f} s; meanwhile {load.answered:,} requests of other clients"
+    )
+    return Outcome(clients, max(0, left), note)
 
 
-def disconnect(folder: Path, clients: int) -> Found:
+def disconnect(folder: Path, clients: int) -> Outcome:
     """Disconnect in the middle; no job or connection leaks, and other clients are not affected."""
     rng = random.Random(0)
     with serving(folder, *SMALL) as running:
@@ -117,16 +122,16 @@ def disconnect(folder: Path, clients: int) -> Found:
             load.wait_for(4)
             before = running.count_files()
             for _ in range(clients):
-                leave(running.address, rng)
+                server_faults.disconnect(running.address, rng)
                 time.sleep(0.005)  # lets the server notice before abandoned jobs fill the queue
-            running.wait_until(lambda: running.count_files() <= before, "connections to end")
+            running.wait_until(lambda: running.count_files() <= before, "connections to close")
         running.wait_until(lambda: _count_jobs(running) == 0, "jobs to end")
     _check(load)
-    note = f"nothing of them stays; {load.answered:,} requests of others meanwhile"
-    return Found(clients, 0, note)
+    note = f"nothing leaked; meanwhile {load.answered:,} requests of other clients"
+    return Outcome(clients, 0, note)
 
 
-def kill_workers(folder: Path, kills: int) -> Found:
+def kill_workers(folder: Path, kills: int) -> Outcome:
     """Kill workers with -9, one after the other; no request fails."""
     rng = random.Random(0)
     with serving(folder, *SMALL) as running, loading(running.address) as load:
@@ -134,13 +139,13 @@ def kill_workers(folder: Path, kills: int) -> Found:
             load.wait_for(10)
             os.kill(rng.choice(running.list_workers()), signal.SIGKILL)
             running.wait_until(partial(_has_replaced, running, number + 1), "another worker")
-        repeated = running.read_metric("jobs_retried_total")
+        retried = running.read_metric("jobs_retried_total")
     _check(load)
-    note = f"{load.answered:,} requests, {repeated:.0f} of them done again by another worker"
-    return Found(kills, 0, note)
+    note = f"{load.answered:,} requests, {retried:.0f} of them retried by another worker"
+    return Outcome(kills, 0, note)
 
 
-def reload_bundles(folder: Path, reloads: int) -> Found:
+def reload_bundles(folder: Path, reloads: int) -> Outcome:
     """Reload between two bundles and a corrupt one; no reply mixes them.
 
     Once the server has logged the reload, replies come from the new bundle.
@@ -151,19 +156,19 @@ def reload_bundles(folder: Path, reloads: int) -> Found:
     weights.write_bytes(weights.read_bytes()[:-50])
     link = folder / "current"
     _point(link, bundles[0])
-    now: list[tuple[float, ...] | None] = [None]
+    current: list[tuple[float, ...] | None] = [None]
     known: set[tuple[float, ...]] = set()
 
     def ask(client: httpx.Client) -> tuple[float, ...]:
-        expected = now[0]
+        expected = current[0]
         reply = client.post("/v1/rank", json={"question": "is tea hot?", "documents": TEXTS})
         assert reply.status_code == 200, reply.text
         documents = sorted(reply.json()["documents"], key=lambda item: int(item["place"]))
         scores = tuple(item["score"] for item in documents)
-        # If the expectation is the same before and after, it held all the time.
-        if expected is not None and expected is now[0]:
-            assert scores == expected, "scores of the bundle before"
-        assert not known or scores in known, "scores of no bundle"
+        # Compare only if no reload happened between request and reply.
+        if expected is not None and expected is current[0]:
+            assert scores == expected, "scores of the previous bundle"
+        assert not known or scores in known, "scores of neither bundle"
         return scores
 
     with serving(folder, "--scorer", str(link), "--workers", "2") as running:
@@ -173,26 +178,26 @@ def reload_bundles(folder: Path, reloads: int) -> Found:
                 _reload(running, link, bundle, "reloaded")
                 scores.append(ask(client))
         known.update(scores)
-        assert len(known) == 2, "the bundles give the same scores"
-        now[0] = scores[1]
+        assert len(known) == 2, "both bundles give the same scores"
+        current[0] = scores[1]
         order = cycle([(bundles[1], scores[0]), (corrupt, scores[0]), (bundles[0], scores[1])])
         refused = 0
         with loading(running.address, clients=4, ask=ask) as load:
             for _, (bundle, expected) in zip(range(reloads), order, strict=False):
                 is_corrupt = bundle == corrupt
                 refused += is_corrupt
-                now[0] = expected if is_corrupt else None
+                current[0] = expected if is_corrupt else None
                 _reload(running, link, bundle, "not reloaded" if is_corrupt else "reloaded")
-                now[0] = expected
+                current[0] = expected
                 load.wait_for(10)
     _check(load)
     note = (
         f"{load.answered:,} requests, each answered by one bundle; {refused} corrupt ones refused"
     )
-    return Found(reloads, 0, note)
+    return Outcome(reloads, 0, note)
 
 
-def stop(folder: Path, stops: int) -> Found:
+def stop(folder: Path, stops: int) -> Outcome:
     """Stop a server under load; accepted requests are answered."""
     answered = 0
     for _ in range(stops):
@@ -202,17 +207,17 @@ def stop(folder: Path, stops: int) -> Found:
             assert running.stop() == 0, running.log.read_text()[-2000:]
         _check(load)
         answered += load.answered
-    return Found(stops, 0, f"{answered:,} requests, none of which failed")
+    return Outcome(stops, 0, f"{answered:,} requests, no failures")
 
 
-def soak(folder: Path, seconds: int) -> Found:
-    """Mix all requests, over the shipped cascade and an index that changes."""
+def soak(folder: Path, seconds: int) -> Outcome:
+    """Send a mix of all requests to the shipped cascade, over an index that changes."""
     index = make_index(folder, write_documents(folder / "documents"))
     sizes = []
     with serving(folder, str(index), "--workers", "2", "--timeout", str(MAX_SECONDS)) as running:
         with loading(running.address, clients=6, ask=ask_anything) as load:
-            is_long = seconds >= WARM_SECONDS
-            for _ in range(WARM_STEPS if is_long else 1):
+            is_long = seconds >= MIN_WARMED_SECONDS
+            for _ in range(WARM_UP_STEPS if is_long else 1):
                 load.wait_for(30)
             end = time.monotonic() + seconds
             while time.monotonic() < end:
@@ -221,13 +226,14 @@ def soak(folder: Path, seconds: int) -> Found:
         restarts = int(running.read_metric("worker_restarts_total"))
     third = len(sizes) // 3
     before, after = max(sizes[:third]), max(sizes[-third:])
-    grown = after - before if is_long else 0.0
+    growth = after - before if is_long else 0.0
     _check(load)
-    lost = restarts + (int(grown) if grown > MAX_GROWN * before else 0)
+    losses = restarts + (int(growth) if growth > MAX_GROWTH * before else 0)
     note = (
-        f"{seconds / 60:.2g} minutes; {before:.0f} MB in the first third, {after:.0f} in the last"
+        f"{seconds / 60:.2g} minutes; at most {before:.0f} MB in the first third,"
+        f" {after:.0f} MB in the last"
     )
-    return Found(load.answered, lost, note)
+    return Outcome(load.answered, losses, note)
 
 
 def _count_jobs(running: Running) -> int:
@@ -251,9 +257,9 @@ def _count_logged(log: Path, message: str) -> int:
 
 
 def _point(link: Path, to: Path) -> None:
-    fresh = link.with_name("fresh")
-    fresh.symlink_to(to)
-    fresh.replace(link)
+    new_link = link.with_name("new")
+    new_link.symlink_to(to)
+    new_link.replace(link)
 
 
 def _check(load: Load) -> None:
@@ -262,21 +268,23 @@ def _check(load: Load) -> None:
     assert not reasons, f"{len(load.failed)} requests failed: {reasons}"
 
 
-FAILED = "requests that failed"
+FAILED = "failed requests"
 CASES = [
     Case(
         "server",
-        "more requests than may wait",
+        "more requests than the queue holds",
         overload,
         300,
         20_000,
-        f"{FAILED}, or were refused later than after {MAX_REFUSAL_SECONDS:g} s",
+        f"{FAILED} and rejections after more than {MAX_REJECTION_SECONDS:g} s",
     ),
     Case("server", "slow clients", send_slowly, 20, 500, FAILED),
-    Case("server", "clients that never finish", never_finish, 0, 30, "connections kept"),
-    Case("server", "clients that leave", disconnect, 40, 2_000, "jobs or connections kept"),
+    Case("server", "clients that never finish", never_finish, 0, 30, "leaked connections"),
+    Case("server", "clients that disconnect", disconnect, 40, 2_000, "leaked jobs or connections"),
     Case("server", "worker killed with -9", kill_workers, 2, 100, FAILED),
-    Case("server", "new weights", reload_bundles, 3, 100, "answers of the wrong bundle, or mixed"),
+    Case(
+        "server", "bundle reloaded", reload_bundles, 3, 100, "answers of the wrong bundle or of two"
+    ),
     Case("server", "stop under load", stop, 1, 500, FAILED),
     Case(
         "server",
@@ -284,7 +292,7 @@ CASES = [
         soak,
         5,
         30 * 60,
-        f"{FAILED}, workers, megabytes grown where it is more than {MAX_GROWN:.0%}",
+        f"{FAILED}, restarted workers, and memory growth of more than {MAX_GROWTH:.0%}, in MB",
     ),
 ]
 """The short form of clients that never finish is in `tests/server/test_serve.py`."""

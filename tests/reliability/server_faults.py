@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from tests.server.load import TEXTS
 
-PIECES = 20
+PARTS = 20
 RESET = struct.pack("ii", 1, 0)
 
 
@@ -21,7 +21,7 @@ def make_request(path: str, body: object) -> bytes:
 
 
 RANK = make_request("/v2/rerank", {"query": "is tea hot?", "documents": TEXTS * 10})
-MUCH = make_request(
+LARGE = make_request(
     "/v1/rerank",
     {
         "query": "tea?",
@@ -29,26 +29,26 @@ MUCH = make_request(
         "return_documents": True,
     },
 )
-"""Its reply is larger than the socket buffers."""
+"""A request whose reply is larger than the socket buffers."""
 
 
 async def ask_slowly(address: str, *, seconds: float) -> bool:
-    """Send a request in pieces, read the reply slowly, and return whether it was complete."""
+    """Send a request in parts, read the reply slowly, and return whether it was complete."""
     reader, writer = await asyncio.open_connection(sock=_open(address))
     try:
-        size = len(RANK) // PIECES + 1
+        size = len(RANK) // PARTS + 1
         for start in range(0, len(RANK), size):
             writer.write(RANK[start : start + size])
             await writer.drain()
-            await asyncio.sleep(seconds / PIECES)
+            await asyncio.sleep(seconds / PARTS)
         head = await reader.readuntil(b"\r\n\r\n")
-        left = int(head.lower().partition(b"content-length:")[2].split()[0])
+        length = int(head.lower().partition(b"content-length:")[2].split()[0])
         received = b""
-        while len(received) < left:
-            received += await reader.readexactly(min(100, left - len(received)))
+        while len(received) < length:
+            received += await reader.readexactly(min(100, length - len(received)))
             await asyncio.sleep(0)
-        is_good: bool = head.startswith(b"HTTP/1.1 200") and "results" in json.loads(received)
-        return is_good
+        is_complete: bool = head.startswith(b"HTTP/1.1 200") and "results" in json.loads(received)
+        return is_complete
     except (ConnectionError, asyncio.IncompleteReadError):
         return False
     finally:
@@ -56,13 +56,13 @@ async def ask_slowly(address: str, *, seconds: float) -> bool:
 
 
 def begin(address: str, number: int) -> socket.socket:
-    """Stop in the head, in the body, or before reading the reply."""
+    """Send a request up to the middle of the head or of the body, or never read the reply."""
     connection = _open(address)
-    connection.sendall([RANK[:30], RANK[:-30], MUCH][number % 3])
+    connection.sendall([RANK[:30], RANK[:-30], LARGE][number % 3])
     return connection
 
 
-def leave(address: str, rng: random.Random) -> None:
+def disconnect(address: str, rng: random.Random) -> None:
     """Send part or all of a request, and close or reset the connection."""
     with _open(address) as connection:
         if rng.random() < 0.5:
@@ -76,5 +76,5 @@ def leave(address: str, rng: random.Random) -> None:
 
 
 def _open(address: str) -> socket.socket:
-    place = urlsplit(address)
-    return socket.create_connection((place.hostname or "", place.port or 0))
+    url = urlsplit(address)
+    return socket.create_connection((url.hostname or "", url.port or 0))
