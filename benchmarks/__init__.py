@@ -1,1 +1,1 @@
-"""Programs that measure a claim: each runs all contenders in one process and prints JSON."""
+"""One program per claim: each compares all contenders in one run and prints JSON."""

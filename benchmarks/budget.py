@@ -1,18 +1,17 @@
-"""Measures whether a budget holds, and what it costs in accuracy.
+"""Measure how well rankings keep a latency budget, and what it costs in accuracy.
 
 Usage: python -m benchmarks.budget [--scorer CASCADE] [--dataset squad-v2] [--split dev]
            [--questions 200] [--size 1300] [--budgets 150,50] [--data DATA] > budget.json
 
-Lists are built as ASNQ++ is: the whole document, then sentences of other questions; candidates
-carry their stored tokens, as those of an index do.  Every question is ranked without a budget
-and with each, in turn.  Prints one JSON object: milliseconds of a whole `rank` call, what
-share of the questions kept within 30 ms of the budget, P@1, and how often the clock cut.
+Lists are built like those of ASNQ++: the whole document, then sentences of other questions.
+Candidates carry their tokens, as those of an index do.  Every question is ranked without a
+budget and with each budget, in turn.  Prints one JSON object: milliseconds of a `rank` call, the
+share of questions that took at most 30 ms more than the budget, P@1, and the share of questions
+where a stage ran out of time.
 """
 
 import argparse
 import json
-import os
-import platform
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.common import describe_machine, get_percentiles
 from rejoinder import load, rank
 from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.models.scorer import Scorer
@@ -32,8 +32,8 @@ GRACE_MS = 30.0
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What came of one question."""
+class Trial:
+    """One ranked question."""
 
     milliseconds: float
     is_right: bool
@@ -49,24 +49,24 @@ def main() -> None:
     parser.add_argument("--size", type=int, default=1300)
     parser.add_argument("--budgets", default="150,50")
     parser.add_argument("--data", type=Path)
-    given = parser.parse_args()
-    examples = list(open_dataset(given.dataset, split=given.split, folder=given.data))
-    lists = store_tokens(build_lists(examples, size=given.size, questions=given.questions))
-    scorer = load(given.scorer)
-    budgets = [None, *(float(budget) for budget in given.budgets.split(","))]
-    asked: dict[float | None, list[Asked]] = {budget: [] for budget in budgets}
+    options = parser.parse_args()
+    examples = list(open_dataset(options.dataset, split=options.split, folder=options.data))
+    lists = store_tokens(build_lists(examples, size=options.size, questions=options.questions))
+    scorer = load(options.scorer)
+    budgets = [None, *(float(budget) for budget in options.budgets.split(","))]
+    trials: dict[float | None, list[Trial]] = {budget: [] for budget in budgets}
     for warm in lists[:3]:
-        ask(scorer, warm, None)
+        rank_once(scorer, warm, None)
     for example in lists:
         for budget in budgets:
-            asked[budget].append(ask(scorer, example, budget))
+            trials[budget].append(rank_once(scorer, example, budget))
     result = {
         "scorer": scorer.name,
-        "dataset": f"{given.dataset}:{given.split}",
+        "dataset": f"{options.dataset}:{options.split}",
         "questions": len(lists),
         "candidates": round(float(np.mean([len(item.candidates) for item in lists]))),
-        "machine": {"cores": os.cpu_count(), "kind": platform.machine()},
-        "budgets": [summarise(budget, found) for budget, found in asked.items()],
+        "machine": describe_machine(),
+        "budgets": [summarise(budget, items) for budget, items in trials.items()],
     }
     print(json.dumps(result, indent=1))
 
@@ -84,29 +84,28 @@ def store_tokens(examples: Sequence[Example]) -> list[Example]:
     ]
 
 
-def ask(scorer: Scorer, example: Example, budget_ms: float | None) -> Asked:
+def rank_once(scorer: Scorer, example: Example, budget_ms: float | None) -> Trial:
     start = perf_counter()
     ranking = rank(example.question, example.candidates, scorer=scorer, budget_ms=budget_ms)
     milliseconds = 1000 * (perf_counter() - start)
     labels = dict(zip((item.id for item in example.candidates), example.labels, strict=True))
-    return Asked(
+    return Trial(
         milliseconds,
         labels[ranking.items[0].candidate.id],
         any(stage.timed_out for stage in ranking.trace),
     )
 
 
-def summarise(budget_ms: float | None, asked: Sequence[Asked]) -> dict[str, Any]:
-    times = np.array([item.milliseconds for item in asked])
+def summarise(budget_ms: float | None, trials: Sequence[Trial]) -> dict[str, Any]:
+    times = np.array([item.milliseconds for item in trials])
     within = None if budget_ms is None else float((times <= budget_ms + GRACE_MS).mean())
     return {
         "budget_ms": budget_ms,
-        "p50_ms": round(float(np.quantile(times, 0.5)), 1),
-        "p95_ms": round(float(np.quantile(times, 0.95)), 1),
+        **get_percentiles(times.tolist(), 50, 95),
         "most_ms": round(float(times.max()), 1),
         f"share_within_{GRACE_MS:.0f}_ms_more": within,
-        "P@1": round(100 * float(np.mean([item.is_right for item in asked])), 2),
-        "share_cut": float(np.mean([item.timed_out for item in asked])),
+        "P@1": round(100 * float(np.mean([item.is_right for item in trials])), 2),
+        "share_cut": float(np.mean([item.timed_out for item in trials])),
     }
 
 

@@ -1,10 +1,10 @@
-"""Measures what a new process costs: the import, and `rejoinder rank` with a bundle.
+"""Measure the cold start: the import, and `rejoinder rank` with a bundle.
 
 Usage: python -m benchmarks.cold_start [--repeats 15] > cold_start.json
 
-Prints one JSON object: the median time (wall clock and processor) and the largest resident
-memory of `import numpy`, of `import rejoinder`, and of ranking 100 lines of 25 words with a
-full-sized Cosinet + BiRNN, loading included, disk warm.
+Prints one JSON object: the median wall-clock and CPU time and the peak resident memory of
+`import numpy`, of `import rejoinder`, and of ranking 100 lines of 25 words with a full-sized
+Cosinet + BiRNN, including loading, with a warm disk cache.
 """
 
 import argparse
@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from benchmarks.made_up import draw_texts, write_cosinet
+from benchmarks.common import draw_texts, write_cosinet
 
 RANK = ["-m", "rejoinder", "rank", "How are glacier caves formed?", "--scorer"]
 
@@ -31,7 +31,7 @@ def main() -> None:
 
 
 class Cost(NamedTuple):
-    """What one process took."""
+    """Time and memory of one process."""
 
     wall_ms: float
     cpu_ms: float
@@ -39,7 +39,7 @@ class Cost(NamedTuple):
 
 
 def measure(repeats: int) -> dict[str, Any]:
-    """Return the median cost of each call, and how the import compares with numpy's."""
+    """Return the median cost of each call, and the ratio of the import to numpy's."""
     with tempfile.TemporaryDirectory() as folder:
         bundle, lines = write_cosinet(Path(folder, "m")), Path(folder, "lines.txt")
         lines.write_text("\n".join(draw_texts(100)), encoding="utf-8")
@@ -49,8 +49,8 @@ def measure(repeats: int) -> dict[str, Any]:
             "rank_100_lines": [*RANK, str(bundle), str(lines)],
         }
         for call in calls.values():
-            run(call)  # the disk is warm from here on
-        # In turn, so that all meet the same machine.
+            run(call)  # warms the disk cache
+        # In turn, so that other load on the machine affects all alike.
         rounds = [{name: run(call) for name, call in calls.items()} for _ in range(repeats)]
     median = {
         name: Cost(*map(statistics.median, zip(*(costs[name] for costs in rounds), strict=True)))
@@ -69,7 +69,7 @@ def measure(repeats: int) -> dict[str, Any]:
 
 
 def run(arguments: Sequence[str]) -> Cost:
-    """Run Python once, to its end."""
+    """Run Python once; return its cost."""
     start = time.perf_counter()
     child = subprocess.Popen([sys.executable, *arguments], stdout=subprocess.DEVNULL)
     _, status, usage = os.wait4(child.pid, 0)

@@ -1,34 +1,34 @@
-"""Measures answers out of documents: the articles of a data set as files, its questions asked.
+"""Measure answers end to end: index the articles of a data set, and ask its questions.
 
 Usage: python -m benchmarks.end_to_end [--dataset squad-v2] [--split dev] [--data DATA]
            [--scorer SCORER ...] [--sidecar BUNDLE] [--questions N] [--bi-encoder] > end_to_end.json
        python -m benchmarks.end_to_end --only-retrieval [--weights AROUND/TITLE ...] ...
        python -m benchmarks.end_to_end --keywords ...
 
-Every paragraph of an article is indexed, and every question is asked of all articles at once.
-For each scorer (`as-found` is the order of retrieval): the share of answerable questions whose
-first answer is the right sentence, with the recall of retrieval at 100 beside it, milliseconds
-per question, and over all questions, the unanswerable too, the precision for each answer rate
-when the least sure are not answered (by confidence, else by score).
+Every paragraph of an article is indexed, and every question searches all articles at once.
+For each scorer (`retrieval-order` ranks nothing): the share of answerable questions whose first
+answer is right, beside the recall of retrieval at 100; milliseconds per question; and, over all
+questions including the unanswerable ones, the precision at several answer rates when the
+questions with the lowest confidence (or score, where there is none) are not answered.
 
-`--sidecar` first stores the rows of a bundle, and says how long that took; scorers then read them.
+`--sidecar` first stores a bundle's rows beside the index, for the scorers that read them, and
+reports the time and size.
 
-`--only-retrieval` ranks nothing: it gives the recall of retrieval at 1, 10 and 100, for each pair
-of weights for the words around a sentence and in its title.  To choose weights, on a set that
-is not measured on.
+`--only-retrieval` ranks nothing: it reports the recall of retrieval at 1, 10 and 100 for each pair
+of weights of the words around a sentence and of those in the title.  Choose weights with it, on a
+data set that nothing is measured on.
 
-`--keywords` asks as people type into a search box: the question's words in their order, without
-those that carry no topic ("who wrote the book of Job?" becomes "wrote book Job").
+`--keywords` turns questions into search queries: their words in order, without stop words ("who
+wrote the book of Job?" becomes "wrote book Job").
 
-`--bi-encoder` adds the way people do it today: all sentences and the question as vectors of
-all-MiniLM-L6-v2, and the closest sentence.  It needs the extra `train` and the package that
-`rejoinder train static-vectors` names.  Prints one JSON object.
+`--bi-encoder` adds the common alternative: the nearest sentence by all-MiniLM-L6-v2 embeddings.
+It needs the extra `train` and the package that `rejoinder train static-vectors` names.
+
+Prints one JSON object.
 """
 
 import argparse
 import json
-import os
-import platform
 import statistics
 import tempfile
 import time
@@ -39,6 +39,7 @@ from typing import Any
 
 import numpy as np
 
+from benchmarks.common import describe_machine, get_percentiles
 from rejoinder.cascade.loading import load
 from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.engine.engine import Engine
@@ -49,7 +50,7 @@ from rejoinder.text.words import split_words
 from rejoinder.types import Example
 
 RECALL_AT = (1, 10, 100)
-NO_TOPIC = """
+STOP_WORDS = """
 a an and are as at be been by can could did do does for from had has have how i if in into is it its
 many me much my of on or s should that the their there these they this to was we were what when
 where which who whom whose why will with would you your
@@ -58,12 +59,12 @@ RATES = (0.2, 0.4, 0.6, 0.8, 1.0)
 
 
 @dataclass(frozen=True)
-class Asked:
-    """What came back for one question."""
+class Trial:
+    """The first answer to one question."""
 
     is_right: bool
     is_answerable: bool
-    sureness: float
+    confidence: float
     milliseconds: float
 
 
@@ -74,50 +75,52 @@ def main() -> None:
     parser.add_argument("--data", type=Path)
     parser.add_argument("--scorer", action="append", default=[])
     parser.add_argument("--sidecar", type=Path, metavar="BUNDLE")
-    parser.add_argument("--questions", type=int, help="ask so many, evenly spread")
+    parser.add_argument("--questions", type=int, help="so many, evenly spread (default: all)")
     parser.add_argument("--bi-encoder", action="store_true")
     parser.add_argument("--keywords", action="store_true")
     parser.add_argument("--only-retrieval", action="store_true")
     parser.add_argument("--weights", action="append", default=[], metavar="AROUND/TITLE")
-    given = parser.parse_args()
-    opened = open_dataset(given.dataset, split=given.split, folder=given.data)
-    examples = [example for example in opened if example.candidates]
-    step = max(1, len(examples) // given.questions) if given.questions else 1
-    asked = [keep_keywords(item) if given.keywords else item for item in examples[::step]]
+    options = parser.parse_args()
+    dataset = open_dataset(options.dataset, split=options.split, folder=options.data)
+    examples = [example for example in dataset if example.candidates]
+    step = max(1, len(examples) // options.questions) if options.questions else 1
+    questions = [keep_keywords(item) if options.keywords else item for item in examples[::step]]
     with tempfile.TemporaryDirectory() as folder, make_index(examples, Path(folder)) as index:
         result: dict[str, Any] = {
-            "dataset": given.dataset,
-            "split": given.split,
-            "keywords": given.keywords,
+            "dataset": options.dataset,
+            "split": options.split,
+            "keywords": options.keywords,
             "documents": index.store.count()[0],
             "sentences": index.store.count()[1],
-            "questions": len(asked),
-            "answerable": sum(any(example.labels) for example in asked),
-            "recall": measure_recalls(index, asked, given.weights),
-            "machine": {"python": platform.python_version(), "cores": os.cpu_count()},
+            "questions": len(questions),
+            "answerable": sum(any(example.labels) for example in questions),
+            "recall": measure_recalls(index, questions, options.weights),
+            "machine": describe_machine(),
         }
-        if given.sidecar:
-            result["stored"] = store_answers(index, given.sidecar)
-        if not given.only_retrieval:
-            result["scorers"] = measure_scorers(index, asked, given.scorer, given.bi_encoder)
+        if options.sidecar:
+            result["stored"] = store_sidecar(index, options.sidecar)
+        if not options.only_retrieval:
+            result["scorers"] = measure_scorers(
+                index, questions, options.scorer, options.bi_encoder
+            )
     print(json.dumps(result))
 
 
 def measure_scorers(
-    index: Index, asked: Sequence[Example], names: Sequence[str], with_bi_encoder: bool
+    index: Index, questions: Sequence[Example], names: Sequence[str], with_bi_encoder: bool
 ) -> dict[str, Any]:
     results = {}
-    for name in ["as-found", *names]:
-        engine = Engine(index, None if name == "as-found" else load(name))
-        results[name] = summarise([ask(engine, item) for item in asked])
+    for name in ["retrieval-order", *names]:
+        engine = Engine(index, None if name == "retrieval-order" else load(name))
+        results[name] = summarise([ask(engine, item) for item in questions])
     if with_bi_encoder:
         search = make_bi_encoder(index)
-        results["bi-encoder"] = summarise([ask_with(search, item) for item in asked])
+        results["bi-encoder"] = summarise([ask_bi_encoder(search, item) for item in questions])
     return results
 
 
 def make_index(examples: Iterable[Example], folder: Path) -> Index:
-    """Index one document per title, each distinct list of candidates a paragraph of it."""
+    """Index one document per title, with each distinct list of candidates as a paragraph."""
     articles: dict[str, dict[str, None]] = {}
     for example in examples:
         document = example.candidates[0].document
@@ -135,13 +138,13 @@ def make_index(examples: Iterable[Example], folder: Path) -> Index:
     return index
 
 
-def store_answers(index: Index, bundle: Path) -> dict[str, float]:
-    """Store what a HAS bundle makes of all sentences; return what it took."""
-    maker = open_sidecar(bundle)
+def store_sidecar(index: Index, bundle: Path) -> dict[str, float]:
+    """Store a bundle's sidecar rows for all sentences; return the time and size."""
+    sidecar = open_sidecar(bundle)
     start = time.perf_counter()
-    index.store_sidecar(maker)
+    index.store_sidecar(sidecar)
     seconds = time.perf_counter() - start
-    stored = index.open_sidecar(maker)
+    stored = index.open_sidecar(sidecar)
     assert stored is not None
     size = sum(path.stat().st_size for path in stored.store.folder.iterdir())
     return {"seconds": round(seconds, 1), "megabytes": round(size / 1e6, 2)}
@@ -150,7 +153,7 @@ def store_answers(index: Index, bundle: Path) -> dict[str, float]:
 def measure_recalls(
     index: Index, examples: Sequence[Example], weights: Sequence[str]
 ) -> dict[str, dict[str, float]]:
-    """Return the recalls for each pair of weights; of what is shipped where none is given."""
+    """Return the recalls for each pair of weights, or for the shipped pair if none is given."""
     shipped = dict(BOOSTS)
     recalls = {}
     for pair in weights or [f"{shipped['around']}/{shipped['title']}"]:
@@ -162,20 +165,20 @@ def measure_recalls(
 
 
 def measure_recall(index: Index, examples: Sequence[Example]) -> dict[str, float]:
-    """Return the share of answerable questions with a right sentence among the first k found."""
+    """Return the share of answerable questions with a right sentence among the first k hits."""
     ranks = []
     for example in examples:
         if any(example.labels):
             right = list_right(example)
-            found = index.search(example.question, max(RECALL_AT))
-            ranks.append(next((hit.rank for hit in found if hit.candidate.text in right), np.inf))
+            hits = index.search(example.question, max(RECALL_AT))
+            ranks.append(next((hit.rank for hit in hits if hit.candidate.text in right), np.inf))
     return {f"at_{k}": round(statistics.mean(rank <= k for rank in ranks), 4) for k in RECALL_AT}
 
 
 def keep_keywords(example: Example) -> Example:
     words = [word.text for word in split_words(example.question)]
-    no_topic = set(NO_TOPIC.split())
-    kept = [word for word in words if word.lower() not in no_topic]
+    stop_words = set(STOP_WORDS.split())
+    kept = [word for word in words if word.lower() not in stop_words]
     return replace(example, question=" ".join(kept or words))
 
 
@@ -184,39 +187,37 @@ def list_right(example: Example) -> set[str]:
     return {candidate.text for candidate, is_right in pairs if is_right}
 
 
-def ask(engine: Engine, example: Example) -> Asked:
+def ask(engine: Engine, example: Example) -> Trial:
     start = time.perf_counter()
-    found = engine.answer(example.question)
+    result = engine.answer(example.question)
     milliseconds = 1000 * (time.perf_counter() - start)
-    best = found.answers[0] if found.answers else found.closest
-    sureness = -np.inf
+    best = result.answers[0] if result.answers else result.closest
+    confidence = -np.inf
     if best is not None:
-        sureness = best.score if found.confidence is None else found.confidence
+        confidence = best.score if result.confidence is None else result.confidence
     is_right = best is not None and best.sentence in list_right(example)
-    return Asked(is_right, any(example.labels), sureness, milliseconds)
+    return Trial(is_right, any(example.labels), confidence, milliseconds)
 
 
-def ask_with(search: Callable[[str], tuple[str, float]], example: Example) -> Asked:
+def ask_bi_encoder(search: Callable[[str], tuple[str, float]], example: Example) -> Trial:
     start = time.perf_counter()
     sentence, score = search(example.question)
     milliseconds = 1000 * (time.perf_counter() - start)
-    return Asked(sentence in list_right(example), any(example.labels), score, milliseconds)
+    return Trial(sentence in list_right(example), any(example.labels), score, milliseconds)
 
 
-def summarise(asked: Sequence[Asked]) -> dict[str, Any]:
-    times = sorted(item.milliseconds for item in asked)
-    by_sureness = sorted(asked, key=lambda item: -item.sureness)
+def summarise(trials: Sequence[Trial]) -> dict[str, Any]:
+    by_confidence = sorted(trials, key=lambda item: -item.confidence)
     curve = {}
     for rate in RATES:
-        answered = by_sureness[: max(1, round(rate * len(asked)))]
+        answered = by_confidence[: max(1, round(rate * len(trials)))]
         curve[str(rate)] = round(statistics.mean(item.is_right for item in answered), 4)
     return {
         "first_is_right": round(
-            statistics.mean(item.is_right for item in asked if item.is_answerable), 4
+            statistics.mean(item.is_right for item in trials if item.is_answerable), 4
         ),
         "precision_at_answer_rate": curve,
-        "p50_ms": round(times[len(times) // 2], 2),
-        "p99_ms": round(times[int(0.99 * (len(times) - 1))], 2),
+        **get_percentiles([item.milliseconds for item in trials], 50, 99),
     }
 
 
@@ -226,9 +227,9 @@ def make_bi_encoder(index: Index) -> Callable[[str], tuple[str, float]]:
 
     from rejoinder.models.encoders.loading import find_encoder
 
-    place = find_encoder()
-    tokenizer: Any = AutoTokenizer.from_pretrained(place)
-    encoder: Any = AutoModel.from_pretrained(place).eval()
+    path = find_encoder()
+    tokenizer: Any = AutoTokenizer.from_pretrained(path)
+    encoder: Any = AutoModel.from_pretrained(path).eval()
 
     def encode(texts: list[str]) -> Any:
         batch = tokenizer(texts, padding=True, truncation=True, max_length=256, return_tensors="pt")

@@ -1,25 +1,25 @@
-"""Measures an index over real files: making it, opening it, asking it, adding one document.
+"""Measure an index over real files: building, opening, searching, adding one document.
 
 Usage: python -m benchmarks.index_speed FOLDER... [--sentences 100000] [--questions 200]
            [--scorer SCORER] [--sidecar BUNDLE] > index_speed.json
 
-Reads files below the folders (a system's documentation, say) until there are so many sentences.
-Questions are seven words out of a sentence.  With --sidecar they are asked once more when the
-index has stored what this selector finds context by, which --scorer then reads.  Times are
-seconds and milliseconds of the clock, with the processor's own seconds beside them, which other
-work on the machine does not change.  Prints one JSON object.
+Reads files below the folders (a system's documentation, say) until there are enough sentences.
+A question is seven random words of a sentence.  With --sidecar the questions are asked again once
+the index has stored that bundle's rows, which --scorer then reads.  Times are wall-clock seconds
+and milliseconds, beside CPU times, which other load on the machine does not change.  Prints one
+JSON object.
 """
 
 import argparse
 import json
 import os
-import platform
 import random
 import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.common import describe_machine, get_percentiles
 from rejoinder.cascade.loading import load
 from rejoinder.documents.discovery import find_files
 from rejoinder.engine.engine import Engine
@@ -36,37 +36,37 @@ def main() -> None:
     parser.add_argument("--sentences", type=int, default=100_000)
     parser.add_argument("--questions", type=int, default=200)
     parser.add_argument("--scorer")
-    parser.add_argument("--sidecar", type=Path)
-    given = parser.parse_args()
-    with tempfile.TemporaryDirectory() as spare:
-        folder = Path(spare) / "index"
-        result = make(find_files(given.folders), folder, given.sentences)
+    parser.add_argument("--sidecar", type=Path, metavar="BUNDLE")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary) / "index"
+        result = build_index(find_files(options.folders), folder, options.sentences)
         start = time.perf_counter()
         index = Index(folder)
         result["open_s"] = round(time.perf_counter() - start, 3)
         result["size_mb"] = _get_size_mb(folder)
-        result["answer"] = time_answers(index, given.scorer, given.questions)
-        if given.sidecar:
-            result["context"] = store_context(index, given.sidecar)
-            result["context"]["answer"] = time_answers(index, given.scorer, given.questions)
-        result["add_one_document_ms"] = time_one(index, Path(spare) / "one.txt")
+        result["answer"] = time_answers(index, options.scorer, options.questions)
+        if options.sidecar:
+            result["sidecar"] = store_sidecar(index, options.sidecar)
+            result["sidecar"]["answer"] = time_answers(index, options.scorer, options.questions)
+        result["add_one_document_ms"] = time_one_document(index, Path(temporary) / "one.txt")
         index.close()
-    result["machine"] = {"python": platform.python_version(), "cores": os.cpu_count()}
+    result["machine"] = describe_machine()
     print(json.dumps(result))
 
 
-def make(files: list[Path], folder: Path, most: int) -> dict[str, Any]:
-    start, used = time.perf_counter(), _processor_seconds()
+def build_index(files: list[Path], folder: Path, min_sentences: int) -> dict[str, Any]:
+    start, used = time.perf_counter(), _get_cpu_seconds()
     sentences = documents = skipped = 0
     with Index(folder, create=True) as index:
-        # Chunks, because how many sentences a file holds is known when it has been read.
+        # In chunks, because only reading a file tells how many sentences it has.
         for at in range(0, len(files), 100):
             events: list[FileEvent] = []
             index.add(files[at : at + 100], on_event=events.append)
             sentences += sum(event.sentences for event in events)
             documents += sum(event.documents for event in events)
             skipped += sum(event.what == "skipped" for event in events)
-            if sentences >= most:
+            if sentences >= min_sentences:
                 break
     seconds = time.perf_counter() - start
     return {
@@ -74,14 +74,14 @@ def make(files: list[Path], folder: Path, most: int) -> dict[str, Any]:
         "sentences": sentences,
         "skipped": skipped,
         "make_s": round(seconds, 1),
-        "make_processor_s": round(_processor_seconds() - used, 1),
+        "make_processor_s": round(_get_cpu_seconds() - used, 1),
     }
 
 
-def store_context(index: Index, bundle: Path) -> dict[str, Any]:
-    maker = open_sidecar(bundle)
+def store_sidecar(index: Index, bundle: Path) -> dict[str, Any]:
+    sidecar = open_sidecar(bundle)
     before, start = _get_size_mb(index.folder), time.perf_counter()
-    index.store_sidecar(maker)
+    index.store_sidecar(sidecar)
     seconds = round(time.perf_counter() - start, 1)
     return {"store_s": seconds, "size_mb": round(_get_size_mb(index.folder) - before, 1)}
 
@@ -91,7 +91,7 @@ def _get_size_mb(folder: Path) -> float:
     return round(size / 1e6, 1)
 
 
-def _processor_seconds() -> float:
+def _get_cpu_seconds() -> float:
     times = os.times()
     return times.user + times.system + times.children_user + times.children_system
 
@@ -113,17 +113,15 @@ def time_answers(index: Index, scorer: str | None, count: int) -> dict[str, Any]
         engine.answer(question, top=3)
         times.append(1000 * (time.perf_counter() - start))
     used = time.process_time() - used
-    times.sort()
     return {
-        "scorer": scorer or "as-found",
+        "scorer": scorer or "retrieval-order",
         "questions": count,
-        "p50_ms": round(times[count // 2], 2),
-        "p99_ms": round(times[int(0.99 * (count - 1))], 2),
+        **get_percentiles(times, 50, 99),
         "mean_processor_ms": round(1000 * used / count, 2),
     }
 
 
-def time_one(index: Index, path: Path) -> float:
+def time_one_document(index: Index, path: Path) -> float:
     path.write_text("One more document is added. It holds three sentences. This is the last.")
     start = time.perf_counter()
     index.add([path])

@@ -1,19 +1,19 @@
-"""Measures how long one question takes, against every way one might do it instead.
+"""Measure the latency of one question, beside the alternatives.
 
 Usage: python -m benchmarks.latency [--data DATA] [--candidates 10,100,1000] > latency.json
 
-In one run, on the same question and candidates of 25 words (of WikiQA, or made up): our
-Cosinet + BiRNN from text, from stored token ids, and with numpy only; the same network in torch,
-eager, the plain way (see train_speed), and in onnxruntime; an all-MiniLM-L6-v2
-cross-encoder in onnxruntime (fp32 and dynamic int8, one pair per call, the best we know);
-bm25s; and the cosine of model2vec sentence vectors.  Prints one JSON object: medians in
-milliseconds by the clock and of the processor, ratios to ours from token ids, and what the
-machine allows.  torch_eager is the better of two ways to pad: all together, or by length.
+All contenders run in one process on the same question and candidates of 25 words (of WikiQA, or
+synthetic): our Cosinet + BiRNN from text, from stored token ids, and in numpy alone; the same
+network in plain eager torch (see train_speed) and in onnxruntime; an all-MiniLM-L6-v2
+cross-encoder in onnxruntime (fp32 and dynamic int8, one pair per call, the fastest way we know);
+bm25s; and the cosine of model2vec sentence vectors.  Prints one JSON object: median wall-clock and
+CPU milliseconds, ratios to ours from token ids, and the limit of the machine.  `torch_eager` is
+the better of two ways to pad: all pairs together, or pairs of similar length.
 
-The limit is the larger of two times: the fewest bytes that must be read (each word's 6 kB of
-products once per occurrence, as no cache holds the table for sure) over the measured
-bandwidth, and the fewest multiplications and additions (five rows and five products per
-position, the head's matrices) over the measured peak of a matrix product.
+The limit is the larger of two times: the minimum of bytes to read (6 kB of products for each
+occurrence of a word, because no cache is sure to hold the table) over the measured bandwidth, and
+the minimum of operations (five rows and five products per position, the head's matrices) over the
+measured peak of a matrix product.
 
 Needs the dependency group `bench`, the extra `train`, and for the cross-encoder the package that
 `rejoinder train static-vectors` names.
@@ -22,8 +22,6 @@ Needs the dependency group `bench`, the extra `train`, and for the cross-encoder
 import argparse
 import json
 import logging
-import os
-import platform
 import statistics
 import tempfile
 import time
@@ -38,7 +36,7 @@ import torch
 from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
-from benchmarks.made_up import draw_texts
+from benchmarks.common import describe_machine, draw_texts, open_session
 from benchmarks.train_speed import CHUNKS, PlainRanker
 from rejoinder.bundle.folder import open_bundle
 from rejoinder.datasets.catalogue import open_dataset
@@ -59,18 +57,18 @@ from rejoinder.types import Candidate, Example
 QUESTION = "How are glacier caves formed in the mountains?"
 WORDS = 25
 CROSS_ENCODER_PAIRS = 20
-"""Pairs that the cross-encoder is timed on; its time grows by the pair."""
+"""The sample for the cross-encoder, whose time grows linearly with the pairs."""
 
 
 class Time(NamedTuple):
-    """Milliseconds by the clock, and of the processor: those that others take are not in it."""
+    """Milliseconds of wall-clock and of CPU time, which other processes do not change."""
 
     wall: float
     cpu: float
 
 
 class CrossEncoder(NamedTuple):
-    """An exported encoder by precision, and the pairs that it is timed on."""
+    """An exported encoder in each precision, and a sample of pairs."""
 
     files: dict[str, Path]
     pairs: list[tuple[Tensor, ...]]
@@ -83,7 +81,7 @@ def main() -> None:
     parser.add_argument("--threads", default="1,2")
     arguments = parser.parse_args()
     logging.disable(logging.WARNING)
-    warnings.simplefilter("ignore")  # of exporters, about their own insides
+    warnings.simplefilter("ignore")  # exporters warn about their own internals
     texts = make_texts(arguments.data, 1000)
     results = []
     with tempfile.TemporaryDirectory() as folder:
@@ -95,16 +93,16 @@ def main() -> None:
                 cross = time_cross_encoder(encoder, threads)
                 for count in map(int, arguments.candidates.split(",")):
                     measured = measure_count(texts[:count], threads, cross)
-                    least = limit(texts[:count], peak, bandwidth)
-                    share = least["limit_ms"] / measured["median_ms"]["ours_from_tokens"]
-                    results.append({**measured, **least, "share_of_limit": round(share, 2)})
-    machine = {"cores": os.cpu_count(), "kind": platform.machine()}
-    print(json.dumps({"question": QUESTION, "machine": machine, "results": results}, indent=2))
+                    bound = compute_limit(texts[:count], peak, bandwidth)
+                    share = bound["limit_ms"] / measured["median_ms"]["ours_from_tokens"]
+                    results.append({**measured, **bound, "share_of_limit": round(share, 2)})
+    result = {"question": QUESTION, "machine": describe_machine(), "results": results}
+    print(json.dumps(result, indent=2))
 
 
 def measure_count(texts: list[str], threads: int, cross: dict[str, Time]) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
-        ranker, scorer, plain_numpy = make_scorers(Path(folder), threads)
+        ranker, scorer, numpy_scorer = make_scorers(Path(folder), threads)
     candidates = [Candidate(str(at), text, position=at) for at, text in enumerate(texts)]
     stored = [replace(item, tokens=scorer.encode(item.text)) for item in candidates]
     batch = TrainingPairs(
@@ -115,14 +113,13 @@ def measure_count(texts: list[str], threads: int, cross: dict[str, Time]) -> dic
     contenders: dict[str, Callable[[], object]] = {
         "ours_from_tokens": lambda: scorer.score(QUESTION, stored),
         "ours_from_text": lambda: scorer.score(QUESTION, candidates),
-        "ours_numpy_only": lambda: plain_numpy.score(QUESTION, stored),
+        "ours_numpy_only": lambda: numpy_scorer.score(QUESTION, stored),
         "torch_eager_padded": lambda: run_eager(padded, batch),
         "torch_eager_by_length": lambda: run_eager(eager, batch),
         **make_searchers(texts),
+        "onnxruntime": make_onnx_cosinet(ranker, batch, threads),
     }
-    if (session := make_onnx_cosinet(ranker, batch, threads)) is not None:
-        contenders["onnxruntime"] = session
-    times = {name: time_of(run) for name, run in contenders.items()}
+    times = {name: time_call(run) for name, run in contenders.items()}
     times["torch_eager"] = min(times["torch_eager_padded"], times["torch_eager_by_length"])
     for name, per_pair in cross.items():
         times[name] = Time(*(len(texts) * value for value in per_pair))
@@ -160,7 +157,7 @@ def run_eager(model: nn.Module, batch: Any) -> Any:
 
 
 class ForExport(nn.Module):
-    """The plain network on padded inputs, in a form that ONNX can hold."""
+    """The plain network on padded inputs, in a form that exports to ONNX."""
 
     def __init__(self, ranker: Ranker) -> None:
         super().__init__()
@@ -178,7 +175,7 @@ class ForExport(nn.Module):
         return scores
 
 
-def make_onnx_cosinet(ranker: Ranker, batch: Any, threads: int) -> Callable[[], object] | None:
+def make_onnx_cosinet(ranker: Ranker, batch: Any, threads: int) -> Callable[[], object]:
     from torch.nn.utils.rnn import pad_sequence
 
     def pad(side: Any) -> Tensor:
@@ -203,28 +200,22 @@ def export_session(model: nn.Module, inputs: tuple[Tensor, ...], threads: int) -
         return open_session(path, threads)
 
 
-def open_session(path: Path, threads: int) -> Any:
-    onnxruntime = import_onnxruntime()
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.log_severity_level = 3
-    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
-
-
 def export_cross_encoder(texts: Sequence[str], folder: Path) -> CrossEncoder:
-    """Write the encoder in fp32 and in dynamic int8; no files without the encoder."""
+    """Write the encoder in fp32 and in dynamic int8, or nothing if it is not installed."""
     import_onnxruntime()
     from onnxruntime.quantization import QuantType, quantize_dynamic
     from transformers import AutoModel, AutoTokenizer
 
     try:
-        place = find_encoder()
+        encoder_path = find_encoder()
     except RejoinderError:
         return CrossEncoder({}, [])
-    tokenizer: Any = AutoTokenizer.from_pretrained(place)
-    encoder: Any = AutoModel.from_pretrained(place, attn_implementation="eager").eval()
+    tokenizer: Any = AutoTokenizer.from_pretrained(encoder_path)
+    encoder: Any = AutoModel.from_pretrained(encoder_path, attn_implementation="eager").eval()
 
-    class First(nn.Module):
+    class FirstState(nn.Module):
+        """The last hidden state of `[CLS]`."""
+
         def forward(self, ids: Tensor, mask: Tensor, kinds: Tensor) -> Tensor:
             state: Tensor = encoder(ids, mask, kinds).last_hidden_state[:, 0]
             return state
@@ -237,15 +228,15 @@ def export_cross_encoder(texts: Sequence[str], folder: Path) -> CrossEncoder:
     path, small = folder / "model.onnx", folder / "int8.onnx"
     lengths = {1: torch.export.Dim("length", min=2, max=512)}
     torch.onnx.export(
-        First(), pairs[0], str(path), dynamo=True, verbose=False, dynamic_shapes=(lengths,) * 3
+        FirstState(), pairs[0], str(path), dynamo=True, verbose=False, dynamic_shapes=(lengths,) * 3
     )
     quantize_dynamic(path, small, weight_type=QuantType.QInt8)
     return CrossEncoder({"cross_encoder_fp32": path, "cross_encoder_int8": small}, pairs)
 
 
 def time_cross_encoder(encoder: CrossEncoder, threads: int) -> dict[str, Time]:
-    """Return milliseconds per pair of each file, each pair by itself."""
-    found = {}
+    """Return milliseconds per pair for each precision, with one pair per call."""
+    times = {}
     for name, path in encoder.files.items():
         session = open_session(path, threads)
         names = [item.name for item in session.get_inputs()]
@@ -253,9 +244,9 @@ def time_cross_encoder(encoder: CrossEncoder, threads: int) -> dict[str, Time]:
             {name: part.numpy() for name, part in zip(names, pair, strict=True)}
             for pair in encoder.pairs
         ]
-        total = time_of(lambda s=session, f=feeds: [s.run(None, feed) for feed in f])  # type: ignore[misc]
-        found[name] = Time(*(value / len(feeds) for value in total))
-    return found
+        total = time_call(lambda s=session, f=feeds: [s.run(None, feed) for feed in f])  # type: ignore[misc]
+        times[name] = Time(*(value / len(feeds) for value in total))
+    return times
 
 
 def make_searchers(texts: list[str]) -> dict[str, Callable[[], object]]:
@@ -267,8 +258,8 @@ def make_searchers(texts: list[str]) -> dict[str, Callable[[], object]]:
         tokens = bm25s.tokenize(texts, show_progress=False)
         index = bm25s.BM25()
         index.index(tokens, show_progress=False)
-        asked = bm25s.tokenize([QUESTION], show_progress=False)
-        return index.retrieve(asked, k=len(texts), show_progress=False)
+        query = bm25s.tokenize([QUESTION], show_progress=False)
+        return index.retrieve(query, k=len(texts), show_progress=False)
 
     def mean(text: str) -> Any:
         return vectors.embed(pretokenize(text)).mean(axis=0)
@@ -279,13 +270,13 @@ def make_searchers(texts: list[str]) -> dict[str, Callable[[], object]]:
     }
 
 
-def limit(texts: list[str], peak: float, bandwidth: float) -> dict[str, Any]:
-    """Return the least time that the machine allows for the scoring, and how it is counted."""
+def compute_limit(texts: list[str], peak: float, bandwidth: float) -> dict[str, Any]:
+    """Return the minimum time of the scoring on this machine, and its terms."""
     positions = sum(len(pretokenize(text)) for text in texts)
-    asked = len(pretokenize(QUESTION)) * len(texts)
+    question_positions = len(pretokenize(QUESTION)) * len(texts)
     channels, hidden, kernel = 300, 150, 5
     read = positions * kernel * channels * 4
-    pooled = (positions + asked) * kernel * channels * 3
+    pooled = (positions + question_positions) * kernel * channels * 3
     head = len(texts) * 2 * (2 * channels * hidden + hidden * hidden) * 2
     milliseconds = 1e3 * max(read / bandwidth, (pooled + head) / peak)
     return {
@@ -298,11 +289,11 @@ def limit(texts: list[str], peak: float, bandwidth: float) -> dict[str, Any]:
 
 
 def measure_machine(threads: int) -> tuple[float, float]:
-    """Return operations per second of a large float32 product, and bytes per second of a sum."""
+    """Return the operations per second of a matrix product and the bytes per second of a sum."""
     a, b = torch.randn(1024, 1024), torch.randn(1024, 1024)
-    peak = 2 * 1024**3 / (time_of(lambda: a @ b).cpu / threads / 1e3)
+    peak = 2 * 1024**3 / (time_call(lambda: a @ b).cpu / threads / 1e3)
     large = torch.ones(64_000_000)
-    taken = time_of(lambda: large.sum(), repeats=7).cpu / threads
+    taken = time_call(lambda: large.sum(), repeats=7).cpu / threads
     bandwidth = large.numel() * 4 / (taken / 1e3)
     return peak, bandwidth
 
@@ -317,8 +308,8 @@ def make_texts(folder: Path | None, count: int) -> list[str]:
     return [" ".join(words[at * WORDS : (at + 1) * WORDS]) for at in range(count)]
 
 
-def time_of(run: Callable[[], object], *, repeats: int = 15) -> Time:
-    """Return the median milliseconds of a call, after some to warm up."""
+def time_call(run: Callable[[], object], *, repeats: int = 15) -> Time:
+    """Return the median milliseconds of a call, after a warm-up."""
     for _ in range(3):
         run()
     times = []

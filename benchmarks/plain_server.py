@@ -1,9 +1,9 @@
-"""What one would write in ten minutes: starlette around sentence-transformers' CrossEncoder.
+"""A minimal rerank server: starlette around sentence-transformers' CrossEncoder.
 
 Usage: python -m benchmarks.plain_server PORT
 
-The encoder is the one that our selector was trained from, with one output.  The benchmark
-`serve` holds our server against it.
+The encoder is the selector's base model, with one output.  The benchmark `serve` compares
+`rejoinder serve` with it.
 """
 
 import sys
@@ -25,8 +25,8 @@ def create_app() -> Starlette:
 
     def rank(body: dict[str, Any]) -> list[dict[str, Any]]:
         scores = model.predict([(body["query"], text) for text in body["documents"]])
-        order = sorted(range(len(scores)), key=lambda place: -scores[place])
-        return [{"index": at, "relevance_score": float(scores[at])} for at in order]
+        order = sorted(range(len(scores)), key=lambda index: -scores[index])
+        return [{"index": index, "relevance_score": float(scores[index])} for index in order]
 
     async def rerank(request: Request) -> JSONResponse:
         results = await run_in_threadpool(rank, await request.json())

@@ -1,19 +1,19 @@
-"""Compares the speed of this source tree with another checkout, in one run.
+"""Compare the speed of this source tree with another checkout, in one run.
 
 Usage: python -m benchmarks.regression OTHER [--repeats 7] [--only NAME] > regression.json
 
 OTHER is a clone of this repository at another commit; compile its kernel first with
 `python -c 'import hatch_build, pathlib; hatch_build.compile_kernel(pathlib.Path())'` there.
-Both trees run with this Python and its packages, in turn, so that they meet the same machine.
+Both trees run with this Python and its packages, in turn, so that other load affects both.
 Four tasks, through public interfaces only:
 
     ask      a new process answers a question over examples/docs, index in the cache
-    rank     Cosinet ranks 1,000 candidates of 25 words, inside one process
+    rank     Cosinet ranks 1,000 candidates of 25 words, in one process
     index    `rejoinder index add` of 100,000 sentences in 200 text files
     serve    a question to /v1/answer of `rejoinder serve`, over one connection
 
-Prints one JSON object: for each task the median milliseconds of both trees, and the median of
-the ratios of this tree to the other, round by round.
+Prints one JSON object: for each task the median milliseconds of both trees, and the median over
+the rounds of the ratio of this tree to the other.
 """
 
 import argparse
@@ -21,26 +21,23 @@ import http.client
 import json
 import os
 import shutil
-import signal
-import socket
 import statistics
 import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.made_up import draw_texts
+from benchmarks.common import draw_texts, serving
 
 ROOT = Path(__file__).parents[1]
 QUESTION = "How are glacier caves formed?"
 SENTENCES = 100_000
 FILES = 200
 SERVED = 100
-"""Questions to a server in one round."""
+"""Questions per round."""
 WARM_UP = 20
 RANK = """
 import json, statistics, sys, time
@@ -55,7 +52,7 @@ print(1e3 * statistics.median(times[5:]))
 """
 
 Task = Callable[[Path, Path], float]
-"""Runs a task with the source of a tree, in a folder of its own; returns milliseconds."""
+"""Runs a task with the source of a tree, in the given folder; returns milliseconds."""
 
 
 def main() -> None:
@@ -63,14 +60,14 @@ def main() -> None:
     parser.add_argument("other", type=Path)
     parser.add_argument("--repeats", type=int, default=7)
     parser.add_argument("--only", choices=TASKS, action="append")
-    given = parser.parse_args()
-    names = given.only or list(TASKS)
-    with tempfile.TemporaryDirectory() as place:
-        folder = Path(place)
+    options = parser.parse_args()
+    names = options.only or list(TASKS)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
         write_inputs(folder)
-        trees = {"this": ROOT, "other": given.other.resolve()}
+        trees = {"this": ROOT, "other": options.other.resolve()}
         result = {
-            name: measure(TASKS[name], trees, folder, 3 if name == "index" else given.repeats)
+            name: measure(TASKS[name], trees, folder, 3 if name == "index" else options.repeats)
             for name in names
         }
     print(json.dumps({**result, "cores": os.cpu_count()}, indent=2))
@@ -92,7 +89,7 @@ def write_inputs(folder: Path) -> None:
 def measure(task: Task, trees: dict[str, Path], folder: Path, repeats: int) -> dict[str, Any]:
     for name, tree in trees.items():
         (folder / name).mkdir(exist_ok=True)
-        task(tree, folder / name)  # the disk and caches are warm from here on
+        task(tree, folder / name)  # warms the caches
     rounds = []
     for number in range(repeats):
         order = list(trees) if number % 2 else list(reversed(trees))
@@ -145,7 +142,8 @@ def serve(tree: Path, folder: Path) -> float:
     documents, target = "examples/docs", folder / "served"
     if not target.exists():
         run(tree, folder, "-m", "rejoinder", "index", "add", documents, "--index", str(target))
-    with serving(tree, folder, target) as port:
+    command = ("rejoinder", "serve", str(target), "--port")
+    with serving(*command, cwd=ROOT, env=make_environment(tree, folder)) as (port, _):
         connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         times = []
         for _ in range(WARM_UP + SERVED):
@@ -157,38 +155,6 @@ def serve(tree: Path, folder: Path) -> float:
             times.append(time.perf_counter() - start)
         connection.close()
     return 1e3 * statistics.median(times[WARM_UP:])
-
-
-@contextmanager
-def serving(tree: Path, folder: Path, target: Path) -> Iterator[int]:
-    """Give the port of a server that is ready."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    process = subprocess.Popen(
-        [sys.executable, "-m", "rejoinder", "serve", str(target), "--port", str(port)],
-        cwd=ROOT,
-        env=make_environment(tree, folder),
-        stderr=subprocess.DEVNULL,
-    )
-    try:
-        end = time.monotonic() + 120
-        while not is_ready(port):
-            if process.poll() is not None or time.monotonic() > end:
-                sys.exit(f"the server of {tree} did not start")
-            time.sleep(0.1)
-        yield port
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait()
-
-
-def is_ready(port: int) -> bool:
-    try:
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
-        connection.request("GET", "/ready")
-        return connection.getresponse().status == 200
-    except OSError:
-        return False
 
 
 TASKS: dict[str, Task] = {"ask": ask, "rank": rank, "index": index, "serve": serve}

@@ -1,20 +1,19 @@
-"""Measures what scaling out costs: one process, Dask and Spark over one table, and the constants.
+"""Measure scaling out: one process, Dask and Spark over one table, and the constants.
 
 Usage: python -m benchmarks.scale [--questions 20000] [--candidates 30] > scale.json
        python -m benchmarks.scale --page scale.json docs/batch.md
 
-The first ranks a table with a cascade of bm25 and Cosinet, one thread per process: in one process,
-on a Dask cluster of two workers and on a Spark cluster of two, all in one run, each as the command
-`rejoinder rank-table` with nothing but the cluster started before.  Outputs must be equal in every
-bit.  Then it measures the constants of the arithmetic, each on one core.  Prints one JSON object.
-The second writes the tables of the page from it.  Needs the extras `batch` and `spark`, and Java;
-leave the machine alone while it runs.
+The first form ranks a table with a cascade of bm25 and Cosinet, one thread per process: in one
+process, on a Dask cluster and on a Spark cluster of two workers each, all in one run, with the
+command `rejoinder rank-table`; only the cluster is started before.  Outputs must be identical.
+Then it measures the constants for estimates, each on one core, and prints one JSON object.
+The second form writes the tables of the page from it.  Needs the extras `batch` and `spark`, Java,
+and an idle machine.
 """
 
 import argparse
 import json
 import os
-import platform
 import subprocess
 import sys
 import tempfile
@@ -29,7 +28,7 @@ import pyarrow.parquet as pq
 from tests.batch.clusters import HOST, dask_cluster, spark_cluster
 from tests.batch.tables import read_ranked
 
-from benchmarks.made_up import draw_texts
+from benchmarks.common import describe_machine, draw_texts
 from rejoinder.batch.encode_table import add_parts, encode_table
 from rejoinder.batch.rank_table import rank_table
 from rejoinder.cascade.loading import load
@@ -49,21 +48,21 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--questions", type=int, default=20_000)
     parser.add_argument("--candidates", type=int, default=30)
-    parser.add_argument("--sentences", type=int, default=200_000, help="of the measured index")
+    parser.add_argument("--sentences", type=int, default=200_000, help="in the measured index")
     parser.add_argument("--page", nargs=2, type=Path, metavar=("JSON", "PAGE"))
-    given = parser.parse_args()
-    if given.page:
-        write_page(*given.page)
+    options = parser.parse_args()
+    if options.page:
+        write_page(*options.page)
         return
     with tempfile.TemporaryDirectory() as folder:
-        jobs = time_jobs(Path(folder), given.questions, given.candidates)
-        constants = measure_constants(Path(folder), given.candidates, given.sentences)
+        jobs = time_jobs(Path(folder), options.questions, options.candidates)
+        constants = measure_constants(Path(folder), options.candidates, options.sentences)
     result = {
-        "questions": given.questions,
-        "candidates": given.candidates,
+        "questions": options.questions,
+        "candidates": options.candidates,
         "jobs": jobs,
         "constants": constants,
-        "machine": {"python": platform.python_version(), "cores": os.cpu_count()},
+        "machine": describe_machine(),
     }
     print(json.dumps(result, indent=2))
     sys.exit(not jobs["outputs_are_equal"])
@@ -75,7 +74,7 @@ def time_jobs(folder: Path, questions: int, candidates: int) -> dict[str, Any]:
     write_table(source, questions, candidates)
     seconds = {"one process": run_command(source, folder / "alone", cascade)}
     with dask_cluster() as cluster:
-        time.sleep(5)  # until both workers have come
+        time.sleep(5)  # until both workers have registered
         options = ("--dask", cluster.address)
         seconds["Dask, two workers"] = run_command(source, folder / "dask", cascade, *options)
     with spark_cluster() as cluster:
@@ -131,7 +130,7 @@ def run_command(source: Path, output: Path, cascade: Path, *options: str) -> flo
 
 
 def measure_constants(folder: Path, candidates: int, sentences: int) -> dict[str, float]:
-    """Return what one sentence and one question cost, in bytes and in seconds of one core."""
+    """Return the cost of a sentence and of a question, in bytes and in seconds of one core."""
     pieces = load_vectors().pieces
     assert pieces is not None
     batches = list(make_documents(sentences))
@@ -145,10 +144,10 @@ def measure_constants(folder: Path, candidates: int, sentences: int) -> dict[str
         index.compact()
         count = index.store.count()[1]
         search = time_searches(index)
-    tokens = sum(len(row["tokens"]) // 4 for batch in encoded[:1] for row in _sentences(batch))
-    rows = sum(1 for batch in encoded[:1] for _ in _sentences(batch))
+    tokens = sum(len(row["tokens"]) // 4 for batch in encoded[:1] for row in _get_sentences(batch))
+    rows = sum(1 for batch in encoded[:1] for _ in _get_sentences(batch))
     store = (folder / "index" / "index.sqlite").stat().st_size
-    derived = sum(path.stat().st_size for path in (folder / "index").glob("search-*/*"))
+    derived = sum(path.stat().st_size for path in (folder / "index").glob("fulltext-*/*"))
     return {
         "sentences": count,
         "tokens_per_sentence": round(tokens / rows, 1),
@@ -163,7 +162,7 @@ def measure_constants(folder: Path, candidates: int, sentences: int) -> dict[str
 
 
 def make_documents(sentences: int) -> Iterator[pa.RecordBatch]:
-    """Yield documents of 20 made-up sentences."""
+    """Yield documents of 20 synthetic sentences."""
     texts = [text.capitalize() + "." for text in draw(TEXTS)]
     for first in range(0, sentences, 20_000):
         rows = [
@@ -176,7 +175,7 @@ def make_documents(sentences: int) -> Iterator[pa.RecordBatch]:
         yield pa.RecordBatch.from_pylist(rows)
 
 
-def _sentences(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
+def _get_sentences(batch: pa.RecordBatch) -> Iterator[dict[str, Any]]:
     for row in batch.column("sentences").to_pylist():
         yield from row
 
@@ -205,29 +204,29 @@ def time_ranking(scorer: str, questions: int, candidates: int) -> float:
 
 
 def write_page(source: Path, page: Path) -> None:
-    """Put the tables between the marks of the page."""
-    found = json.loads(source.read_text(encoding="utf-8"))
+    """Replace the tables between the markers of the page."""
+    result = json.loads(source.read_text(encoding="utf-8"))
     text = page.read_text(encoding="utf-8")
     before, rest = text.split(BEGIN)
     _, after = rest.split(END)
-    page.write_text(before + BEGIN + make_tables(found) + END + after, encoding="utf-8")
+    page.write_text(before + BEGIN + make_tables(result) + END + after, encoding="utf-8")
 
 
-def make_tables(found: dict[str, Any]) -> str:
-    jobs, constants = found["jobs"], found["constants"]
+def make_tables(result: dict[str, Any]) -> str:
+    jobs, constants = result["jobs"], result["constants"]
     lines = [
-        f"{found['questions']:,} questions of {found['candidates']} candidates, bm25 and Cosinet,"
-        f" one thread per process, {found['machine']['cores']} cores; outputs"
-        f" {'are equal in every bit' if jobs['outputs_are_equal'] else 'DIFFER'}:",
+        f"{result['questions']:,} questions of {result['candidates']} candidates, bm25 and Cosinet,"
+        f" one thread per process, {result['machine']['cores']} cores; outputs"
+        f" {'are identical' if jobs['outputs_are_equal'] else 'DIFFER'}:",
         "",
-        "| | seconds | times one process |",
+        "| | seconds | speed-up |",
         "|---|---|---|",
         *(
             f"| {name} | {seconds} | {jobs['times_faster'][name]} |"
             for name, seconds in jobs["seconds"].items()
         ),
         "",
-        f"Spark takes {jobs['spark_one_question_seconds']} s for a table of one question.",
+        f"With one question, the Spark job takes {jobs['spark_one_question_seconds']} s.",
         "",
         "Measured on one core:",
         "",
@@ -235,21 +234,21 @@ def make_tables(found: dict[str, Any]) -> str:
         "|---|---|",
         *(f"| {name.replace('_', ' ')} | {value:,} |" for name, value in constants.items()),
         "",
-        "From them:",
+        "Estimates from these constants:",
         "",
         "| sentences | index | encoding, core hours | loading, hours of one writer |"
-        " bits, GB per 100 bits a token |",
+        " HAS bits, GB at 100 bits per token |",
         "|---|---|---|---|---|",
-        *(_show_size(size, constants) for size in SIZES),
+        *(_format_size(size, constants) for size in SIZES),
         "",
-        "| a million questions, ranked by | core hours | workers for an hour |",
+        "| ranking a million questions with | core hours | workers for one hour |",
         "|---|---|---|",
-        *(_show_rate(name, constants) for name in ("cosinet", "selector")),
+        *(_format_rate(name, constants) for name in ("cosinet", "selector")),
     ]
     return "\n".join(lines) + "\n"
 
 
-def _show_size(size: int, constants: dict[str, float]) -> str:
+def _format_size(size: int, constants: dict[str, float]) -> str:
     each = constants["store_bytes_per_sentence"] + constants["search_bytes_per_sentence"]
     encode = size / constants["encode_sentences_per_second"] / 3600
     load_hours = size / constants["load_sentences_per_second"] / 3600
@@ -258,7 +257,7 @@ def _show_size(size: int, constants: dict[str, float]) -> str:
     return f"| {size:,} | {index:,.1f} GB | {encode:,.1f} | {load_hours:,.1f} | {bits:,.1f} |"
 
 
-def _show_rate(name: str, constants: dict[str, float]) -> str:
+def _format_rate(name: str, constants: dict[str, float]) -> str:
     hours = 1_000_000 / constants[f"rank_{name}_questions_per_second"] / 3600
     return f"| {name} | {hours:,.1f} | {-(-hours // 1):,.0f} |"
 

@@ -1,23 +1,21 @@
-"""Measures what the selector's precision and its one pair per call cost and gain.
+"""Measure the speed and accuracy of the selector's int8 weights and of one pair per call.
 
 Usage: python -m benchmarks.selector --data DATA [--bundle INT8] [--fp32 FP32] > selector.json
 
-In one run, on the first pairs of a data set, on each number of threads: torch and onnxruntime in
-fp32, both in batches of 32 pairs of similar length, padded; onnxruntime in fp32 and in the
-shipped precision, one pair per call spread over threads.  All of these get token ids;
-`shipped_from_text` is the scorer itself, question by question.  Prints one JSON object: pairs
-per second (the best round of several, every contender in each), ratios to batched
-onnxruntime fp32, and for every bundle that is given the MAP on the data set's split.
+All contenders run in one process on the first pairs of a data set, for each number of threads:
+torch and onnxruntime in fp32, both in padded batches of 32 pairs of similar length; onnxruntime in
+fp32 and in the shipped precision, one pair per call, spread over threads.  These read token ids;
+`shipped_from_text` is the scorer itself, question by question.  Prints one JSON object: pairs per
+second (the best of several rounds, with all contenders in each), ratios to batched onnxruntime
+fp32, and the MAP of every given bundle on the data set's split.
 
-Without bundles the network is the default encoder with an untrained output: as fast as any
-other.  `--fp32` names the same network, exported in fp32.  Needs the extra `train`.
+Without bundles the network is the default encoder with an untrained output, which is as fast.
+`--fp32` names the same network, exported in fp32.  Needs the extra `train`.
 """
 
 import argparse
 import json
 import logging
-import os
-import platform
 import tempfile
 import time
 from collections.abc import Callable, Sequence
@@ -30,10 +28,10 @@ from typing import Any
 import numpy as np
 import torch
 
+from benchmarks.common import describe_machine, open_session
 from rejoinder.bundle.folder import Bundle, open_bundle
 from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.evaluation import evaluate
-from rejoinder.models.onnx_session import import_onnxruntime
 from rejoinder.models.selector.export import write_selector
 from rejoinder.models.selector.module import SelectorConfig, load_selector
 from rejoinder.models.selector.pair_reader import Feed, PairTokens, to_feed
@@ -52,7 +50,7 @@ def main() -> None:
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--dataset", default="wikiqa")
     parser.add_argument("--split", default="dev")
-    parser.add_argument("--bundle", type=Path, help="in the precision that is shipped")
+    parser.add_argument("--bundle", type=Path, help="the bundle in the shipped precision")
     parser.add_argument("--fp32", type=Path, help="the same network in fp32")
     parser.add_argument("--pairs", type=int, default=400)
     parser.add_argument("--threads", default="1,2")
@@ -67,13 +65,13 @@ def main() -> None:
             measure_speed(examples, small, full, threads, arguments.pairs)
             for threads in map(int, arguments.threads.split(","))
         ]
-    given = {"shipped": arguments.bundle, "fp32": arguments.fp32}
-    quality = {name: measure_map(examples, path) for name, path in given.items() if path}
+    bundles = {"shipped": arguments.bundle, "fp32": arguments.fp32}
+    quality = {name: measure_map(examples, path) for name, path in bundles.items() if path}
     result = {
         "dataset": arguments.dataset,
         "split": arguments.split,
         "precision": small.manifest.precision,
-        "machine": {"cores": os.cpu_count(), "kind": platform.machine()},
+        "machine": describe_machine(),
         "timings": timings,
         "map": quality,
     }
@@ -106,7 +104,7 @@ def measure_speed(
     rates = dict.fromkeys(contenders, 0.0)
     for _ in range(ROUNDS):
         for name, (pairs, run) in contenders.items():
-            rates[name] = max(rates[name], pairs / time_of(run))
+            rates[name] = max(rates[name], pairs / time_call(run))
     baseline = rates["onnxruntime_fp32_batched"]
     return {
         "threads": threads,
@@ -122,7 +120,7 @@ def measure_speed(
 def make_scoring(
     examples: Sequence[Example], bundle: Bundle, threads: int, count: int
 ) -> tuple[int, Callable[[], object]]:
-    """Return about so many pairs as whole questions, scored from their text."""
+    """Return the number of pairs in whole questions, about so many, and a call that scores them."""
     scorer = SelectorScorer(bundle, threads=threads)
     pairs, chosen = 0, []
     for example in examples:
@@ -147,8 +145,9 @@ def make_feeds(examples: Sequence[Example], bundle: Bundle, count: int) -> list[
 def make_contenders(small: Bundle, full: Bundle, threads: int) -> dict[str, Run]:
     torch.set_num_threads(threads)
     model = load_selector(read_config(small))[0].eval()
-    batching = open_session(full, threads)
-    alone, quick = open_session(full, 1), open_session(small, 1)
+    fp32, int8 = full.folder / "model.onnx", small.folder / "model.onnx"
+    batched = open_session(fp32, threads)
+    single, single_int8 = open_session(fp32, 1), open_session(int8, 1)
 
     def run_torch(feed: Feed) -> object:
         with torch.inference_mode():
@@ -157,10 +156,10 @@ def make_contenders(small: Bundle, full: Bundle, threads: int) -> dict[str, Run]
     return {
         "torch_fp32_batched": lambda feeds: [run_torch(batch) for batch in pad(feeds)],
         "onnxruntime_fp32_batched": lambda feeds: [
-            batching.run(None, batch) for batch in pad(feeds)
+            batched.run(None, batch) for batch in pad(feeds)
         ],
-        "onnxruntime_fp32_one_by_one": lambda feeds: spread(alone, feeds, threads),
-        "shipped_one_by_one": lambda feeds: spread(quick, feeds, threads),
+        "onnxruntime_fp32_one_by_one": lambda feeds: spread(single, feeds, threads),
+        "shipped_one_by_one": lambda feeds: spread(single_int8, feeds, threads),
     }
 
 
@@ -175,21 +174,12 @@ def spread(session: Any, feeds: Sequence[Feed], threads: int) -> list[Any]:
         return list(pool.map(lambda feed: session.run(None, feed), feeds))
 
 
-def open_session(bundle: Bundle, threads: int) -> Any:
-    onnxruntime = import_onnxruntime()
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.log_severity_level = 3
-    network = (bundle.folder / "model.onnx").read_bytes()
-    return onnxruntime.InferenceSession(network, options, providers=["CPUExecutionProvider"])
-
-
 def measure_map(examples: Sequence[Example], folder: Path) -> float:
     report = evaluate(SelectorScorer(open_bundle(folder)), examples)
     return round(100 * report.means["MAP"], 2)
 
 
-def time_of(run: Callable[[], object]) -> float:
+def time_call(run: Callable[[], object]) -> float:
     start = time.perf_counter()
     run()
     return time.perf_counter() - start

@@ -1,18 +1,16 @@
-"""Measures how fast a selector trains, against the same network on padded texts.
+"""Measure how fast a selector trains, beside the same network on padded texts.
 
 Usage: python -m benchmarks.selector_training --data DATA [--steps 10] [--threads 1] > result.json
 
-Both read the same questions with the same weights, forward and backward, in turn: ours
-reads all tokens of a chunk in one row and draws dropout four numbers at a time, `padded` calls the
-encoder of `transformers` on the padded chunk, as one would write it first.  Products are in
-bfloat16 for both where the processor can.  Prints one JSON object: the pairs a second of the median
-step, and the median ratio of the two times of a step.  Needs the extra `train`.
+Both contenders run forward and backward on the same questions with the same weights, in turn:
+`ours` reads all tokens of a chunk as one row and draws dropout four numbers at a time, `padded`
+calls the encoder of `transformers` on the padded chunk.  Both compute products in bfloat16 where
+the CPU supports it.  Prints one JSON object: the pairs per second of the median step, and the
+median ratio of the step times.  Needs the extra `train`.
 """
 
 import argparse
 import json
-import os
-import platform
 import time
 from pathlib import Path
 from statistics import median
@@ -21,6 +19,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from benchmarks.common import describe_machine
 from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.models.ranker.module.convolution import IN_BFLOAT16
 from rejoinder.models.selector.module import Selector, SelectorConfig, load_selector, make_reader
@@ -28,17 +27,17 @@ from rejoinder.training.batches import CandidateLists, TokenBatch
 from rejoinder.training.loop import use_threads
 
 QUESTIONS = 16
-"""Of a step, as in training."""
+"""Per step, as in training."""
 WARM_UP = 2
 
 
 class PaddedSelector(Selector):
-    """The same network, whose encoder computes padding too."""
+    """The same network, whose encoder also computes the padding."""
 
     def read(self, ids: Tensor, mask: Tensor, kinds: Tensor) -> Tensor:
-        """Return the encoder's last states, (P, L, E)."""
-        found = self.encoder(input_ids=ids, attention_mask=mask, token_type_ids=kinds)
-        states: Tensor = found.last_hidden_state.float()
+        """Return the encoder's last hidden states, (P, L, E)."""
+        output = self.encoder(input_ids=ids, attention_mask=mask, token_type_ids=kinds)
+        states: Tensor = output.last_hidden_state.float()
         return states
 
 
@@ -71,8 +70,8 @@ def main() -> None:
 def time_step(model: Selector, batch: TokenBatch) -> float:
     start = time.perf_counter()
     with torch.autocast("cpu", dtype=torch.bfloat16, enabled=IN_BFLOAT16):
-        found = [model(**chunk.inputs) for chunk in batch.chunks]
-    torch.cat(found).float().square().mean().backward()
+        scores = [model(**chunk.inputs) for chunk in batch.chunks]
+    torch.cat(scores).float().square().mean().backward()
     taken = time.perf_counter() - start
     model.zero_grad()
     return taken
@@ -92,7 +91,7 @@ def summarise(
         },
         "ratio_median": round(median(b / a for a, b in zip(ours, padded, strict=True)), 2),
         "in_bfloat16": IN_BFLOAT16,
-        "machine": {"cores": os.cpu_count(), "kind": platform.machine()},
+        "machine": describe_machine(),
     }
 
 

@@ -1,13 +1,13 @@
-"""Measures the server under load, beside a plain one around the same encoder.
+"""Measure the server under load, beside a plain one around the same encoder.
 
 Usage: python -m benchmarks.serve [--seconds 60] [--clients 16] > serve.json
 
-In one run: so many clients post `/v2/rerank` with 50 sentences each, first to `rejoinder serve`,
-then to `benchmarks.plain_server` (sentence-transformers' CrossEncoder).  One client ranks 96
-documents of 64 tokens, new ones each time, and again by `/v1/rank`, which tells what each stage
-took.  And more clients than the queue holds come from another process, for the time that
-a refusal takes.  Prints one JSON object: requests per second, percentiles in milliseconds,
-errors, and how much the server's processes grew after the first tenth of the time.
+In one run: clients post 50 sentences each to `/v2/rerank`, first of `rejoinder serve`, then of
+`benchmarks.plain_server` (sentence-transformers' CrossEncoder).  One client ranks 96 documents of
+64 tokens, new ones each time, then does so with `/v1/rank`, which reports the time of each stage.
+Then another process overloads the queue, to measure how soon a request is rejected.  Prints one
+JSON object: requests per second, percentiles in milliseconds, errors, and the memory growth of
+the server's processes after the first tenth of the time.
 
 Needs the extra `serve`, the dependency group `bench`, and the package that `rejoinder train
 static-vectors` names; --no-plain leaves the plain server out.
@@ -17,23 +17,17 @@ import argparse
 import asyncio
 import json
 import os
-import signal
-import socket
 import statistics
-import subprocess
-import sys
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
 import httpx2 as httpx
 
-from benchmarks.made_up import draw_texts
+from benchmarks.common import draw_texts, get_percentiles, measure_memory, serving
 
 QUESTION = "How are glacier caves formed in the mountains?"
 WORDS, TOKENS_PER_WORD = 25, 1.3
@@ -50,60 +44,31 @@ def main() -> None:
     seconds, clients = arguments.seconds, arguments.clients
     body = {"query": QUESTION, "documents": draw_texts(arguments.sentences, WORDS)}
     result: dict[str, Any] = {"seconds": seconds, "clients": clients, "cores": os.cpu_count()}
-    with running("rejoinder", "serve", "--port") as (address, process):
+    with serving("rejoinder", "serve", "--port") as (port, process):
+        address = f"http://127.0.0.1:{port}"
         result["rejoinder"] = asyncio.run(load(address, process.pid, body, clients, seconds))
         result["documents_96_of_64_tokens"] = measure_latency(address)
-    with running("rejoinder", "serve", "--max-waiting", "8", "--port") as (address, process):
-        result["overload"] = overload(address, body)
+    with serving("rejoinder", "serve", "--max-waiting", "8", "--port") as (port, process):
+        result["overload"] = overload(f"http://127.0.0.1:{port}", body)
     if not arguments.no_plain:
-        with running("benchmarks.plain_server") as (address, process):
+        with serving("benchmarks.plain_server") as (port, process):
+            address = f"http://127.0.0.1:{port}"
             result["plain"] = asyncio.run(load(address, process.pid, body, clients, seconds))
         ours, plain = (result[name]["requests_per_second"] for name in ("rejoinder", "plain"))
         result["times_as_many"] = round(ours / plain, 2)
     print(json.dumps(result, indent=2))
 
 
-@contextmanager
-def running(*module: str) -> Iterator[tuple[str, "subprocess.Popen[bytes]"]]:
-    """Give the address of a server that answers."""
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    process = subprocess.Popen(
-        [sys.executable, "-m", *module, str(port)], stderr=subprocess.DEVNULL
-    )
-    address = f"http://127.0.0.1:{port}"
-    try:
-        wait_for(address, process)
-        yield address, process
-    finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait()
-
-
-def wait_for(address: str, process: "subprocess.Popen[bytes]") -> None:
-    body = {"query": "why?", "documents": ["So."]}
-    end = time.monotonic() + 300
-    while time.monotonic() < end:
-        if process.poll() is not None:
-            sys.exit(f"a server ended with status {process.returncode} before it answered")
-        try:
-            if httpx.post(f"{address}/v2/rerank", json=body, timeout=60).status_code == 200:
-                return
-        except httpx.TransportError:
-            time.sleep(0.2)
-    sys.exit("a server did not answer within 5 minutes")
-
-
 async def load(
     address: str, pid: int, body: dict[str, Any], clients: int, seconds: float
 ) -> dict[str, Any]:
-    """Post from many clients for a while; return what was seen."""
+    """Post from many clients for a while; return rates, percentiles, errors and memory."""
     begin = time.perf_counter()
     end = begin + seconds
     times: list[float] = []
     errors: Counter[str] = Counter()
 
-    async def post_again_and_again() -> None:
+    async def post_in_a_loop() -> None:
         async with httpx.AsyncClient(base_url=address, timeout=120) as client:
             while time.perf_counter() < end:
                 start = time.perf_counter()
@@ -116,27 +81,27 @@ async def load(
                 if status != 200:
                     errors[str(status)] += 1
 
-    tasks = [asyncio.create_task(post_again_and_again()) for _ in range(clients)]
+    tasks = [asyncio.create_task(post_in_a_loop()) for _ in range(clients)]
     await asyncio.sleep(seconds / 10)
-    before = measure_memory(pid)
+    before = measure_tree_memory(pid)
     await asyncio.sleep(seconds * 0.8)
-    grown = measure_memory(pid) - before
+    growth = measure_tree_memory(pid) - before
     await asyncio.gather(*tasks)
     elapsed = time.perf_counter() - begin  # until the last reply
-    found = describe(times)
+    summary = describe(times)
     return {
         "requests": len(times),
         "requests_per_second": round(len(times) / elapsed, 2),
-        **found,
-        "p99_over_p50": round(found["p99_ms"] / found["p50_ms"], 2),
+        **summary,
+        "p99_over_p50": round(summary["p99_ms"] / summary["p50_ms"], 2),
         "errors": dict(errors),
-        "memory_grown_mb": round(grown, 1),
+        "memory_grown_mb": round(growth, 1),
         "memory_mb": round(before, 1),
     }
 
 
 def measure_latency(address: str, *, repeats: int = 50) -> dict[str, Any]:
-    """Return how long one client waits for 96 documents of 64 tokens, and for what."""
+    """Return the latency of 96 documents of 64 tokens for one client, and that of each stage."""
     texts = draw_texts(2 * repeats * DOCUMENTS, round(64 / TOKENS_PER_WORD))
     lists = [texts[first : first + DOCUMENTS] for first in range(0, len(texts), DOCUMENTS)]
     times, stages = [], defaultdict(list)
@@ -151,68 +116,61 @@ def measure_latency(address: str, *, repeats: int = 50) -> dict[str, Any]:
             reply = client.post("/v1/rank", json=body).raise_for_status()
             for stage in reply.json()["trace"]:
                 stages[stage["scorer"]].append(stage["milliseconds"])
-    p50 = {name: round(statistics.median(found), 2) for name, found in stages.items()}
+    p50 = {name: round(statistics.median(taken), 2) for name, taken in stages.items()}
     return {**describe(times), "stages_p50_ms": p50}
 
 
 def overload(address: str, body: dict[str, Any], *, seconds: float = 10) -> dict[str, Any]:
-    """Keep the queue full; return how soon one more client is refused, and what follows."""
-    refused: list[float] = []
-    # In a process of its own, or the one more client would wait for the others' turns.
+    """Keep the queue full; return how soon another client is rejected, and the recovery."""
+    rejections: list[float] = []
+    # In another process, because the others' turns would delay the client that is timed.
     with (
         ProcessPoolExecutor(1, get_context("spawn")) as pool,
         httpx.Client(base_url=address, timeout=120) as client,
     ):
-        crowded = pool.submit(crowd, address, body, clients=32, seconds=seconds)
-        while not crowded.done():
+        crowd = pool.submit(overload_queue, address, body, clients=32, seconds=seconds)
+        while not crowd.done():
             start = time.perf_counter()
             if client.post("/v2/rerank", json=body).status_code in {429, 503}:
-                refused.append(1000 * (time.perf_counter() - start))
+                rejections.append(1000 * (time.perf_counter() - start))
             time.sleep(0.02)
-        statuses = crowded.result()
+        statuses = crowd.result()
         recovered = client.post("/v2/rerank", json=body).status_code
     return {
         "statuses": {str(status): count for status, count in sorted(statuses.items())},
-        "refused": {"requests": len(refused), **describe(refused)},
+        "refused": {"requests": len(rejections), **describe(rejections)},
         "status_afterwards": recovered,
     }
 
 
-def crowd(address: str, body: dict[str, Any], *, clients: int, seconds: float) -> Counter[int]:
-    """Post from many clients that come back at once; return how they were answered."""
+def overload_queue(
+    address: str, body: dict[str, Any], *, clients: int, seconds: float
+) -> Counter[int]:
+    """Post in a loop from many clients; return the count of each status."""
     statuses: Counter[int] = Counter()
     end = time.monotonic() + seconds
 
-    async def come_back_at_once() -> None:
+    async def post_in_a_loop() -> None:
         async with httpx.AsyncClient(base_url=address, timeout=120) as client:
             while time.monotonic() < end:
                 statuses[(await client.post("/v2/rerank", json=body)).status_code] += 1
                 await asyncio.sleep(0.05)
 
-    async def come() -> None:
-        await asyncio.gather(*(come_back_at_once() for _ in range(clients)))
+    async def run_clients() -> None:
+        await asyncio.gather(*(post_in_a_loop() for _ in range(clients)))
 
-    asyncio.run(come())
+    asyncio.run(run_clients())
     return statuses
 
 
 def describe(times: list[float]) -> dict[str, float]:
-    cuts = statistics.quantiles(times, n=100, method="inclusive")
-    return {
-        "p50_ms": round(statistics.median(times), 2),
-        "p95_ms": round(cuts[94], 2),
-        "p99_ms": round(cuts[98], 2),
-        "max_ms": round(max(times), 2),
-    }
+    return {**get_percentiles(times, 50, 95, 99), "max_ms": round(max(times), 2)}
 
 
-def measure_memory(pid: int) -> float:
-    """Return the resident memory of a process and its children, in megabytes."""
+def measure_tree_memory(pid: int) -> float:
+    """Return the resident memory of a process and its children, in MB."""
     children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    pages = sum(
-        int(Path(f"/proc/{number}/statm").read_text().split()[1]) for number in (pid, *children)
-    )
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
+    return measure_memory(pid, *map(int, children))
 
 
 if __name__ == "__main__":

@@ -1,10 +1,10 @@
-"""Scores from many threads at once for a while, and holds every score against that of one thread.
+"""Score from many threads at once for a while, and compare every score with that of one thread.
 
 Usage: python -m benchmarks.soak [--seconds 60] [--threads 8] > soak.json
 
-The scorer is a full-sized Cosinet + BiRNN with drawn weights.  Prints one JSON object: lists
-scored, how many differed in any bit (0, or the exit status is 1), and how much resident memory
-grew after the first tenth of the time, in which tables fill and threads start.
+The scorer is a full-sized Cosinet + BiRNN with random weights.  Prints one JSON object: the number
+of scored lists, how many of them differed in any bit (0, or the exit status is 1), and the growth
+of resident memory after the first tenth of the time, in which caches fill and threads start.
 """
 
 import argparse
@@ -20,7 +20,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.made_up import draw_texts, write_cosinet
+from benchmarks.common import draw_texts, measure_memory, write_cosinet
 from rejoinder.models.parallel import QuestionCandidates
 from rejoinder.models.registry import open_scorer
 from rejoinder.models.scorer import Scorer
@@ -34,37 +34,37 @@ def main() -> None:
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         scorer = open_scorer(write_cosinet(Path(folder, "m")))
-    result = soak(scorer, make_asked(40), seconds=arguments.seconds, threads=arguments.threads)
+    result = soak(scorer, make_questions(40), seconds=arguments.seconds, threads=arguments.threads)
     print(json.dumps({**result, "cores": os.cpu_count()}, indent=2))
     sys.exit(result["wrong"] > 0)
 
 
-def make_asked(count: int) -> list[QuestionCandidates]:
-    """Return questions with lists of 1 to 100 candidates; every other list stands in order."""
+def make_questions(count: int) -> list[QuestionCandidates]:
+    """Return questions with 1 to 100 candidates; every other list has document order."""
     texts = draw_texts(400)
-    asked: list[QuestionCandidates] = []
+    questions: list[QuestionCandidates] = []
     for at in range(count):
         chosen = texts[at * 7 : at * 7 + 1 + (at * 37) % 100]
         ordered = [Candidate(str(place), text, position=place) for place, text in enumerate(chosen)]
-        asked.append((" ".join(texts[-1 - at].split()[:8]), ordered if at % 2 else chosen))
-    return asked
+        questions.append((" ".join(texts[-1 - at].split()[:8]), ordered if at % 2 else chosen))
+    return questions
 
 
 def soak(
-    scorer: Scorer, asked: Sequence[QuestionCandidates], *, seconds: float, threads: int
+    scorer: Scorer, questions: Sequence[QuestionCandidates], *, seconds: float, threads: int
 ) -> dict[str, Any]:
-    """Score for so long on so many threads; return what was found."""
-    expected = [scorer.score(question, given) for question, given in asked]
+    """Score for so long on so many threads; return the counts and the memory."""
+    expected = [scorer.score(*question) for question in questions]
     end = time.monotonic() + seconds
     scored, wrong = [0] * threads, [0] * threads
 
     def work(number: int) -> None:
         rng = np.random.default_rng(number)
         while time.monotonic() < end:
-            at = int(rng.integers(len(asked)))
-            found = scorer.score(*asked[at])
+            at = int(rng.integers(len(questions)))
+            scores = scorer.score(*questions[at])
             scored[number] += 1
-            wrong[number] += not np.array_equal(found, expected[at])
+            wrong[number] += not np.array_equal(scores, expected[at])
 
     workers = [threading.Thread(target=work, args=(number,)) for number in range(threads)]
     for worker in workers:
@@ -81,12 +81,6 @@ def soak(
         "memory_mb": round(before, 1),
         "memory_growth_mb": round(measure_memory() - before, 1),
     }
-
-
-def measure_memory() -> float:
-    """Return the resident memory of this process now, in MB (Linux)."""
-    pages = int(Path("/proc/self/statm").read_text(encoding="ascii").split()[1])
-    return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
 if __name__ == "__main__":

@@ -1,22 +1,18 @@
-"""Measures how long Cosinet-list + BiRNN takes to train on WikiQA, against the plain way.
+"""Measure how long Cosinet-list + BiRNN takes to train on WikiQA, beside a plain implementation.
 
 Usage: python -m benchmarks.train_speed --data DATA [--seeds 5] [--threads 2] > result.json
 
-The plain way is the paper's network as one would write it first: lists padded, a batch of
-pairs through `nn.Conv1d`, max-pooling over a mask, `nn.RNN`.  It runs twice: `padded`, all
-pairs of a step padded to the longest; and `by_length`, pairs of similar length padded
-together, the best that we found for it.  `by_length_bfloat16` is the latter with its
-convolution under `torch.autocast`, for ours makes its large product in bfloat16 where the
-processor can.  Relatedness is computed once for all.  All take the same steps on the same
-questions from the same weights, so they end at the same network up to rounding.
-Prints one JSON object; times are wall-clock seconds of three epochs in this run
-on this machine, to be read as a ratio.
+The plain implementation is the obvious one: padded lists, a batch of pairs through `nn.Conv1d`,
+masked max-pooling, `nn.RNN`.  `padded` pads all pairs of a step to the longest; `by_length` pads
+pairs of similar length together, the fastest that we found; `by_length_bfloat16` also runs its
+convolution under `torch.autocast`, because ours computes its large product in bfloat16 where the
+CPU supports it.  Relatedness is computed once for all.  All take the same steps on the same
+questions from the same weights, so they train the same network up to rounding.  Prints one JSON
+object; times are wall-clock seconds of three epochs in this run: compare the ratios.
 """
 
 import argparse
 import json
-import os
-import platform
 import resource
 import time
 from pathlib import Path
@@ -28,6 +24,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 from torch.nn.utils.rnn import pad_sequence
 
+from benchmarks.common import describe_machine
 from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.evaluation import evaluate
 from rejoinder.models.ranker.module.pairs import Batch, Side, TrainingPairs
@@ -40,11 +37,11 @@ from rejoinder.training.ranker import fit_ranker
 from rejoinder.types import Example
 
 CHUNKS = {"padded": 1_000_000, "by_length": 20, "by_length_bfloat16": 20}
-"""Pairs that are padded together; of 10, 20 and 40 of similar length, 20 was fastest."""
+"""Pairs that are padded together; 20 was faster than 10 and 40."""
 
 
 class PlainRanker(nn.Module):
-    """The same parameters as a Ranker, used the way one would write it first."""
+    """The parameters of a Ranker in the plain implementation."""
 
     def __init__(
         self, ranker: Ranker, chunk: int = CHUNKS["by_length"], *, in_bfloat16: bool = False
@@ -55,7 +52,7 @@ class PlainRanker(nn.Module):
         self.ranker = ranker
         encoder: Any = ranker.encoder
         for side in (encoder.question, encoder.candidate):
-            # Laid out in memory as nn.Conv1d has it, not as ours does.
+            # Contiguous, as in nn.Conv1d; ours has another memory layout.
             weight = side.convolution.weight.detach().contiguous()
             side.convolution.weight = nn.Parameter(weight)
 
@@ -163,7 +160,7 @@ def summarise(
         },
         "dev_map": {name: round(fmean(values), 2) for name, values in quality.items()},
         "peak_memory_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024,
-        "machine": {"cores": os.cpu_count(), "kind": platform.machine()},
+        "machine": describe_machine(),
     }
 
 

@@ -1,7 +1,7 @@
 from pathlib import Path
 
 import pytest
-from benchmarks.made_up import write_cosinet
+from benchmarks.common import write_cosinet
 
 from rejoinder.batch.packed_scorer import PackedScorer, load_packed_scorer, pack_scorer
 from rejoinder.errors import InputError, RejoinderError
