@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.errors import InputError
-from rejoinder.server.app import create_app
+from rejoinder.server.app import Server
 from rejoinder.server.settings import Settings
+from rejoinder.server.telemetry import Metrics
 from tests.server.local import LocalBackend, make_runner, write_documents
 
 
@@ -20,7 +21,7 @@ def make_reader(folder: Path, path: str) -> Callable[[bytes], object]:
         nonlocal app
         if app is None:
             runner = make_runner(folder / path.strip("/"), write_documents(folder / "documents"))
-            app = create_app(Settings(), LocalBackend(runner))
+            app = Server(Settings(), LocalBackend(runner), Metrics()).make_app()
         status, body = asyncio.run(_post(app, path, raw))
         assert status < 500, body
         value = json.loads(body)

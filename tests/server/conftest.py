@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from rejoinder.server.app import create_app
+from rejoinder.server.app import Server
 from rejoinder.server.settings import Settings
 from rejoinder.server.telemetry import Metrics
 from rejoinder.server.workers.jobs import JobRunner
@@ -32,7 +32,7 @@ def runner(tmp_path_factory: pytest.TempPathFactory, documents: Path) -> Iterato
 
 
 def make_client(runner: JobRunner, **settings: Any) -> TestClient:
-    app = create_app(Settings(**settings), LocalBackend(runner), Metrics())
+    app = Server(Settings(**settings), LocalBackend(runner), Metrics()).make_app()
     return TestClient(app, base_url="http://localhost")
 
 

@@ -6,11 +6,12 @@ from collections.abc import Callable
 import pytest
 from starlette.testclient import TestClient
 
-from rejoinder.server.app import create_app
+from rejoinder.server.app import Server
 from rejoinder.server.problems import retry_later
+from rejoinder.server.routes import POLICY
 from rejoinder.server.settings import Settings
-from rejoinder.server.static import POLICY
-from rejoinder.server.workers.messages import Job, WorkerInfo
+from rejoinder.server.telemetry import Metrics
+from rejoinder.server.workers.messages import Backend, Job, WorkerInfo
 
 Connect = Callable[..., TestClient]
 
@@ -28,8 +29,13 @@ class Broken:
         raise RuntimeError("the secret reason")
 
 
+def connect_to(backend: Backend) -> TestClient:
+    app = Server(Settings(), backend, Metrics()).make_app()
+    return TestClient(app, base_url="http://localhost")
+
+
 def test_internal_error_is_logged_and_not_disclosed(caplog: pytest.LogCaptureFixture) -> None:
-    client = TestClient(create_app(Settings(), Broken()), base_url="http://localhost")
+    client = connect_to(Broken())
 
     with caplog.at_level(logging.ERROR, "rejoinder.server"):
         reply = client.post("/v1/answer", json={"question": "why?"})
@@ -42,7 +48,7 @@ def test_internal_error_is_logged_and_not_disclosed(caplog: pytest.LogCaptureFix
 
 
 def test_not_ready_has_retry_after() -> None:
-    client = TestClient(create_app(Settings(), Broken()), base_url="http://localhost")
+    client = connect_to(Broken())
 
     reply = client.get("/ready")
 
@@ -117,7 +123,7 @@ class Full(Broken):
     ],
 )
 def test_overload_is_reported_before_the_body_is_read(path: str, body: dict[str, str]) -> None:
-    client = TestClient(create_app(Settings(), Full()), base_url="http://localhost")
+    client = connect_to(Full())
 
     reply = client.post(path, content=b"not even JSON")
 

@@ -3,6 +3,7 @@
 import logging
 import time
 import uuid
+from http import HTTPStatus
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
@@ -10,14 +11,12 @@ from starlette.middleware import Middleware
 from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
-from starlette.routing import Mount
 
 from rejoinder.server.operation import Call, Operation
-from rejoinder.server.problems import NativeError, Problem, name_status, respond
+from rejoinder.server.problems import NativeError, Problem, respond
 from rejoinder.server.routes import Endpoint, make_routes
 from rejoinder.server.security import Guard
 from rejoinder.server.settings import Settings
-from rejoinder.server.static import Page
 from rejoinder.server.telemetry import Metrics
 from rejoinder.server.workers.messages import Backend
 
@@ -45,7 +44,7 @@ class Server:
             allow_headers=["authorization", "content-type"],
         )
         return Starlette(
-            routes=[*make_routes(self._make_endpoint), Mount("/", Page())],
+            routes=list(make_routes(self._make_endpoint)),
             middleware=[cors] if origins else [],
             exception_handlers={HTTPException: _respond_to_http_exception},
         )
@@ -93,14 +92,9 @@ class Server:
             response.headers["connection"] = "close"
 
 
-def create_app(settings: Settings, backend: Backend, metrics: Metrics | None = None) -> Starlette:
-    """Return an application that hands its jobs to a backend."""
-    return Server(settings, backend, metrics or Metrics()).make_app()
-
-
 async def _respond_to_http_exception(request: Request, error: Exception) -> Response:
     """Respond to errors that Starlette raises itself, mostly 404."""
     assert isinstance(error, HTTPException)
-    phrase = name_status(error.status_code).lower()
+    phrase = HTTPStatus(error.status_code).phrase.lower()
     problem = Problem(error.status_code, f"{phrase}: {request.method} {request.url.path[:200]}")
     return respond(problem, NativeError)

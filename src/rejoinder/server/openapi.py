@@ -4,6 +4,7 @@ import ast
 import inspect
 from collections.abc import Iterator, Sequence
 from dataclasses import is_dataclass
+from http import HTTPStatus
 from itertools import pairwise
 from types import UnionType
 from typing import Any, get_args
@@ -17,21 +18,21 @@ from rejoinder.index import update
 from rejoinder.index.sqlite import documents
 from rejoinder.server import problems
 from rejoinder.server.api import cohere, rerank, status, tei, v1
-from rejoinder.server.operation import Operation
+from rejoinder.server.operation import WORKER_STATUSES, Json, Operation
 from rejoinder.server.workers import messages
 
 REPLIES = (types, texts, update, documents, cascade_file)
 MODULES = (*REPLIES, messages, status, rerank, cohere, v1, tei, problems)
 """Where the types of requests and replies are defined."""
-REFERENCE = "#/components/schemas/{name}"
-
-Json = dict[str, Any]
+BODY_STATUSES = (400, 408, 413, *WORKER_STATUSES)
+"""The errors of an operation that reads a body; all of these need a worker."""
 
 
 def make_openapi(operations: Sequence[Operation], version: str) -> Json:
     """Return the document."""
     kinds = list(dict.fromkeys(_list_types(operations)))
-    schemas, components = msgspec.json.schema_components(kinds, ref_template=REFERENCE)
+    template = "#/components/schemas/{name}"
+    schemas, components = msgspec.json.schema_components(kinds, ref_template=template)
     for module in MODULES:
         _complete(components, module)
     by_type = dict(zip(kinds, schemas, strict=True))
@@ -93,44 +94,34 @@ def _list_types(operations: Sequence[Operation]) -> Iterator[Any]:
 
 
 def _describe(operation: Operation, by_type: dict[Any, Any]) -> Json:
-    described: Json = {
-        "summary": operation.summary,
-        "operationId": _name(operation),
-        "responses": {"200": _describe_reply(operation, by_type)},
-    }
+    statuses = set(operation.statuses)
+    described: Json = {"summary": operation.summary, "operationId": _name(operation)}
     if operation.parameters:
-        described["parameters"] = [
-            {
-                "name": parameter.name,
-                "in": parameter.place,
-                "description": parameter.description,
-                "required": parameter.is_required,
-                "schema": parameter.schema,
-            }
-            for parameter in operation.parameters
-        ]
-    if operation.takes is bytes:
-        content: Json = {"application/octet-stream": {"schema": {}}}
+        described["parameters"] = operation.parameters
+    if operation.takes is not None:
+        statuses.update(BODY_STATUSES)
+        content = _describe_content(operation.takes, by_type)
         described["requestBody"] = {"required": True, "content": content}
-    elif operation.takes is not None:
-        content = {"application/json": {"schema": _refer(operation.takes, by_type)}}
-        described["requestBody"] = {"required": True, "content": content}
-    for status_ in operation.statuses:
-        error = {"application/json": {"schema": _refer(operation.error, by_type)}}
-        described["responses"][str(status_)] = {
-            "description": problems.name_status(status_),
-            "content": error,
-        }
     if not operation.is_public:
+        statuses.update({401, 403})
         described["security"] = [{}, {"key": []}]
+    kinds = {200: operation.gives} | dict.fromkeys(sorted(statuses), operation.error)
+    described["responses"] = {
+        str(status_): {
+            "description": HTTPStatus(status_).phrase,
+            "content": _describe_content(kind, by_type),
+        }
+        for status_, kind in kinds.items()
+    }
     return described
 
 
-def _describe_reply(operation: Operation, by_type: dict[Any, Any]) -> Json:
-    if operation.gives is str:
-        return {"description": "OK", "content": {"text/plain": {"schema": {"type": "string"}}}}
-    schema = _refer(operation.gives, by_type)
-    return {"description": "OK", "content": {"application/json": {"schema": schema}}}
+def _describe_content(kind: Any, by_type: dict[Any, Any]) -> Json:
+    if kind is bytes:
+        return {"application/octet-stream": {"schema": {}}}
+    if kind is str:
+        return {"text/plain": {"schema": {"type": "string"}}}
+    return {"application/json": {"schema": _refer(kind, by_type)}}
 
 
 def _name(operation: Operation) -> str:

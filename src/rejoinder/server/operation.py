@@ -1,7 +1,4 @@
-"""An operation: one method of one route, with its handler and its types.
-
-The application and the OpenAPI document are both made from operations.
-"""
+"""An operation: one method of one route, from which the application and its OpenAPI are made."""
 
 import asyncio
 import inspect
@@ -19,11 +16,10 @@ from rejoinder.server.settings import Settings
 from rejoinder.server.telemetry import Metrics
 from rejoinder.server.workers.messages import AnswerRequest, Backend, Job, RankRequest
 
-BODY_STATUSES = (400, 401, 403, 408, 413, 422, 429, 500, 503, 504)
-"""The errors of an operation that reads a body and needs a worker."""
-WORKER_STATUSES = (401, 403, 422, 429, 500, 503, 504)
+WORKER_STATUSES = (422, 429, 500, 503, 504)
 """The errors of an operation that needs a worker."""
 
+Json = dict[str, Any]
 Shape = TypeVar("Shape")
 
 _NOT_TEXT = re.compile("[\0\ud800-\udfff]")
@@ -39,23 +35,14 @@ class Call:
     metrics: Metrics
 
     async def read(self, shape: type[Shape]) -> Shape:
-        """Return the JSON body as a typed value.
-
-        Raises:
-            Problem: the queue is full, or the body is too large, too slow, or not of this type.
-        """
+        """Return the JSON body as a typed value; a full queue is reported before it is read."""
         return decode(await self.read_bytes(), shape)
 
     async def read_bytes(self) -> bytes:
-        """Return the body.
-
-        Raises:
-            Problem: the queue is full, or the body is too large or too slow.
-        """
+        """Return the body; a full queue is reported before it is read."""
         self.backend.check_capacity()
         limits = self.settings.max_body_bytes, self.settings.body_timeout_seconds
-        chunks = [chunk async for chunk in read_chunks(self.request, *limits)]
-        return b"".join(chunks)
+        return b"".join([chunk async for chunk in read_chunks(self.request, *limits)])
 
     async def submit(self, job: Job) -> bytes:
         """Return the reply to a job as JSON; abandon it when the client disconnects."""
@@ -73,11 +60,7 @@ class Call:
             disconnect.cancel()
 
     def check_question(self, question: str, name: str) -> None:
-        """Refuse a question that cannot be answered.
-
-        Raises:
-            Problem: it is empty, too long, or not text.
-        """
+        """Refuse a question that is empty, too long, or not text."""
         check_text(question, name)
         if not question.strip():
             raise Problem(422, f"{name} is empty")
@@ -86,11 +69,7 @@ class Call:
             raise Problem(413, f"{name} has {len(question)} characters; the limit is {limit}")
 
     def check_count(self, documents: int, name: str) -> None:
-        """Refuse an empty list of documents, or one that is too long.
-
-        Raises:
-            Problem: there is no document, or there are too many.
-        """
+        """Refuse an empty list of documents, or one that is too long."""
         if not documents:
             raise Problem(422, f"{name} is empty")
         limit = self.settings.max_documents
@@ -99,17 +78,6 @@ class Call:
 
 
 Handler = Callable[[Call], Awaitable[Response]]
-
-
-@dataclass(frozen=True, slots=True)
-class Parameter:
-    """A parameter of the path or of the query string."""
-
-    name: str
-    place: str
-    description: str
-    schema: dict[str, Any]
-    is_required: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,11 +92,21 @@ class Operation:
     gives: Any = None
     error: ErrorShape = NativeError
     statuses: tuple[int, ...] = ()
-    parameters: tuple[Parameter, ...] = ()
+    """Its errors, besides those of access control and of reading a body."""
+    parameters: tuple[Json, ...] = ()
+    """As OpenAPI describes them."""
     writes: bool = False
     """Whether it changes the index."""
     is_public: bool = False
     """Whether it needs no key, and answers under any host name."""
+
+
+def describe_parameter(
+    name: str, description: str, schema: Json, *, place: str = "query", is_required: bool = False
+) -> Json:
+    """Return a parameter of the query string or of the path as OpenAPI describes it."""
+    described: Json = {"name": name, "in": place, "description": description}
+    return described | {"required": is_required, "schema": schema}
 
 
 def operation(method: str, path: str, **options: Any) -> Callable[[Handler], Operation]:
@@ -141,14 +119,9 @@ def operation(method: str, path: str, **options: Any) -> Callable[[Handler], Ope
 
 
 async def read_chunks(request: Request, max_bytes: int, seconds: float) -> AsyncIterator[bytes]:
-    """Yield the body of a request as it arrives.
-
-    Raises:
-        Problem: it is too large or too slow, or the client disconnects.
-    """
-    too_large = Problem(
-        413, f"the body is larger than {max_bytes} bytes", headers={"connection": "close"}
-    )
+    """Yield the body of a request as it arrives; refuse one that is too large or too slow."""
+    close = {"connection": "close"}
+    too_large = Problem(413, f"the body is larger than {max_bytes} bytes", headers=close)
     if int(request.headers.get("content-length", "0")) > max_bytes:
         raise too_large
     received = 0
@@ -161,17 +134,13 @@ async def read_chunks(request: Request, max_bytes: int, seconds: float) -> Async
                 yield chunk
     except TimeoutError as error:
         message = f"the body did not arrive within {seconds:g} s"
-        raise Problem(408, message, headers={"connection": "close"}) from error
+        raise Problem(408, message, headers=close) from error
     except ClientDisconnect as error:
         raise Problem(400, "the client disconnected before the body was complete") from error
 
 
 def decode(body: bytes, shape: type[Shape]) -> Shape:
-    """Return JSON as a typed value.
-
-    Raises:
-        Problem: it is not JSON, or a field is missing or wrong; the message names it.
-    """
+    """Return JSON as a typed value; an error names the field that is missing or wrong."""
     try:
         return msgspec.json.decode(body, type=shape)
     except msgspec.ValidationError as error:
@@ -183,11 +152,7 @@ def decode(body: bytes, shape: type[Shape]) -> Shape:
 
 
 def check_text(text: str, name: str) -> None:
-    """Refuse characters that no text has.
-
-    Raises:
-        Problem: the text has a null byte or a lone surrogate.
-    """
+    """Refuse characters that no text has: null bytes and lone surrogates."""
     match = _NOT_TEXT.search(text)
     if match:
         kind = "a null byte" if match[0] == "\0" else "a lone surrogate"

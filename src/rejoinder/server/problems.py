@@ -5,7 +5,6 @@ answer as that service does, so that its clients raise their usual exceptions.
 """
 
 from collections.abc import Mapping
-from http import HTTPStatus
 from typing import Any
 
 import msgspec
@@ -38,18 +37,16 @@ _encoder = msgspec.json.Encoder()
 class Problem(Exception):
     """A request that is answered with an error."""
 
-    def __init__(
-        self, status: int, message: str, *, headers: Mapping[str, str] | None = None
-    ) -> None:
+    def __init__(self, status: int, message: str, headers: Mapping[str, str] | None = None) -> None:
         super().__init__(message)
         self.status = status
         self.message = message
-        self.headers = dict(headers or {})
+        self.headers = headers or {}
 
 
-def retry_later(status: int, message: str, *, seconds: int = 1) -> Problem:
-    """Return a problem with a Retry-After header."""
-    return Problem(status, message, headers={"retry-after": str(seconds)})
+def retry_later(status: int, message: str) -> Problem:
+    """Return a problem that a client may retry after a second."""
+    return Problem(status, message, headers={"retry-after": "1"})
 
 
 def to_problem(failure: Failure) -> Problem:
@@ -108,9 +105,4 @@ def respond(problem: Problem, shape: ErrorShape) -> Response:
 def to_json(value: Any, *, status: int = 200, headers: Mapping[str, str] | None = None) -> Response:
     """Return a value as a JSON response; bytes are JSON already."""
     body = value if isinstance(value, bytes) else _encoder.encode(value)
-    return Response(body, status, dict(headers or {}), media_type="application/json")
-
-
-def name_status(status: int) -> str:
-    """Return the phrase of a status: 404 is Not Found."""
-    return HTTPStatus(status).phrase
+    return Response(body, status, headers, media_type="application/json")

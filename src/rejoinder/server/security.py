@@ -14,6 +14,7 @@ import os
 import re
 import secrets
 import socket
+from dataclasses import dataclass
 from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -35,20 +36,13 @@ class Guard:
     """Authorises requests."""
 
     def __init__(self, settings: Settings) -> None:
-        self._keys: Keys | None = read_keys(settings.keys) if settings.keys else None
+        self._keys = read_keys(settings.keys) if settings.keys else None
         self._hosts = {"localhost", socket.gethostname().lower(), settings.host.lower()}
         self._hosts |= {host.lower() for host in settings.allowed_hosts}
         self._origins = frozenset(settings.allowed_origins)
 
-    def check(self, request: Request, *, writes: bool = False) -> str | None:
-        """Return the name of the request's key; None where no key is needed.
-
-        Args:
-            writes: whether the request changes the index.
-
-        Raises:
-            Problem: the request is not allowed.
-        """
+    def check(self, request: Request, *, writes: bool) -> str | None:
+        """Return the name of the request's key, or None where no key is needed; else refuse it."""
         if writes or self._keys is None:
             self._check_host(request.headers)
         if request.method not in SAFE_METHODS:
@@ -81,31 +75,23 @@ class Guard:
             raise Problem(403, f"requests from {origin[:200]!r} are not allowed")
 
 
+@dataclass(frozen=True, slots=True)
 class Keys:
-    """The API keys of a server, as hashes."""
+    """The API keys of a server: the name of each, by its hash."""
 
-    def __init__(self, names: dict[str, str]) -> None:
-        self._names = names
+    names: dict[str, str]
 
     def find(self, key: str) -> str | None:
-        """Return the name of a key; None if it is unknown.
-
-        Every hash is compared, in a time that does not depend on where they differ.
-        """
+        """Return the name of a key, in a time that tells nothing about it; None if unknown."""
         digest = _hash(key)
-        names = [
-            name for stored, name in self._names.items() if hmac.compare_digest(stored, digest)
+        matches = [
+            name for stored, name in self.names.items() if hmac.compare_digest(stored, digest)
         ]
-        return names[0] if names else None
+        return matches[0] if matches else None
 
 
 def read_keys(path: Path) -> Keys:
-    """Read a key file.
-
-    Raises:
-        InputError: it cannot be read, or has no key.
-        DataError: a line is not a key.
-    """
+    """Read a key file, which must have a key."""
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from playwright.sync_api import FilePayload, Page, Request, expect
 
-from rejoinder.server.static import FOLDER, POLICY
+from rejoinder.server.routes import PAGE, POLICY
 from tests.server.page.conftest import Open, ask, fill
 from tests.server.running import serving
 
@@ -54,7 +54,7 @@ def test_policy_blocks_inline_scripts(page: Page) -> None:
 def test_every_file_carries_the_policy(page: Page, address: str) -> None:
     assert "unsafe" not in POLICY
     assert POLICY.startswith("default-src 'none'")
-    for path in sorted(FOLDER.iterdir()):
+    for path in sorted(PAGE.iterdir()):
         reply = page.request.get(f"{address}/{path.name}")
         assert reply.headers["content-security-policy"] == POLICY
         assert reply.headers["x-content-type-options"] == "nosniff"
@@ -69,9 +69,9 @@ def test_page_is_small_and_contacts_no_other_host(open_page: Open, address: str)
     page.wait_for_selector(".invitation:has-text('sentence')")
     ask(page, "How hot is green tea brewed?")
 
-    assert len(requests) > len(list(FOLDER.glob("*.js")))
+    assert len(requests) > len(list(PAGE.glob("*.js")))
     assert {request.url.split("/")[2] for request in requests} == {address.split("/")[2]}
-    assert sum(path.stat().st_size for path in FOLDER.iterdir()) < 100_000
+    assert sum(path.stat().st_size for path in PAGE.iterdir()) < 100_000
 
 
 def test_page_waits_for_a_server_that_is_down(open_page: Open, tmp_path: Path) -> None:

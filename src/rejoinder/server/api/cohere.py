@@ -7,7 +7,7 @@ from msgspec import UNSET, Struct, UnsetType, field
 from starlette.responses import Response
 
 from rejoinder.server.api.rerank import Fields, RankedText, rank
-from rejoinder.server.operation import BODY_STATUSES, Call, operation
+from rejoinder.server.operation import Call, operation
 from rejoinder.server.problems import CohereError, to_json
 from rejoinder.server.workers.messages import ALL_SPANS
 
@@ -83,26 +83,15 @@ class CohereResponse(Struct, frozen=True):
     meta: CohereMeta
 
 
-@operation(
-    *("POST", "/v2/rerank"),
-    takes=CohereRequest,
-    gives=CohereResponse,
-    error=CohereError,
-    statuses=BODY_STATUSES,
-)
+@operation("POST", "/v2/rerank", takes=CohereRequest, gives=CohereResponse, error=CohereError)
 async def rerank(call: Call) -> Response:
     """Rank as Cohere's v2 does, with `relevant_spans`."""
     request = await call.read(CohereRequest)
     options = request.relevant_spans
     if options and options.mode == "disabled":
         options = None
-    ranking, _ = await rank(
-        call,
-        request.query,
-        request.documents,
-        top=request.top_n,
-        spans=ALL_SPANS if options else 0,
-    )
+    spans = ALL_SPANS if options else 0
+    ranking, _ = await rank(call, request.query, request.documents, top=request.top_n, spans=spans)
     results = [
         CohereResult(item.place, item.relevance, _choose_spans(item, options))
         for item in ranking.documents

@@ -10,11 +10,11 @@ from rejoinder.documents.discovery import SUFFIXES
 from rejoinder.engine.texts import DocumentRanking
 from rejoinder.index.update import FileEvent
 from rejoinder.server.operation import (
-    BODY_STATUSES,
     WORKER_STATUSES,
     Call,
-    Parameter,
+    Json,
     check_text,
+    describe_parameter,
     operation,
     read_chunks,
 )
@@ -31,12 +31,14 @@ from rejoinder.server.workers.messages import (
 )
 from rejoinder.types import Answers
 
-MAX_ID = 2**63 - 1
-MAX_LIMIT = 1000
 MAX_NAME_CHARACTERS = 500
+ID: Json = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}
+LIMIT: Json = {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}
+NAME: Json = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_CHARACTERS}
+META: Json = {"type": "array", "items": {"type": "string", "pattern": "^[^=]+=.*$"}}
 
 
-@operation(*("POST", "/v1/answer"), takes=AnswerRequest, gives=Answers, statuses=BODY_STATUSES)
+@operation("POST", "/v1/answer", takes=AnswerRequest, gives=Answers)
 async def answer(call: Call) -> Response:
     """Answer a question with a sentence of the index, or of a text."""
     request = await call.read(AnswerRequest)
@@ -45,16 +47,17 @@ async def answer(call: Call) -> Response:
     return to_json(await call.submit(request))
 
 
-@operation(*("POST", "/v1/rank"), takes=RankRequest, gives=DocumentRanking, statuses=BODY_STATUSES)
+@operation("POST", "/v1/rank", takes=RankRequest, gives=DocumentRanking)
 async def rank(call: Call) -> Response:
     """Rank documents, each by its best sentence."""
     request = await call.read(RankRequest)
     call.check_question(request.question, "question")
     call.check_count(len(request.documents), "documents")
     for place, document in enumerate(request.documents):
-        text = document if isinstance(document, str) else document.text
-        check_text(text, f"documents[{place}]")
-        if not isinstance(document, str):
+        if isinstance(document, str):
+            check_text(document, f"documents[{place}]")
+        else:
+            check_text(document.text, f"documents[{place}]")
             check_text(document.title or "", f"documents[{place}].title")
     return to_json(await call.submit(request))
 
@@ -64,16 +67,12 @@ async def rank(call: Call) -> Response:
     gives=DocumentsPage,
     statuses=WORKER_STATUSES,
     parameters=(
-        Parameter(
-            *("after", "query", "The `next` of the previous page; 0 for the first page."),
-            {"type": "integer", "minimum": 0, "maximum": MAX_ID, "default": 0},
+        describe_parameter(
+            "after", "The `next` of the previous page; 0 for the first.", {**ID, "default": 0}
         ),
-        Parameter(
-            *("limit", "query", "The size of a page."),
-            {"type": "integer", "minimum": 1, "maximum": MAX_LIMIT, "default": 100},
-        ),
-        Parameter(
-            *("contains", "query", "Only list documents with this in their name or title."),
+        describe_parameter("limit", "The size of a page.", LIMIT),
+        describe_parameter(
+            *("contains", "Only list documents with this in their name or title."),
             {"type": "string", "default": ""},
         ),
     ),
@@ -84,8 +83,8 @@ async def list_documents(call: Call) -> Response:
     contains = query.get("contains", "")
     check_text(contains, "contains")
     job = ListDocuments(
-        after=_parse_number(query.get("after", "0"), "after", 0, MAX_ID),
-        limit=_parse_number(query.get("limit", "100"), "limit", 1, MAX_LIMIT),
+        after=_parse_number(query.get("after", "0"), "after", ID),
+        limit=_parse_number(query.get("limit", "100"), "limit", LIMIT),
         contains=contains,
     )
     return to_json(await call.submit(job))
@@ -95,17 +94,11 @@ async def list_documents(call: Call) -> Response:
     *("POST", "/v1/documents"),
     takes=bytes,
     gives=FileEvent,
-    statuses=BODY_STATUSES,
     parameters=(
-        Parameter(
-            *("name", "query", "The file's name; its suffix determines the format."),
-            {"type": "string", "minLength": 1, "maxLength": MAX_NAME_CHARACTERS},
-            is_required=True,
+        describe_parameter(
+            "name", "The file's name; its suffix determines the format.", NAME, is_required=True
         ),
-        Parameter(
-            *("meta", "query", "KEY=VALUE metadata, for `where`; may be repeated."),
-            {"type": "array", "items": {"type": "string", "pattern": "^[^=]+=.*$"}},
-        ),
+        describe_parameter("meta", "KEY=VALUE metadata, for `where`; may be repeated.", META),
     ),
     writes=True,
 )
@@ -134,29 +127,21 @@ async def add_document(call: Call) -> Response:
 @operation(
     *("DELETE", "/v1/documents/{id}"),
     gives=Removed,
-    statuses=(401, 403, 404, 422, 429, 500, 503, 504),
+    statuses=(404, *WORKER_STATUSES),
     parameters=(
-        Parameter(
-            *("id", "path", "The document's id, from the list."),
-            {"type": "integer", "minimum": 0, "maximum": MAX_ID},
-            is_required=True,
+        describe_parameter(
+            "id", "The document's id, from the list.", ID, place="path", is_required=True
         ),
     ),
     writes=True,
 )
 async def remove_document(call: Call) -> Response:
     """Remove a document."""
-    id_ = _parse_number(call.request.path_params["id"], "id", 0, MAX_ID)
+    id_ = _parse_number(call.request.path_params["id"], "id", ID)
     return to_json(await call.backend.submit(RemoveDocument(id_)))
 
 
-@operation(
-    *("POST", "/v1/feedback"),
-    takes=Feedback,
-    gives=Feedback,
-    statuses=BODY_STATUSES,
-    writes=True,
-)
+@operation("POST", "/v1/feedback", takes=Feedback, gives=Feedback, writes=True)
 async def give_feedback(call: Call) -> Response:
     """Mark an answer as right or wrong, for `rejoinder train`."""
     feedback = await call.read(Feedback)
@@ -168,7 +153,8 @@ async def give_feedback(call: Call) -> Response:
 OPERATIONS = (answer, rank, list_documents, add_document, remove_document, give_feedback)
 
 
-def _parse_number(text: str, name: str, least: int, most: int) -> int:
+def _parse_number(text: str, name: str, schema: Json) -> int:
+    least, most = schema["minimum"], schema["maximum"]
     number = int(text) if text.isascii() and text.isdigit() and len(text) < 20 else -1
     if not least <= number <= most:
         raise Problem(422, f"{name} must be a number from {least} to {most}")

@@ -49,7 +49,7 @@ class ServerInfo(WorkerInfo, frozen=True, kw_only=True):
     model_type: ModelType = field(default_factory=ModelType)
 
 
-@operation("GET", "/info", gives=ServerInfo, error=TeiError, statuses=(401, 403))
+@operation("GET", "/info", gives=ServerInfo, error=TeiError)
 async def info(call: Call) -> Response:
     """Describe the served models and the limits on requests."""
     worker, settings = call.backend.info, call.settings
@@ -82,7 +82,7 @@ async def ready(call: Call) -> Response:
     return to_json(Status("ok"))
 
 
-@operation("GET", "/metrics", gives=str, statuses=(401, 403))
+@operation("GET", "/metrics", gives=str)
 async def metrics(call: Call) -> Response:
     """Counters and latencies, for Prometheus."""
     return Response(call.metrics.render(), media_type="text/plain; version=0.0.4")

@@ -13,7 +13,7 @@ from msgspec import UNSET, Struct, UnsetType
 from starlette.responses import Response
 
 from rejoinder.server.api.rerank import DocumentResult, Fields, count_words, list_results, rank
-from rejoinder.server.operation import BODY_STATUSES, Call, decode, operation
+from rejoinder.server.operation import Call, decode, operation
 from rejoinder.server.problems import TeiError, to_json
 
 
@@ -75,7 +75,6 @@ class _Probe(Struct, frozen=True):
     takes=TeiRequest | InfinityRequest,
     gives=list[TeiResult] | InfinityResponse,
     error=TeiError,
-    statuses=BODY_STATUSES,
 )
 async def rerank(call: Call) -> Response:
     """Rank as text-embeddings-inference, infinity and vLLM do."""

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from rejoinder.server.api.cohere import CohereApiVersion, CohereMeta
 from rejoinder.server.api.rerank import DocumentResult, Fields, count_words, list_results, rank
-from rejoinder.server.operation import BODY_STATUSES, Call, operation
+from rejoinder.server.operation import Call, operation
 from rejoinder.server.problems import RerankError, to_json
 
 
@@ -67,11 +67,7 @@ class VoyageResponse(Struct, frozen=True):
 
 
 @operation(
-    *("POST", "/v1/rerank"),
-    takes=V1Request,
-    gives=V1Response | VoyageResponse,
-    error=RerankError,
-    statuses=BODY_STATUSES,
+    *("POST", "/v1/rerank"), takes=V1Request, gives=V1Response | VoyageResponse, error=RerankError
 )
 async def rerank(call: Call) -> Response:
     """Rank as Cohere's v1, Jina and Voyage do."""
@@ -82,13 +78,10 @@ async def rerank(call: Call) -> Response:
     )
     model = request.model or ranking.scorer
     usage = Usage(count_words(request.query, texts))
-    if _is_voyage(request):
+    if request.top_n is None and (request.top_k is not None or request.truncation is not None):
+        given = texts if request.return_documents else [UNSET] * len(texts)
         data = [
-            VoyageResult(
-                item.place,
-                item.relevance,
-                texts[item.place] if request.return_documents else UNSET,
-            )
+            VoyageResult(item.place, item.relevance, given[item.place])
             for item in ranking.documents
         ]
         return to_json(VoyageResponse("list", data, model, usage))
@@ -103,7 +96,3 @@ async def rerank(call: Call) -> Response:
             meta=CohereMeta(CohereApiVersion("1")),
         )
     )
-
-
-def _is_voyage(request: V1Request) -> bool:
-    return request.top_n is None and (request.top_k is not None or request.truncation is not None)
