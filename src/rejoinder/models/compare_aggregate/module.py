@@ -21,7 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from rejoinder.models.ranker.module.convolution import PooledConvolutions
-from rejoinder.models.ranker.module.heads import LstmHead
+from rejoinder.models.ranker.module.heads import LstmModule
 from rejoinder.models.ranker.module.pairs import Batch, join_ranges, pad_lists, start_offsets
 
 WIDTH = 300
@@ -60,7 +60,7 @@ class BilstmReader(nn.Module):
 
     def __init__(self, vector_width: int) -> None:
         super().__init__()
-        self.lstm = LstmHead(vector_width, WIDTH // 2, directions=2)
+        self.lstm = LstmModule(vector_width, WIDTH // 2, directions=2)
 
     def forward(self, batch: Batch) -> tuple[Tensor, Tensor]:
         """Return the words of the questions and of the candidates, shape (N, H) each."""

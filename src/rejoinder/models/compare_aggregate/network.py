@@ -125,14 +125,7 @@ class _Convolutions:
         self._kernels = [_split_kernel(weights[f"{layer}.weight"], width) for layer in layers]
 
     def pool(self, rows: Matrix, row_ids: Ids, lengths: Ids, out: Matrix) -> None:
-        """Convolve and pool texts.
-
-        Args:
-            rows: shape (M, H).
-            row_ids: the row at each position of the texts, shape (N,).
-            lengths: words of each text, shape (texts,).
-            out: the result, shape (texts, pooled width).
-        """
+        """Fill `out` (texts, pooled width); the row at each position is `row_ids` (N,)."""
         first = 0
         for kernel in self._kernels:
             last = first + kernel.shape[2]
@@ -152,10 +145,8 @@ def _attend(similarities: Matrix, rows: Matrix, row_ids: Ids, lengths: Ids) -> M
     """Return each question word's attention over each candidate's words, shape (C, Q, H).
 
     Args:
-        similarities: of rows to the words of the question, shape (M, Q).
-        rows: shape (M, H).
+        similarities: of rows (M, H) to the words of the question, shape (M, Q).
         row_ids: the row at each position of the candidates, shape (N,).
-        lengths: words of each candidate, shape (C,).
     """
     starts = start_offsets(lengths)
     weights = similarities[row_ids]  # (N, Q)

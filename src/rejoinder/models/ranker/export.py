@@ -50,12 +50,8 @@ def write_ranker(
     with TemporaryDirectory() as temporary:
         trial = Path(temporary, folder.name)
         write_bundle(trial, manifest, files)
-        check_parity(
-            make_scorer(open_bundle(trial)),
-            TorchScorer(model, vectors),
-            sample,
-            tolerance=manifest.tolerance,
-        )
+        exported, trained = make_scorer(open_bundle(trial)), TorchScorer(model, vectors)
+        check_parity(exported, trained, sample, tolerance=manifest.tolerance)
     write_bundle(folder, manifest, files)
 
 

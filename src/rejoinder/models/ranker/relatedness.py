@@ -94,10 +94,8 @@ def get_context_features(question: str, candidates: Sequence[Candidate], embed: 
 def _get_context(candidate: Candidate) -> tuple[str, str, str]:
     """Return the sentence before, the one after, and the title; empty where there is none."""
     document, place = candidate.document, get_place(candidate)
-    if document is None:
-        return "", "", ""
-    title = document.title[:MAX_TITLE]
-    if place is None:
+    title = document.title[:MAX_TITLE] if document else ""
+    if document is None or place is None:
         return "", "", title
     before = document.sentences[place - 1] if place > 0 else ""
     after = document.sentences[place + 1] if place + 1 < len(document.sentences) else ""

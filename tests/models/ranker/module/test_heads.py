@@ -5,15 +5,15 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from rejoinder.models.ranker.heads import HEADS  # noqa: E402
-from rejoinder.models.ranker.module.heads import LstmHead, RnnHead, make_head  # noqa: E402
+from rejoinder.models.ranker.module.heads import LstmModule, RnnModule, make_head_module  # noqa: E402
 
 LENGTHS = [5, 1, 3, 8]
 
 
 @pytest.mark.parametrize("directions", [1, 2])
-@pytest.mark.parametrize("kind", [RnnHead, LstmHead])
+@pytest.mark.parametrize("kind", [RnnModule, LstmModule])
 def test_agrees_with_torchs_network_forwards_and_backwards(
-    kind: type[RnnHead | LstmHead], directions: int
+    kind: type[RnnModule | LstmModule], directions: int
 ) -> None:
     torch.manual_seed(0)
     head = kind(6, 4, directions)
@@ -36,7 +36,7 @@ def test_agrees_with_torchs_network_forwards_and_backwards(
 @pytest.mark.parametrize("name", HEADS)
 def test_a_segment_does_not_see_another(name: str) -> None:
     torch.manual_seed(0)
-    head = make_head(name, 6, 4)
+    head = make_head_module(name, 6, 4)
     pairs = torch.randn(8, 6)
 
     together = head(pairs, torch.tensor([3, 5]))
@@ -49,7 +49,7 @@ def test_a_segment_does_not_see_another(name: str) -> None:
 @pytest.mark.parametrize("name", ["rnn", "birnn", "lstm", "bilstm"])
 def test_the_order_inside_a_segment_matters(name: str) -> None:
     torch.manual_seed(0)
-    head = make_head(name, 6, 4)
+    head = make_head_module(name, 6, 4)
     pairs = torch.randn(3, 6)
 
     there, back = head(pairs, torch.tensor([3])), head(pairs.flip(0), torch.tensor([3])).flip(0)
@@ -60,4 +60,4 @@ def test_the_order_inside_a_segment_matters(name: str) -> None:
 def test_no_head_changes_nothing() -> None:
     pairs = torch.randn(3, 6)
 
-    assert make_head("none", 6, 4)(pairs, torch.tensor([3])) is pairs
+    assert make_head_module("none", 6, 4)(pairs, torch.tensor([3])) is pairs

@@ -14,16 +14,16 @@ from torch.autograd.function import once_differentiable
 from torch.nn.utils.rnn import pack_sequence, unpack_sequence
 
 
-def make_head(name: str, width: int, hidden: int) -> nn.Module:
+def make_head_module(name: str, width: int, hidden: int) -> nn.Module:
     """Return the head; `hidden` is the width of its output, both directions together."""
     if name == "none":
-        return NoHead()
+        return NoHeadModule()
     directions = 2 if name.startswith("bi") else 1
-    kind = LstmHead if name.endswith("lstm") else RnnHead
+    kind = LstmModule if name.endswith("lstm") else RnnModule
     return kind(width, hidden // directions, directions)
 
 
-class NoHead(nn.Module):
+class NoHeadModule(nn.Module):
     """Leaves every pair as it is."""
 
     def forward(self, pairs: Tensor, segment_lengths: Tensor) -> Tensor:  # noqa: ARG002
@@ -31,7 +31,7 @@ class NoHead(nn.Module):
         return pairs
 
 
-class LstmHead(nn.Module):
+class LstmModule(nn.Module):
     """A long short-term memory, LSTM, over each segment."""
 
     def __init__(self, width: int, hidden: int, directions: int) -> None:
@@ -45,7 +45,7 @@ class LstmHead(nn.Module):
         return torch.cat(unpack_sequence(packed))
 
 
-class RnnHead(nn.Module):
+class RnnModule(nn.Module):
     """A plain recurrent network over each segment; its parameters are those of `nn.RNN`."""
 
     def __init__(self, width: int, hidden: int, directions: int) -> None:

@@ -12,7 +12,7 @@ from rejoinder.errors import UnknownNameError
 from rejoinder.models.compare_aggregate.module import CompareAggregate, CompareAggregateBilstm
 from rejoinder.models.cosinet.module import Cosinet
 from rejoinder.models.ranker.heads import HEADS
-from rejoinder.models.ranker.module.heads import make_head
+from rejoinder.models.ranker.module.heads import make_head_module
 from rejoinder.models.ranker.module.pairs import Batch, TrainingPairs, WordVectors
 from rejoinder.models.ranker.relatedness import CONTEXT_FEATURES
 from rejoinder.models.rel_cnn.module import RelCnn
@@ -61,7 +61,7 @@ class Ranker(nn.Module):
         self.encoder = ENCODERS[config.model](config.vector_width)
         pair_width: int = self.encoder.pair_width  # type: ignore[assignment]
         hidden_width: int = self.encoder.hidden_width  # type: ignore[assignment]
-        self.head = make_head(config.head, pair_width, hidden_width)
+        self.head = make_head_module(config.head, pair_width, hidden_width)
         self.output = nn.Linear(pair_width if config.head == "none" else hidden_width, 1)
         # The name is that of the weight in bundles.
         self.around = nn.Linear(CONTEXT_FEATURES, 1, bias=False) if config.context else None
