@@ -10,10 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rejoinder.datasets.entries import READERS as NAMED
-from rejoinder.datasets.readers.insuranceqa import (
-    read_insuranceqa_package,
-)
+from rejoinder.datasets.catalogue import DATASETS
+from rejoinder.datasets.readers.insuranceqa import read_insuranceqa_package
 from rejoinder.datasets.readers.jsonl import read_examples
 from rejoinder.datasets.readers.natural_questions import read_natural_questions
 from rejoinder.datasets.readers.pairs import read_asnq, read_pairs, read_yahooqa
@@ -120,10 +118,17 @@ READERS: dict[str, Read] = {
     "yahooqa": read_yahooqa,
     **{name: read for name, (read, _) in OF_JSON.items()},
 }
+
+
+def get_reader(name: str) -> Callable[..., Iterator[Example]]:
+    dataset = DATASETS[name]
+    return dataset.splits[dataset.default_split][0].read
+
+
 OF_FOLDERS: dict[str, Read] = {
     "insuranceqa_package": lambda folder: read_insuranceqa_package("test", folder),
-    "insuranceqa_v1": lambda folder: NAMED["insuranceqa-v1"](*(folder / part for part in "qav")),
-    "insuranceqa_v2": lambda folder: NAMED["insuranceqa-v2"](*(folder / part for part in "qav")),
+    "insuranceqa_v1": lambda folder: get_reader("insuranceqa-v1")(*(folder / p for p in "qav")),
+    "insuranceqa_v2": lambda folder: get_reader("insuranceqa-v2")(*(folder / p for p in "qav")),
 }
 
 

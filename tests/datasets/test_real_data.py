@@ -4,6 +4,7 @@ They are looked for in $REJOINDER_DATA, else in ../shared/data beside the reposi
 """
 
 import os
+from dataclasses import asdict
 from pathlib import Path
 from typing import NamedTuple
 
@@ -38,7 +39,8 @@ def find(*names: str) -> list[Path]:
 def read(name: str, split: str) -> list[Example]:
     """Return the examples of a data set that is here, or skip the test."""
     try:
-        return list(locate(DATASETS[name], split, [FOLDER]).read())
+        source, paths = locate(DATASETS[name], split, [FOLDER])
+        return list(source.read(*paths))
     except MissingDataError as error:
         pytest.skip(str(error))
 
@@ -201,7 +203,7 @@ def test_the_large_files_of_insuranceqa_have_their_known_counts() -> None:
 def test_wikiqa_is_what_the_paper_describes() -> None:
     figures = DATASETS["wikiqa"].published[0].figures
 
-    found = compute_statistics(read("wikiqa", "test"), split_words=str.split).to_dict()
+    found = asdict(compute_statistics(read("wikiqa", "test"), split_words=str.split))
 
     # Lengths are left out: the paper counts the words that spaCy finds.
     for name in ("questions", "candidates", "answered_share", "candidates_per_question"):

@@ -1,7 +1,9 @@
+from dataclasses import asdict
+
 import pytest
 
 from rejoinder.datasets.readers.judged import Judged, to_unordered_example
-from rejoinder.datasets.statistics import FIGURES, Statistics, compute_statistics
+from rejoinder.datasets.statistics import Statistics, compute_statistics
 
 EXAMPLES = [
     to_unordered_example("1", "who sleeps", [Judged("bees sleep", True), Judged("no", False)]),
@@ -30,7 +32,7 @@ def test_figures_are_computed_over_all_questions() -> None:
 def test_figures_by_name() -> None:
     statistics = compute_statistics(EXAMPLES, split_words=str.split)
 
-    assert statistics.to_dict() == pytest.approx(
+    assert asdict(statistics) == pytest.approx(
         {
             "questions": 4,
             "candidates": 6,
@@ -41,7 +43,6 @@ def test_figures_by_name() -> None:
             "words_per_candidate": 11 / 6,
         }
     )
-    assert tuple(statistics.to_dict()) == FIGURES
 
 
 def test_lengths_depend_on_the_word_splitter() -> None:
@@ -52,4 +53,4 @@ def test_lengths_depend_on_the_word_splitter() -> None:
 
 
 def test_nothing_has_averages_of_zero() -> None:
-    assert set(compute_statistics([], split_words=str.split).to_dict().values()) == {0}
+    assert set(asdict(compute_statistics([], split_words=str.split)).values()) == {0}

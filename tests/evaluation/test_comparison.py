@@ -1,8 +1,7 @@
 import pytest
 
 from rejoinder.errors import InputError
-from rejoinder.evaluation import compare, evaluate
-from rejoinder.evaluation.comparison import compare_reports
+from rejoinder.evaluation import compare
 from rejoinder.models.registry import open_scorer
 from rejoinder.types import Candidate, Example
 
@@ -39,13 +38,6 @@ def test_a_comparison_is_plain_json() -> None:
         "interval": {"low": 0.0, "high": 0.0},
         "p_value": 1.0,
     }
-
-
-def test_different_questions_cannot_be_compared() -> None:
-    reports = [evaluate(open_scorer("bm25"), EXAMPLES), evaluate(open_scorer("bm25"), EXAMPLES[1:])]
-
-    with pytest.raises(ValueError, match="different questions"):
-        compare_reports(reports)
 
 
 def test_one_scorer_cannot_be_compared() -> None:

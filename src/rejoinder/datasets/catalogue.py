@@ -1,9 +1,8 @@
 """Finds data sets by name, and their files on this machine."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from rejoinder.datasets.entries import ENTRIES, Dataset, Source
@@ -13,18 +12,6 @@ from rejoinder.storage.files import get_cache_folder
 from rejoinder.types import Example
 
 DATASETS = {dataset.name: dataset for dataset in ENTRIES}
-
-
-@dataclass(frozen=True, slots=True)
-class Located:
-    """A source with the paths of its files."""
-
-    source: Source
-    paths: tuple[Path, ...]
-
-    def read(self) -> Iterator[Example]:
-        """Yield the examples of the files."""
-        return self.source.read(*self.paths)
 
 
 def open_dataset(
@@ -46,19 +33,24 @@ def open_dataset(
     name, split = resolve_split(name, split)
     if split is None:
         return read_examples(Path(name))
-    return locate(DATASETS[name], split, find_data_folders(folder)).read()
+    source, paths = locate(DATASETS[name], split, find_data_folders(folder))
+    return source.read(*paths)
 
 
-def open_for_tuning(name: str | Path, folder: Path | None = None) -> Iterator[Example]:
-    """Yield the examples of NAME[:SPLIT] or of a file; the default split is dev, else train.
+def open_for_tuning(
+    dataset: str | Path | Iterable[Example], folder: Path | None = None
+) -> Iterator[Example]:
+    """Yield the examples of NAME[:SPLIT], a file, or the given ones; by default dev, else train.
 
     For choosing a model or a threshold, so that a test split is never read by accident.
     """
-    known, _, split = str(name).partition(":")
-    if known not in DATASETS or split:
-        return open_dataset(name, folder=folder)
-    usual = next((part for part in ("dev", "train") if part in DATASETS[known].splits), None)
-    return open_dataset(known, split=usual, folder=folder)
+    if not isinstance(dataset, str | Path):
+        return iter(dataset)
+    name, _, split = str(dataset).partition(":")
+    if name not in DATASETS or split:
+        return open_dataset(dataset, folder=folder)
+    usual = next((part for part in ("dev", "train") if part in DATASETS[name].splits), None)
+    return open_dataset(name, split=usual, folder=folder)
 
 
 def resolve_split(choice: str | Path, split: str | None = None) -> tuple[str, str | None]:
@@ -69,7 +61,7 @@ def resolve_split(choice: str | Path, split: str | None = None) -> tuple[str, st
     name, _, own = str(choice).partition(":")
     dataset = DATASETS.get(name)
     if dataset is None:
-        if not _is_file(Path(choice)):
+        if not (Path(choice).name.endswith((".jsonl", ".jsonl.gz")) or Path(choice).exists()):
             raise UnknownNameError("data set", str(choice), DATASETS)
         if split is not None:
             raise InputError(f"{choice} is a file and has no split {split!r}; leave out the split")
@@ -105,13 +97,15 @@ def find_splits(dataset: Dataset, folder: Path | None = None) -> dict[str, str |
     locations: dict[str, str | None] = dict.fromkeys(dataset.splits)
     for split in dataset.splits:
         with suppress(MissingDataError):
-            paths = locate(dataset, split, find_data_folders(folder)).paths
+            _, paths = locate(dataset, split, find_data_folders(folder))
             locations[split] = str(paths[0].parent) if paths else "an installed package"
     return locations
 
 
-def locate(dataset: Dataset, split: str, folders: Sequence[Path]) -> Located:
-    """Return the first source of the split that is complete in one of the folders.
+def locate(
+    dataset: Dataset, split: str, folders: Sequence[Path]
+) -> tuple[Source, tuple[Path, ...]]:
+    """Return the first source of the split that is complete in one of the folders, and its files.
 
     Raises:
         MissingDataError: there is none.
@@ -121,17 +115,13 @@ def locate(dataset: Dataset, split: str, folders: Sequence[Path]) -> Located:
         for source in sources:
             paths = tuple(folder / file for file in source.files)
             if all(path.is_file() for path in paths):
-                return Located(source, paths)
+                return source, paths
     files = " or ".join(" + ".join(source.files) for source in sources)
     places = ", ".join(map(str, folders))
     raise MissingDataError(
         f"{dataset.name}: no files of split {split!r} (looked for {files} in {places});"
         f" {_explain(dataset, split)}"
     )
-
-
-def _is_file(path: Path) -> bool:
-    return path.name.endswith((".jsonl", ".jsonl.gz")) or path.exists()
 
 
 def _explain(dataset: Dataset, split: str) -> str:

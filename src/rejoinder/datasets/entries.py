@@ -12,7 +12,7 @@ from rejoinder.datasets.readers.insuranceqa import read_insuranceqa, read_insura
 from rejoinder.datasets.readers.natural_questions import read_natural_questions
 from rejoinder.datasets.readers.pairs import read_asnq, read_pairs, read_yahooqa
 from rejoinder.datasets.readers.sentence_lists import read_pool, read_qed, read_selqa
-from rejoinder.datasets.readers.squad import V1_ONLY, read_squad
+from rejoinder.datasets.readers.squad import read_squad
 from rejoinder.datasets.readers.trecqa import read_trecqa, read_trecqa_xml
 from rejoinder.datasets.readers.wikiqa import read_wikiqa, read_wikiqa_text
 from rejoinder.datasets.transforms.long_lists import add_negatives
@@ -116,20 +116,14 @@ def is_held_out(example: Example) -> bool:
 READERS: dict[str, Read] = {
     "asnq": read_asnq,
     "asnq++": lambda path: add_negatives(list(read_asnq(path))),
-    "insuranceqa-package-test": partial(read_insuranceqa_package, "test"),
-    "insuranceqa-package-train": partial(read_insuranceqa_package, "train"),
-    "insuranceqa-package-valid": partial(read_insuranceqa_package, "valid"),
-    "insuranceqa-v1": partial(read_insuranceqa, columns=("answers", "question", "pool")),
-    "insuranceqa-v1-train": partial(read_insuranceqa, columns=("question", "answers")),
-    "insuranceqa-v2": partial(read_insuranceqa, columns=("domain", "question", "answers", "pool")),
+    "insuranceqa": read_insuranceqa,
+    "insuranceqa-package": read_insuranceqa_package,
     "natural-questions": read_natural_questions,
     "pairs": read_pairs,
     "pool": read_pool,
     "qed": read_qed,
     "selqa": read_selqa,
     "squad": read_squad,
-    "squad-all-answers": partial(read_squad, answers="all"),
-    "squad-v1-only": partial(read_squad, titles=V1_ONLY),
     "trecqa": read_trecqa,
     "trecqa-xml": read_trecqa_xml,
     "wikiqa": read_wikiqa,
@@ -158,10 +152,14 @@ def _to_dataset(
 
 
 def _to_source(
-    reader: str, files: list[str], questions: int | None = None, candidates: int | None = None
+    reader: str,
+    files: list[str],
+    questions: int | None = None,
+    candidates: int | None = None,
+    **options: Any,
 ) -> Source:
     counts = None if questions is None else Counts(questions, candidates)
-    return Source(tuple(files), READERS[reader], counts)
+    return Source(tuple(files), partial(READERS[reader], **options), counts)
 
 
 _CATALOGUE = tomllib.loads(Path(__file__).with_name("catalogue.toml").read_text(encoding="utf-8"))

@@ -1,7 +1,7 @@
 """Counts the contents of a data set's files, and compares them with published figures."""
 
-from collections.abc import Callable, Iterable, Iterator, Sized
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Iterable, Sized
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -26,13 +26,6 @@ class Statistics:
     """Correct candidates per question."""
     words_per_question: float
     words_per_candidate: float
-
-    def to_dict(self) -> dict[str, float]:
-        """Return the figures by name."""
-        return asdict(self)
-
-
-FIGURES = tuple(field.name for field in fields(Statistics))
 
 
 def compute_statistics(
@@ -107,31 +100,23 @@ def check(name: str, *, folder: Path | None = None, words: str = "unicode") -> l
     missing: MissingDataError | None = None
     for split in dataset.splits:
         try:
-            located = locate(dataset, split, find_data_folders(folder))
+            source, paths = locate(dataset, split, find_data_folders(folder))
         except MissingDataError as error:
             missing = missing or error
             continue
-        path = located.paths[0] if located.paths else Path(name)
-        counts = located.source.counts
-        known = {FILES: asdict(counts) if counts else {}} | {
+        known = {FILES: asdict(source.counts) if source.counts else {}} | {
             item.source: dict(item.figures) for item in dataset.published if item.split == split
         }
-        statistics = compute_statistics(located.read(), split_words=split_words)
-        checks += _compare(split, statistics, known, path)
+        statistics = compute_statistics(source.read(*paths), split_words=split_words)
+        path = paths[0] if paths else Path(name)
+        for figure, computed in asdict(statistics).items():
+            published = {
+                at: row[figure] for at, row in known.items() if row.get(figure) is not None
+            }
+            checks += [
+                Check(split, figure, computed, value, at, path)
+                for at, value in (published or {"": None}).items()
+            ]
     if missing and not checks:
         raise missing
     return checks
-
-
-def _compare(
-    split: str, statistics: Statistics, known: dict[str, dict[str, Any]], path: Path
-) -> Iterator[Check]:
-    """Yield each computed figure beside every source that names it, or alone."""
-    for figure, computed in statistics.to_dict().items():
-        sources = {
-            source: figures[figure]
-            for source, figures in known.items()
-            if figures.get(figure) is not None
-        }
-        for source, published in (sources or {"": None}).items():
-            yield Check(split, figure, computed, published, source, path)

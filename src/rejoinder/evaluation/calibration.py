@@ -157,9 +157,7 @@ def _choose_path(scorer: str | Path | Scorer, to: Path | None) -> Path | None:
 
 
 def _read(dataset: str | Path | Iterable[Example], options: CalibrateOptions) -> list[Example]:
-    if isinstance(dataset, str | Path):
-        dataset = open_for_tuning(dataset, options.folder)
-    return list(islice(dataset, options.questions))
+    return list(islice(open_for_tuning(dataset, options.folder), options.questions))
 
 
 def _read_all(

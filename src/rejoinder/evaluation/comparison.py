@@ -67,37 +67,25 @@ def compare(
     name, split, opened = open_examples(dataset, split, folder)
     examples = list(opened)
     reports = [
-        evaluate(scorer, examples, protocol=protocol, measures=measures) for scorer in scorers
-    ]
-    reports = [replace(report, dataset=name, split=split) for report in reports]
-    return compare_reports(reports, seed=seed)
-
-
-def compare_reports(reports: Sequence[Report], *, seed: int = 0) -> list[Comparison]:
-    """Compare every report with the first; all must cover the same questions."""
-    first = reports[0]
-    if any(_list_ids(report) != _list_ids(first) for report in reports):
-        raise ValueError("reports cover different questions")
-    return [
-        Comparison(
-            report,
-            {name: bootstrap_mean(values, seed=seed) for name, values in report.values.items()},
-            {} if report is first else _measure_differences(first, report, seed),
+        replace(
+            evaluate(scorer, examples, protocol=protocol, measures=measures),
+            dataset=name,
+            split=split,
         )
-        for report in reports
+        for scorer in scorers
     ]
+    return [_compare(reports[0], report, seed) for report in reports]
 
 
-def _list_ids(report: Report) -> list[str]:
-    return [item.question_id for item in report.rankings]
-
-
-def _measure_differences(first: Report, report: Report, seed: int) -> dict[str, Difference]:
-    return {
+def _compare(first: Report, report: Report, seed: int) -> Comparison:
+    intervals = {name: bootstrap_mean(values, seed=seed) for name, values in report.values.items()}
+    differences = {
         name: Difference(
             report.means[name] - first.means[name],
             bootstrap_difference(first.values[name], values, seed=seed),
             randomisation_test(first.values[name], values, seed=seed),
         )
         for name, values in report.values.items()
+        if report is not first
     }
+    return Comparison(report, intervals, differences)

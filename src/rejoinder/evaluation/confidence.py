@@ -61,16 +61,14 @@ def measure_area_share(confidences: Confidences, correct: Correct) -> float:
     return trace_curve(confidences, correct).area / oracle if oracle else 0.0
 
 
-def measure_calibration_error(
-    confidences: Confidences, correct: Correct, *, bins: int = BINS
-) -> float:
+def measure_calibration_error(confidences: Confidences, correct: Correct) -> float:
     """Return the expected calibration error over bins of equal width.
 
     The mean distance between confidence and share of correct answers in a bin, weighted by
     the number of its questions (Guo et al. 2017, "On Calibration of Modern Neural Networks").
     """
-    places = np.minimum((confidences * bins).astype(np.int64), bins - 1)
-    gaps = np.bincount(places, confidences - correct, minlength=bins)
+    places = np.minimum((confidences * BINS).astype(np.int64), BINS - 1)
+    gaps = np.bincount(places, confidences - correct, minlength=BINS)
     return float(np.abs(gaps).sum() / len(confidences))
 
 
@@ -94,14 +92,14 @@ def find_threshold_for_rate(curve: Curve, rate: float) -> float:
     return float(curve.thresholds[min(place, len(curve.thresholds) - 1)])
 
 
-def fit_logistic(features: Features, correct: Correct, *, steps: int = 50) -> Features:
+def fit_logistic(features: Features, correct: Correct) -> Features:
     """Return the intercept and one weight per column, by Newton's method."""
     means, scales = features.mean(axis=0), features.std(axis=0)
     scales[scales == 0] = 1
     rows = np.column_stack([np.ones(len(features)), (features - means) / scales])
     weights = np.zeros(rows.shape[1])
     ridge = RIDGE * np.diag([0.0] + [1.0] * features.shape[1]) * len(rows)
-    for _ in range(steps):
+    for _ in range(50):
         probabilities = sigmoid(rows @ weights)
         gradient = rows.T @ (probabilities - correct) + ridge @ weights
         hessian = (rows.T * (probabilities * (1 - probabilities) + 1e-9)) @ rows + ridge
@@ -184,10 +182,7 @@ class CalibrationReport:
 
 
 def fit_confidence(
-    observations: Observations,
-    *,
-    precision: float | None = None,
-    answer_rate: float | None = None,
+    observations: Observations, *, precision: float | None = None, answer_rate: float | None = None
 ) -> CalibrationReport:
     """Cross-validate every method, and fit the one with the lowest log loss to all questions.
 

@@ -14,13 +14,7 @@ from rejoinder.evaluation.replay import Outcome
 def plot_frontier(
     path: Path, outcomes: Sequence[Outcome], frontier: Sequence[Outcome], chosen: Outcome
 ) -> None:
-    """Plot every cascade as a dot, the frontier as a line, the chosen cascade as a star.
-
-    Colours show the last stage.
-
-    Raises:
-        InputError: the file cannot be written, or its suffix is not a known image format.
-    """
+    """Plot cascades as dots (colour: last stage), the frontier as a line, the chosen as a star."""
     with plotting(path) as axes:
         for colour, last in enumerate(dict.fromkeys(item.names[-1] for item in outcomes)):
             own = [item for item in outcomes if item.names[-1] == last]
@@ -44,11 +38,7 @@ def plot_frontier(
 
 
 def plot_curves(path: Path, reports: Mapping[str, CalibrationReport]) -> None:
-    """Plot precision against answer rate, one line for each data set.
-
-    Raises:
-        InputError: the file cannot be written, or its suffix is not a known image format.
-    """
+    """Plot precision against answer rate, one line for each data set."""
     with plotting(path) as axes:
         for name, report in reports.items():
             # Long names would leave no room for the curve.

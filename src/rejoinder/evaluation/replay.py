@@ -13,7 +13,7 @@ from statistics import fmean
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.cascade.budget import Cost, WordCounts, count_words
+from rejoinder.cascade.budget import Cost, count_words
 from rejoinder.cascade.cascade import rate_documents, standardise
 from rejoinder.errors import InputError
 from rejoinder.evaluation.significance import Interval, bootstrap_difference
@@ -118,10 +118,9 @@ def find_frontier(outcomes: Sequence[Outcome]) -> list[Outcome]:
 def choose(
     frontier: Sequence[Outcome], *, budget_ms: float | None = None, max_loss: float = 0.005
 ) -> Outcome:
-    """Return the most accurate outcome within the budget; without one, the fastest good one.
+    """Return the most accurate outcome within the budget.
 
-    Args:
-        max_loss: without a budget, how far below the best accuracy the choice may be.
+    Without a budget, return the fastest that is at most `max_loss` less accurate than the best.
 
     Raises:
         InputError: nothing is as fast as the budget.
@@ -154,26 +153,22 @@ _Chain = tuple[tuple[int, ...], tuple[int, ...]]
 """Indices of the contenders, and their keeps."""
 
 
+@dataclass
 class _Replay:
     """One question through every chain."""
 
-    def __init__(
-        self,
-        contenders: Sequence[Contender],
-        example: Example,
-        keeps: Sequence[int],
-        is_included: Callable[[tuple[str, ...]], bool],
-    ) -> None:
-        self._contenders = contenders
-        self._example = example
-        self._keeps = keeps
-        self._is_included = is_included
-        self._words: WordCounts = count_words(example.candidates)
-        self._full_scores: dict[str, Scores] = {}
+    contenders: Sequence[Contender]
+    example: Example
+    keeps: Sequence[int]
+    is_included: Callable[[tuple[str, ...]], bool]
+
+    def __post_init__(self) -> None:
+        self.words = count_words(self.example.candidates)
+        self.full_scores: dict[str, Scores] = {}
 
     def __iter__(self) -> Iterator[tuple[_Chain, bool, float]]:
-        everything = np.arange(len(self._example.candidates))
-        for place in range(len(self._contenders)):
+        everything = np.arange(len(self.example.candidates))
+        for place in range(len(self.contenders)):
             yield from self._follow(((place,), ()), everything, 0.0, np.zeros(len(everything)))
 
     def _follow(
@@ -181,21 +176,21 @@ class _Replay:
     ) -> Iterator[tuple[_Chain, bool, float]]:
         """Yield a chain whose last stage scores these candidates, then all longer chains."""
         stages, keeps = chain
-        if not self._is_included(tuple(self._contenders[place].name for place in stages)):
+        if not self.is_included(tuple(self.contenders[place].name for place in stages)):
             return
-        last = self._contenders[stages[-1]]
+        last = self.contenders[stages[-1]]
         scores = self._score(last, places) + priors[places]
         order = places[np.argsort(-scores, kind="stable")]
-        latency_ms += last.cost.predict(len(places), int(self._words[places].sum()))
+        latency_ms += last.cost.predict(len(places), int(self.words[places].sum()))
         if last.document_prior:
-            candidates = [self._example.candidates[place] for place in places]
+            candidates = [self.example.candidates[place] for place in places]
             priors = last.document_prior * rate_documents(scores, candidates)
             order = places[np.argsort(-(standardise(scores) + priors), kind="stable")]
         else:
-            yield chain, self._example.labels[int(order[0])], latency_ms
+            yield chain, self.example.labels[int(order[0])], latency_ms
         if len(stages) == MAX_STAGES:
             return
-        for keep in self._keeps:
+        for keep in self.keeps:
             if keeps and keep > keeps[-1]:
                 break
             for follower in self._list_followers(stages):
@@ -204,19 +199,18 @@ class _Replay:
 
     def _list_followers(self, stages: tuple[int, ...]) -> list[int]:
         """Return the more expensive scorers; after a document prior, all other scorers."""
-        names = {self._contenders[place].name for place in stages}
-        lowest = 0 if self._contenders[stages[-1]].document_prior else stages[-1] + 1
+        names = {self.contenders[place].name for place in stages}
+        lowest = 0 if self.contenders[stages[-1]].document_prior else stages[-1] + 1
         return [
             follower
-            for follower, item in enumerate(self._contenders)
+            for follower, item in enumerate(self.contenders)
             if follower >= lowest and not item.document_prior and item.name not in names
         ]
 
     def _score(self, contender: Contender, places: Places) -> Scores:
-        scorer, example = contender.scorer, self._example
-        is_full = len(places) == len(example.candidates)
-        if not is_full and not is_pointwise(scorer):
+        scorer, example = contender.scorer, self.example
+        if len(places) < len(example.candidates) and not is_pointwise(scorer):
             return scorer.score(example.question, [example.candidates[at] for at in places])
-        if contender.name not in self._full_scores:
-            self._full_scores[contender.name] = scorer.score(example.question, example.candidates)
-        return self._full_scores[contender.name][places]
+        if contender.name not in self.full_scores:
+            self.full_scores[contender.name] = scorer.score(example.question, example.candidates)
+        return self.full_scores[contender.name][places]

@@ -53,17 +53,18 @@ class Report:
     @property
     def means(self) -> dict[str, float]:
         """For each measure, the mean over questions and seeds."""
-        return {name: fmean(self._list_means(name)) for name in self.values}
+        return {name: fmean(means) for name, means in self._means_by_seed.items()}
 
     @property
     def deviations(self) -> dict[str, float]:
         """For each measure, the sample standard deviation over seeds; empty with one seed."""
         if len(self.values_by_seed) == 1:
             return {}
-        return {name: stdev(self._list_means(name)) for name in self.values}
+        return {name: stdev(means) for name, means in self._means_by_seed.items()}
 
-    def _list_means(self, name: str) -> list[float]:
-        return [fmean(values[name]) for values in self.values_by_seed]
+    @property
+    def _means_by_seed(self) -> dict[str, list[float]]:
+        return {name: [fmean(run[name]) for run in self.values_by_seed] for name in self.values}
 
     def to_dict(self) -> dict[str, Any]:
         """Return the means with their protocol as plain JSON types."""
@@ -127,12 +128,20 @@ def evaluate(
     protocol = protocol or Protocol()
     name, split, opened = open_examples(dataset, split, folder)
     examples = opened if seeds == 1 else list(opened)
-    runs = [_load(scorer, protocol, seed) for seed in range(seeds)]
+    runs = [
+        load(scorer, words=protocol.words, seed=seed) if isinstance(scorer, str | Path) else scorer
+        for seed in range(seeds)
+    ]
     named = list_named().get(str(scorer))
     if seeds > 1 and not (named and named.is_seeded):
         raise InputError(f"scorer {runs[0].name!r} draws no random numbers; leave out the seeds")
     parse_measures(measures)  # fails before the work, not after it
-    rankings = [_rank_all(run, examples, protocol) for run in runs]
+    rankings = [
+        tuple(_rank(run, example, protocol) for example in examples if protocol.counts(example))
+        for run in runs
+    ]
+    if not rankings[0]:
+        raise InputError(f"no question counts under protocol {protocol.questions!r}")
     values = [measure([item.labels for item in ranked], measures) for ranked in rankings]
     return Report(runs[0].name, protocol, rankings[0], tuple(values), name, split)
 
@@ -147,30 +156,13 @@ def open_examples(
     return name, split, open_dataset(name, split=split, folder=folder)
 
 
-def _load(scorer: str | Path | Scorer, protocol: Protocol, seed: int) -> Scorer:
-    if isinstance(scorer, str | Path):
-        return load(scorer, words=protocol.words, seed=seed)
-    return scorer
-
-
-def _rank_all(
-    scorer: Scorer, examples: Iterable[Example], protocol: Protocol
-) -> tuple[RankedQuestion, ...]:
-    rankings = tuple(
-        _rank(scorer, example, protocol) for example in examples if protocol.counts(example)
-    )
-    if not rankings:
-        raise InputError(f"no question counts under protocol {protocol.questions!r}")
-    return rankings
-
-
 def _rank(scorer: Scorer, example: Example, protocol: Protocol) -> RankedQuestion:
     scores = scorer.score(example.question, example.candidates)
     order = protocol.order(scores, example.labels)
     return RankedQuestion(
-        question_id=example.id,
-        question=example.question,
-        candidate_ids=tuple(example.candidates[place].id for place in order),
-        labels=tuple(example.labels[place] for place in order),
-        scores=tuple(float(scores[place]) for place in order),
+        example.id,
+        example.question,
+        tuple(example.candidates[place].id for place in order),
+        tuple(example.labels[place] for place in order),
+        tuple(float(scores[place]) for place in order),
     )

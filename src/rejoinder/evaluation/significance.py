@@ -17,9 +17,7 @@ class Interval:
     high: float
 
 
-def randomisation_test(
-    one: Sequence[float], other: Sequence[float], *, seed: int = 0, resamples: int = RESAMPLES
-) -> float:
+def randomisation_test(one: Sequence[float], other: Sequence[float], *, seed: int = 0) -> float:
     """Return the two-sided p-value of the paired randomisation test on the mean.
 
     If the scorers were equal, the difference of each question could as well have the
@@ -29,28 +27,25 @@ def randomisation_test(
     """
     differences = _pair(one, other)
     observed = abs(differences.sum())
-    signs = np.random.default_rng(seed).integers(0, 2, (resamples, len(differences))) * 2 - 1
+    signs = np.random.default_rng(seed).integers(0, 2, (RESAMPLES, len(differences))) * 2 - 1
     # Sums of the same numbers in another order differ in the last bits.
     as_far = np.abs(signs @ differences) >= observed - 1e-9
-    return float((as_far.sum() + 1) / (resamples + 1))
+    return float((as_far.sum() + 1) / (RESAMPLES + 1))
 
 
-def bootstrap_mean(
-    values: Sequence[float], *, seed: int = 0, resamples: int = RESAMPLES
-) -> Interval:
+def bootstrap_mean(values: Sequence[float], *, seed: int = 0) -> Interval:
     """Return the percentile bootstrap interval of the mean over questions."""
     sample = np.asarray(values, dtype=np.float64)
-    rng = np.random.default_rng(seed)
-    drawn = rng.integers(0, len(sample), (resamples, len(sample)))
+    drawn = np.random.default_rng(seed).integers(0, len(sample), (RESAMPLES, len(sample)))
     low, high = np.percentile(sample[drawn].mean(axis=1), [2.5, 97.5])
     return Interval(float(low), float(high))
 
 
 def bootstrap_difference(
-    one: Sequence[float], other: Sequence[float], *, seed: int = 0, resamples: int = RESAMPLES
+    one: Sequence[float], other: Sequence[float], *, seed: int = 0
 ) -> Interval:
     """Return the interval of the mean difference `other - one`, paired by question."""
-    return bootstrap_mean(_pair(one, other).tolist(), seed=seed, resamples=resamples)
+    return bootstrap_mean(_pair(one, other).tolist(), seed=seed)
 
 
 def _pair(one: Sequence[float], other: Sequence[float]) -> NDArray[np.float64]:

@@ -7,13 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.cascade.calibration import Facts
-from rejoinder.cascade.file import (
-    CascadeFile,
-    Point,
-    StageLine,
-    name_scorer,
-    write_cascade_file,
-)
+from rejoinder.cascade.file import CascadeFile, Point, StageLine, name_scorer, write_cascade_file
 from rejoinder.cascade.loading import load
 from rejoinder.datasets.catalogue import open_for_tuning
 from rejoinder.datasets.transforms.long_lists import extend_lists
@@ -116,7 +110,9 @@ def tune(
         UnknownNameError: no scorer, data set or split has this name.
     """
     name = str(dataset) if isinstance(dataset, str | Path) else "examples"
-    examples = _read(dataset, name, options)
+    examples = _read(dataset, options)
+    if not examples:
+        raise InputError(f"{name}: no question has an answer")
     contenders = _time_scorers(scorers, options.to.parent, examples)
     cached = [
         replace(item, scorer=CachedScorer(item.scorer, path=options.score_cache))
@@ -127,8 +123,8 @@ def tune(
         examples,
         on_question=lambda done: on_progress(done, len(examples), ""),
     )
-    recalls = [measure_recall(item.scorer, examples, RECALLS) for item in cached]
-    frontier = find_frontier(outcomes)
+    recalls = tuple(measure_recall(item.scorer, examples, RECALLS) for item in cached)
+    frontier = tuple(find_frontier(outcomes))
     chosen = choose(frontier, budget_ms=options.budget_ms, max_loss=options.max_loss)
     candidates = sum(len(item.candidates) for item in examples) / len(examples)
     result = TuneResult(
@@ -136,9 +132,9 @@ def tune(
         len(examples),
         candidates,
         tuple(contenders),
-        tuple(recalls),
+        recalls,
         tuple(outcomes),
-        tuple(frontier),
+        frontier,
         chosen,
         measured_ms=0.0,
     )
@@ -151,17 +147,11 @@ def tune(
     return result
 
 
-def _read(
-    dataset: str | Path | Iterable[Example], name: str, options: TuneOptions
-) -> list[Example]:
-    if isinstance(dataset, str | Path):
-        dataset = open_for_tuning(dataset, options.folder)
+def _read(dataset: str | Path | Iterable[Example], options: TuneOptions) -> list[Example]:
+    examples = open_for_tuning(dataset, options.folder)
     if options.size:
-        dataset = extend_lists(list(dataset), size=options.size)
-    examples = list(islice((item for item in dataset if any(item.labels)), options.questions))
-    if not examples:
-        raise InputError(f"{name}: no question has an answer")
-    return examples
+        examples = extend_lists(list(examples), size=options.size)
+    return list(islice((item for item in examples if any(item.labels)), options.questions))
 
 
 def _time_scorers(

@@ -172,9 +172,9 @@ def test_a_missing_text_is_named(package: Path, write_value: WriteValue) -> None
         list(read_insuranceqa_package("valid", package))
 
 
-def test_an_unknown_split_of_the_package_is_named(package: Path) -> None:
-    with pytest.raises(UnknownNameError, match=r"unknown split 'dev'; known: train, valid, test$"):
-        read_insuranceqa_package("dev", package)
+def test_an_unknown_split_of_the_package_is_named() -> None:
+    with pytest.raises(UnknownNameError, match=r"insuranceqa 'dev'; known: train, valid, test$"):
+        open_dataset("insuranceqa:dev")
 
 
 def test_the_package_is_found_without_importing_it(

@@ -9,22 +9,21 @@ The package has original English sentences instead of lower-case tokens, and 200
 negatives per question.  It is never imported: only its files are read.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
 from rejoinder.datasets.files import JsonObject, read_fields, read_json_object
 from rejoinder.datasets.readers.judged import shuffle
-from rejoinder.errors import DataError, MissingDataError, UnknownNameError
+from rejoinder.errors import DataError, MissingDataError
 from rejoinder.types import Candidate, Example
 
 PACKAGE = "insuranceqa_data"
-PACKAGE_SPLITS = ("train", "valid", "test")
 PACKAGE_ANSWERS = "answers.json.gz"
 
 
 def read_insuranceqa(
-    questions: Path, answers: Path, vocabulary: Path, *, columns: tuple[str, ...]
+    questions: Path, answers: Path, vocabulary: Path, *, columns: Sequence[str]
 ) -> Iterator[Example]:
     """Yield one example per question of a published file; ids count from 0.
 
@@ -88,8 +87,6 @@ def read_insuranceqa_package(
     Args:
         folder: the folder of the installed package unless given.
     """
-    if split not in PACKAGE_SPLITS:
-        raise UnknownNameError("split", split, PACKAGE_SPLITS)
     return _read_package(folder or find_insuranceqa_package(), split, seed)
 
 
@@ -106,12 +103,8 @@ def _read_package(folder: Path, split: str, seed: int) -> Iterator[Example]:
                     raise row.error(f"answer {answer!r} is not in {PACKAGE_ANSWERS}")
                 judged.append((candidates[answer], label))
         shuffled = shuffle(judged, seed=seed, index=index)
-        yield Example(
-            id=id,
-            question=_read_english(row),
-            candidates=tuple(candidate for candidate, _ in shuffled),
-            labels=tuple(label for _, label in shuffled),
-        )
+        pool = tuple(candidate for candidate, _ in shuffled)
+        yield Example(id, _read_english(row), pool, tuple(label for _, label in shuffled))
 
 
 def _read_english(row: JsonObject) -> str:

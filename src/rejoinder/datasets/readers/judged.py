@@ -20,27 +20,16 @@ def to_ordered_example(
 ) -> Example:
     """Return an example whose sentences are one document in its order."""
     document = Document(id, title, tuple(item.text for item in judged))
-    return Example(
-        id=id,
-        question=question,
-        candidates=tuple(
-            Candidate(f"{id}-{place}", item.text, document, place)
-            for place, item in enumerate(judged)
-        ),
-        labels=tuple(item.is_answer for item in judged),
+    candidates = tuple(
+        Candidate(f"{id}-{place}", text, document, place) for place, (text, _) in enumerate(judged)
     )
+    return Example(id, question, candidates, tuple(item.is_answer for item in judged))
 
 
 def to_unordered_example(id: str, question: str, judged: Sequence[Judged]) -> Example:
     """Return an example whose sentences have no document, and whose order means nothing."""
-    return Example(
-        id=id,
-        question=question,
-        candidates=tuple(
-            Candidate(f"{id}-{place}", item.text) for place, item in enumerate(judged)
-        ),
-        labels=tuple(item.is_answer for item in judged),
-    )
+    candidates = tuple(Candidate(f"{id}-{place}", text) for place, (text, _) in enumerate(judged))
+    return Example(id, question, candidates, tuple(item.is_answer for item in judged))
 
 
 def shuffle(items: Sequence[T], *, seed: int, index: int) -> list[T]:

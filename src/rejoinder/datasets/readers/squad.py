@@ -15,25 +15,6 @@ from rejoinder.types import Candidate, Document, Example
 
 Answers = Literal["first", "all"]
 
-V1_ONLY = frozenset(
-    [
-        "American_Broadcasting_Company",
-        "Apollo_program",
-        "Chloroplast",
-        "Doctor_Who",
-        "Genghis_Khan",
-        "Kenya",
-        "Martin_Luther",
-        "Newcastle_upon_Tyne",
-        "Nikola_Tesla",
-        "Super_Bowl_50",
-        "Teacher",
-        "United_Methodist_Church",
-        "Victoria_and_Albert_Museum",
-    ]
-)
-"""Articles of v1.1 dev that are not in v2.0 dev: safe to train on when v2.0 is the test set."""
-
 
 class _Paragraph(NamedTuple):
     row: JsonObject

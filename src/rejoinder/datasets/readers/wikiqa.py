@@ -9,25 +9,17 @@ from rejoinder.datasets.files import parse_label, read_fields, read_lines
 from rejoinder.errors import DataError
 from rejoinder.types import Candidate, Document, Example
 
-COLUMNS = [
-    "QuestionID",
-    "Question",
-    "DocumentID",
-    "DocumentTitle",
-    "SentenceID",
-    "Sentence",
-    "Label",
-]
+HEADER = "QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel"
 
 
 class _Row(NamedTuple):
+    label: bool
     question_id: str
     question: str
     document_id: str
     title: str
     sentence_id: str
     sentence: str
-    label: bool
 
 
 def read_wikiqa(path: Path) -> Iterator[Example]:
@@ -50,15 +42,14 @@ def read_wikiqa_text(path: Path, ref: Path) -> Iterator[Example]:
 
 
 def _read_tsv(path: Path) -> Iterator[_Row]:
-    rows = read_fields(path, len(COLUMNS))
+    columns = HEADER.split("\t")
+    rows = read_fields(path, len(columns))
     _, header = next(rows)
-    for expected, found in zip(COLUMNS, header, strict=True):
+    for expected, found in zip(columns, header, strict=True):
         if expected != found:
             raise DataError(f"expected column {expected!r}, found {found!r}", path=path, line=1)
     for number, (*texts, label) in rows:
-        question_id, question, document_id, title, sentence_id, sentence = texts
-        is_answer = parse_label(label, path, number)
-        yield _Row(question_id, question, document_id, title, sentence_id, sentence, is_answer)
+        yield _Row(parse_label(label, path, number), *texts)
 
 
 def _read_text(path: Path, ref: Path) -> Iterator[_Row]:
@@ -69,7 +60,7 @@ def _read_text(path: Path, ref: Path) -> Iterator[_Row]:
         match judgement.split():
             case [question_id, _, place, judged] if judged == label:
                 sentence_id = f"{question_id}-{place}"
-                yield _Row(question_id, question, question_id, "", sentence_id, sentence, is_answer)
+                yield _Row(is_answer, question_id, question, question_id, "", sentence_id, sentence)
             case _:
                 problem = f"expected a line for label {label} of {path.name}:{number}"
                 raise DataError(f"{problem}, found {judgement!r}", path=ref, line=number)
@@ -82,12 +73,8 @@ def _to_examples(rows: Iterator[_Row]) -> Iterator[Example]:
         judged = list(group)
         first = judged[0]
         document = Document(first.document_id, first.title, tuple(row.sentence for row in judged))
-        yield Example(
-            id=question_id,
-            question=first.question,
-            candidates=tuple(
-                Candidate(row.sentence_id, row.sentence, document, position)
-                for position, row in enumerate(judged)
-            ),
-            labels=tuple(row.label for row in judged),
+        candidates = tuple(
+            Candidate(row.sentence_id, row.sentence, document, position)
+            for position, row in enumerate(judged)
         )
+        yield Example(question_id, first.question, candidates, tuple(row.label for row in judged))
