@@ -36,7 +36,7 @@ def test_flattened_pairs_are_ranked_question_by_question() -> None:
     assert scores.tolist() == [0.0, 4.0, 0.0, 0.0]
 
 
-def test_a_list_reading_scorer_gives_what_it_gives_to_the_list() -> None:
+def test_a_listwise_scorer_sees_all_candidates_of_a_question() -> None:
     encoder = CrossEncoder(Bm25())
     texts = [RAIN, "Tea rains.", BEES]
 
@@ -65,7 +65,7 @@ def test_rank_has_the_shape_of_the_original() -> None:
 
 
 @pytest.mark.parametrize("pairs", [["text"], [("one",)], [("q", 7)], [("q", "a", "b")]])
-def test_what_is_no_pair_is_refused(pairs: Any) -> None:
+def test_an_invalid_pair_is_refused(pairs: Any) -> None:
     with pytest.raises(InputError, match="pair 0 must be a question and a document, both text"):
         CrossEncoder("word-overlap").predict(pairs)
 
@@ -77,7 +77,7 @@ def test_tensors_are_refused() -> None:
         CrossEncoder("word-overlap").predict([("q", "a")], convert_to_numpy=False)
 
 
-def test_what_an_evaluator_measures_is_kept_under_its_name() -> None:
+def test_measures_are_stored_by_the_name_of_the_evaluator() -> None:
     class Evaluator:
         name = "dev"
 

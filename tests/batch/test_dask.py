@@ -24,7 +24,7 @@ def cluster() -> Iterator[Cluster]:
         yield cluster
 
 
-def test_two_workers_write_what_one_process_writes(cluster: Cluster, tmp_path: Path) -> None:
+def test_two_workers_write_the_same_as_one_process(cluster: Cluster, tmp_path: Path) -> None:
     source = write_questions(tmp_path / "in.parquet", 60, group=5)
     packed = PackedScorer("cosinet")
     rank(source, tmp_path / "alone", packed)

@@ -60,7 +60,7 @@ def test_parts_that_are_added_again_replace_themselves(tmp_path: Path) -> None:
         ({"id": "a", "text": 1}, "column 'text' is int64"),
     ],
 )
-def test_what_cannot_be_encoded_is_named(row: dict[str, Any], problem: str) -> None:
+def test_an_invalid_table_is_named(row: dict[str, Any], problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         encode_table(to_batch(row), pieces=PIECES, first_row=5)
 
@@ -88,7 +88,7 @@ def test_a_table_becomes_an_index_on_the_command_line(tmp_path: Path) -> None:
         assert opened.search("number 7", 1)[0].candidate.text == "Ice number 7 melts."
 
 
-def test_what_is_loaded_is_stored_as_what_is_added(tmp_path: Path) -> None:
+def test_a_loaded_table_is_stored_like_added_files(tmp_path: Path) -> None:
     pytest.importorskip("torch")
     pytest.importorskip("onnxruntime")
     from tests.models.hashers import write_tiny_has

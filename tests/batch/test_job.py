@@ -278,7 +278,7 @@ def test_a_row_that_cannot_be_used_is_named_by_its_place_in_the_file(tmp_path: P
         run(tmp_path / "in.parquet", tmp_path / "out")
 
 
-def test_a_worker_without_the_bundle_says_so(questions: Path, tmp_path: Path) -> None:
+def test_a_worker_without_the_bundle_is_reported(questions: Path, tmp_path: Path) -> None:
     gone = PackedScorer(str(tmp_path / "gone"))
 
     with pytest.raises(InputError, match=r"unknown scorer '.*gone'.*0 of 3 partitions are done"):
@@ -323,7 +323,7 @@ def test_unfinished_parts_are_not_read(questions: Path, tmp_path: Path) -> None:
         read_parts(tmp_path / "out")
 
 
-def test_a_torn_part_is_named_when_it_is_read(questions: Path, tmp_path: Path) -> None:
+def test_a_corrupt_part_is_named_when_it_is_read(questions: Path, tmp_path: Path) -> None:
     run(questions, tmp_path / "out")
     part = tmp_path / "out" / "part-00002.parquet"
     part.write_bytes(b"x" * part.stat().st_size)

@@ -43,7 +43,7 @@ def test_a_sent_cascade_scores_as_the_one_at_home(tmp_path: Path) -> None:
     )
 
 
-def test_a_sent_bundle_is_told_from_others_by_its_content(tmp_path: Path) -> None:
+def test_a_sent_bundle_is_identified_by_its_content(tmp_path: Path) -> None:
     one = pack_scorer(str(write_cosinet(tmp_path / "one")), send=True)
     (tmp_path / "one" / "extra").write_text("x")
     other = pack_scorer(str(tmp_path / "one"), send=True)
@@ -52,7 +52,7 @@ def test_a_sent_bundle_is_told_from_others_by_its_content(tmp_path: Path) -> Non
     assert one != other
 
 
-def test_what_holds_no_scorer_is_refused() -> None:
+def test_a_bundle_without_a_scorer_is_refused() -> None:
     with pytest.raises(RejoinderError, match="holds no scorer"):
         load_packed_scorer(pack_scorer(str(VECTORS), send=True))
 

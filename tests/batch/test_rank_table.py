@@ -158,7 +158,7 @@ CANDIDATE = {"text": "a", "document": "d", "position": 0}
         ({"question": "q", "candidates": ["a", None]}, "row 7: candidate 1 has no text"),
     ],
 )
-def test_what_cannot_be_ranked_is_named(scorer: Scorer, row: dict[str, Any], problem: str) -> None:
+def test_an_invalid_row_is_named(scorer: Scorer, row: dict[str, Any], problem: str) -> None:
     with pytest.raises(InputError) as caught:
         rank_table(to_batch(row), scorer=scorer, first_row=7)
 

@@ -37,7 +37,7 @@ def _python(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
 
 
-def test_two_workers_write_what_one_process_writes(cluster: Cluster, tmp_path: Path) -> None:
+def test_two_workers_write_the_same_as_one_process(cluster: Cluster, tmp_path: Path) -> None:
     source = write_questions(tmp_path / "in.parquet", 40, group=5)
     packed = PackedScorer("cosinet")
     rank(source, tmp_path / "alone", packed)
@@ -48,7 +48,7 @@ def test_two_workers_write_what_one_process_writes(cluster: Cluster, tmp_path: P
     assert read_ranked(tmp_path / "out") == read_ranked(tmp_path / "alone")
 
 
-def test_a_data_frame_of_ones_own_is_ranked(cluster: Cluster, tmp_path: Path) -> None:
+def test_a_data_frame_is_ranked(cluster: Cluster, tmp_path: Path) -> None:
     source = write_questions(tmp_path / "in.parquet", 10)
     expected = rank_table(pq.read_table(source).to_batches()[0], scorer=load("bm25"), top=2)
 

@@ -24,7 +24,7 @@ def edit_manifest(folder: Path, **changes: object) -> None:
     path.write_text(json.dumps(json.loads(path.read_text()) | changes))
 
 
-def test_what_is_written_is_read_back(bundle: Path) -> None:
+def test_a_written_bundle_is_read_back(bundle: Path) -> None:
     opened = open_bundle(bundle, kind="test")
 
     assert opened.manifest.config == {"width": 3}
@@ -120,14 +120,14 @@ def test_another_kind_is_named(bundle: Path) -> None:
 @pytest.mark.parametrize(
     "text", ["", "{", "[]", '{"format": 1}', '{"format": 1, "kind": "x", "config": 3}']
 )
-def test_a_torn_manifest_is_named(bundle: Path, text: str) -> None:
+def test_a_corrupt_manifest_is_named(bundle: Path, text: str) -> None:
     (bundle / "manifest.json").write_text(text)
 
     with pytest.raises(BundleError, match=r"manifest\.json"):
         open_bundle(bundle)
 
 
-def test_a_folder_without_a_manifest_is_no_bundle(tmp_path: Path) -> None:
+def test_a_folder_without_a_manifest_is_not_a_bundle(tmp_path: Path) -> None:
     with pytest.raises(BundleError, match="not a bundle"):
         open_bundle(tmp_path)
     with pytest.raises(BundleError, match="nowhere: no such folder"):

@@ -15,7 +15,7 @@ def test_nothing_costs_nothing() -> None:
 
 
 @pytest.mark.parametrize("true", [Cost(3, 0.5, 0.01), Cost(0, 0.2, 0), Cost(2, 0, 0.1)])
-def test_the_cost_is_found_in_what_was_timed(true: Cost) -> None:
+def test_the_cost_is_recovered_from_timed_calls(true: Cost) -> None:
     rng = np.random.default_rng(0)
     counts = [(n, int(n * rng.integers(5, 40))) for n in (1, 10, 50, 100, 500, 1000)]
 

@@ -35,7 +35,7 @@ def test_the_dropped_keep_the_order_of_the_stage_that_dropped_them() -> None:
     assert scores.tolist() == [-1.0, 0.0, 1.0, -1.0]
 
 
-def test_three_stages_stand_one_below_the_other() -> None:
+def test_later_stages_rank_above_earlier_ones() -> None:
     cascade = Cascade("three", [Stage(length(), 3), Stage(letters(), 1), Stage(length())])
 
     ranking = rank("q", ["b", "bb", "abab", "ababa", "bbbbb", ""], scorer=cascade)
@@ -82,7 +82,7 @@ def test_candidates_reach_a_list_reading_stage_in_list_order() -> None:
     assert reader.calls == [["a", "aa", "aaa"]]
 
 
-def test_the_standing_of_a_document_counts_in_later_stages() -> None:
+def test_the_document_prior_counts_in_later_stages() -> None:
     tower, bridge = Document("tower"), Document("bridge")
     candidates = [
         Candidate("0", "the tower of Paris", tower),
@@ -98,7 +98,7 @@ def test_the_standing_of_a_document_counts_in_later_stages() -> None:
     assert [item.score for item in ranking.items] == [3 + 2, 1 + 2, 4 - 2, 1 - 2]
 
 
-def test_the_standing_of_a_document_counts_in_what_goes_on() -> None:
+def test_the_document_prior_counts_in_the_choice_of_candidates() -> None:
     tower, bridge = Document("tower"), Document("bridge")
     candidates = [
         Candidate("0", "the tower of Paris", tower),
@@ -183,7 +183,7 @@ class TestBudget:
         assert dear.scored == 10
         assert not any(stage.timed_out for stage in ranking.trace)
 
-    def test_the_last_stage_gets_what_time_is_left_for(self) -> None:
+    def test_the_last_stage_scores_as_many_as_time_allows(self) -> None:
         ranking, _, dear, clock = self.run(75)
 
         # 20 ms for the first stage; 55 ms are enough for five of 10 ms.
@@ -217,7 +217,7 @@ class TestBudget:
         assert ranking.trace[0].timed_out
 
     @pytest.mark.parametrize("pointwise", [True, False])
-    def test_a_stage_without_time_for_one_candidate_is_left_out(self, pointwise: bool) -> None:
+    def test_a_stage_without_time_for_one_candidate_is_skipped(self, pointwise: bool) -> None:
         ranking, _, dear, _ = self.run(25, pointwise=pointwise)
 
         assert dear.scored == 0
@@ -278,7 +278,7 @@ def test_a_plain_scorer_keeps_to_a_budget_too(clock: Clock) -> None:
     assert (ranking.trace[0].scored, ranking.trace[0].timed_out) == (20, True)
 
 
-def test_a_list_reading_scorer_cannot_be_cut(clock: Clock) -> None:
+def test_a_listwise_scorer_ignores_the_deadline(clock: Clock) -> None:
     slow = Slow("slow", len, clock, candidate_ms=10, is_pointwise=False)
 
     ranking = rank("q", ["x"] * 50, scorer=slow, deadline=Deadline.after(1, clock=clock))
@@ -323,7 +323,7 @@ class TestConfidence:
         assert not ranking.abstains
 
 
-def test_what_a_stage_leaves_goes_on_unscored() -> None:
+def test_candidates_with_nan_scores_pass_to_the_next_stage() -> None:
     def leave_dogs(text: str) -> float:
         return float("nan") if "dog" in text else len(text)
 
@@ -340,7 +340,7 @@ def test_what_a_stage_leaves_goes_on_unscored() -> None:
     ]
 
 
-def test_what_is_left_gets_no_more_time_than_there_is(clock: Clock) -> None:
+def test_nan_candidates_pass_only_as_time_allows(clock: Clock) -> None:
     def leave(text: str) -> float:
         return float("nan") if "dog" in text else len(text)
 
@@ -358,7 +358,7 @@ def test_what_is_left_gets_no_more_time_than_there_is(clock: Clock) -> None:
     assert texts(too_late)[:3] == ["mouse", "cat", "dog"]
 
 
-def test_what_the_last_stage_leaves_stands_below() -> None:
+def test_candidates_with_nan_scores_of_the_last_stage_rank_below() -> None:
     def leave_dogs(text: str) -> float:
         return float("nan") if "dog" in text else len(text)
 

@@ -13,13 +13,13 @@ def make(*names: str | None) -> list[Candidate]:
     ]
 
 
-def test_a_document_stands_by_its_best_candidate() -> None:
+def test_the_prior_is_the_best_score_of_the_document() -> None:
     found = rate_documents(np.array([0.0, 3.0, 1.0]), make("a", "a", "b"))
 
     assert found[0] == found[1] > 0 > found[2]
 
 
-def test_candidates_without_a_document_stand_together() -> None:
+def test_candidates_without_a_document_share_one_prior() -> None:
     found = rate_documents(np.array([0.0, 3.0, 1.0]), make(None, None, "b"))
 
     assert found[0] == found[1] > found[2]

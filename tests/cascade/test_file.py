@@ -37,7 +37,7 @@ def folder(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def test_what_is_written_is_read_back_equal(tmp_path: Path) -> None:
+def test_a_written_file_is_read_back_equal(tmp_path: Path) -> None:
     whole = CascadeFile(
         'a "name"\x7f with 🐈',
         (

@@ -32,7 +32,7 @@ def test_every_help_page_shows_a_call(path: tuple[str, ...]) -> None:
     assert f"\n  Example:\n      rejoinder {' '.join(path)}" in result.stdout
 
 
-def test_the_list_of_commands_says_what_their_modules_say() -> None:
+def test_the_help_of_the_group_matches_the_commands() -> None:
     context = click.Context(main)
     for name in MODULES:
         command = main.get_command(context, name)
@@ -40,7 +40,7 @@ def test_the_list_of_commands_says_what_their_modules_say() -> None:
         assert command.name == name
 
 
-def test_a_reader_that_has_seen_enough_is_no_error() -> None:
+def test_a_closed_pipe_is_not_an_error() -> None:
     command = f"{sys.executable} -m rejoinder data list | head -n 1"
 
     result = subprocess.run(

@@ -41,7 +41,7 @@ def test_the_best_sentence_comes_first_with_its_place() -> None:
     assert found.retrieved == 3
 
 
-def test_the_abstention_names_what_came_closest() -> None:
+def test_an_abstention_has_the_closest_sentence() -> None:
     found = answer_text("why?", TEXT, scorer=Doubting(), top=3)
 
     assert found.answers == ()

@@ -57,7 +57,7 @@ def index(tmp_path: Path) -> Iterator[Index]:
         yield index
 
 
-def test_the_answer_says_where_it_stands(index: Index) -> None:
+def test_an_answer_has_its_source(index: Index) -> None:
     found = Engine(index).answer("when is green tea brewed?")
     (answer,) = found.answers
 
@@ -143,7 +143,7 @@ def test_a_scorer_gets_documents_in_their_order(index: Index) -> None:
     assert found.scorer == "shortest"
 
 
-def test_tokens_go_only_to_a_scorer_of_their_tokenizer(index: Index) -> None:
+def test_only_a_scorer_with_the_same_tokenizer_gets_tokens(index: Index) -> None:
     same, other = Shortest(PIECES.hash), Shortest("another")
     Engine(index, same).answer("tea")
     Engine(index, other).answer("tea")
@@ -197,7 +197,7 @@ def test_a_calibrated_cascade_answers_or_abstains(index: Index, tmp_path: Path) 
     assert [stage.scorer for stage in unsure.trace] == ["jaccard", "word-overlap"]
 
 
-def test_without_time_for_the_last_stage_nothing_is_said_of_confidence(
+def test_without_time_for_the_last_stage_there_is_no_confidence(
     index: Index, tmp_path: Path
 ) -> None:
     path = tmp_path / "calibrated.toml"
@@ -215,7 +215,7 @@ def test_where_restricts(index: Index) -> None:
     assert answer.sentence == "So: black tea is boiled."
 
 
-def test_another_retriever_may_find_what_the_index_does_not_hold(index: Index) -> None:
+def test_another_retriever_may_return_sentences_outside_the_index(index: Index) -> None:
     (answer,) = Engine(index, retriever=Elsewhere()).answer("does it rain?").answers
 
     assert answer.sentence == "It rains."

@@ -34,7 +34,7 @@ def get_labels(example: Example) -> dict[str, bool]:
     return {candidate.text: label for candidate, label in pairs}
 
 
-def test_a_list_is_filled_with_what_retrieval_finds(index: Index) -> None:
+def test_retrieved_sentences_fill_a_list_as_negatives(index: Index) -> None:
     add_marks(index.store, [Mark(QUESTION, HOT, True), Mark(QUESTION, "Milk spoils it.", False)])
 
     (example,) = list_examples(index)
@@ -47,7 +47,7 @@ def test_a_list_is_filled_with_what_retrieval_finds(index: Index) -> None:
     assert any(text.startswith("Tea number") for text in labels)
 
 
-def test_what_says_the_same_as_a_right_answer_is_not_called_wrong(index: Index) -> None:
+def test_near_duplicates_of_a_right_answer_are_not_negatives(index: Index) -> None:
     question, copy = "when is green tea brewed?", "So: green tea is brewed at 75 °C."
     assert copy in {item.candidate.text for item in index.search(question, LENGTH)}
     add_marks(index.store, [Mark(question, HOT, True)])
@@ -57,7 +57,7 @@ def test_what_says_the_same_as_a_right_answer_is_not_called_wrong(index: Index) 
     assert copy not in get_labels(example)
 
 
-def test_without_a_right_answer_nothing_is_called_wrong_but_what_was(index: Index) -> None:
+def test_without_a_right_answer_only_marked_sentences_are_wrong(index: Index) -> None:
     add_marks(index.store, [Mark(QUESTION, "Milk spoils it.", False)])
 
     (example,) = list_examples(index)
@@ -75,7 +75,7 @@ def test_more_marks_than_a_list_is_long_are_all_kept(index: Index) -> None:
     assert sum(example.labels) == 1
 
 
-def test_candidates_stand_by_document_in_its_order(index: Index) -> None:
+def test_candidates_are_grouped_by_document_in_document_order(index: Index) -> None:
     add_marks(index.store, [Mark(QUESTION, HOT, True), Mark(QUESTION, "Milk spoils it.", False)])
 
     (example,) = list_examples(index)

@@ -75,7 +75,7 @@ def test_a_scorer_sees_the_document_and_the_place_in_it() -> None:
     assert [item.position for item in scorer.given] == [1, 2, 3, 0, 1]
 
 
-def test_equal_documents_keep_their_order_and_are_told_apart() -> None:
+def test_equal_documents_keep_their_order() -> None:
     ranking = rank_documents("bees", [BEES, BEES, BEES], scorer=OriginalOrder())
 
     assert list_places(ranking.documents) == [0, 1, 2]
@@ -104,7 +104,7 @@ def test_nothing_given_gives_nothing() -> None:
     assert rank_documents("bees", [""], scorer=WordOverlap()).documents[0].relevance == 0.0
 
 
-def test_top_cuts_the_list() -> None:
+def test_top_limits_the_documents() -> None:
     ranking = rank_documents("queen", [TEA, BEES, ""], scorer=WordOverlap(), top=1)
 
     assert list_places(ranking.documents) == [1]

@@ -19,7 +19,7 @@ def docs(tmp_path: Path) -> Path:
     return folder
 
 
-def test_prints_the_sentence_and_where_it_stands(docs: Path) -> None:
+def test_prints_the_sentence_and_its_source(docs: Path) -> None:
     result = run("when is green tea brewed?", docs, "--scorer", "retrieval-order")
 
     assert result.exit_code == 0
@@ -27,7 +27,7 @@ def test_prints_the_sentence_and_where_it_stands(docs: Path) -> None:
     assert result.stderr == "2 sentences in 1 document\n", "as `index check` counts, with headings"
 
 
-def test_what_was_read_is_kept_and_followed(docs: Path) -> None:
+def test_files_are_cached_and_changes_are_followed(docs: Path) -> None:
     run("green tea", docs)
     (docs / "tea.md").write_text("Green tea is cold.\n", encoding="utf-8")
 
@@ -41,7 +41,7 @@ def test_json_has_offsets(docs: Path) -> None:
     assert (answer["source"]["start"], answer["source"]["end"]) == (7, 36)
 
 
-def test_says_that_there_is_no_answer(docs: Path) -> None:
+def test_prints_that_there_is_no_answer(docs: Path) -> None:
     assert run("xylophone", docs).stdout == "No sentence here shares a word with the question.\n"
     assert json.loads(run("xylophone", docs, "--json").stdout)["answers"] == []
 
@@ -132,7 +132,7 @@ def test_a_question_may_be_too_long_for_a_path(docs: Path, monkeypatch: pytest.M
     assert run("tea " * 2000).exit_code == 0
 
 
-def test_an_unreadable_file_of_a_folder_is_skipped_and_said(docs: Path) -> None:
+def test_an_unreadable_file_of_a_folder_is_skipped_and_reported(docs: Path) -> None:
     (docs / "bad.txt").write_bytes(b"\x7fELF\0\0" * 100)
 
     result = run("green tea", docs)

@@ -32,7 +32,7 @@ def read_marks(folder: Path) -> list[dict[str, object]]:
     ]
 
 
-def test_what_ask_prints_is_marked(folder: Path) -> None:
+def test_a_sentence_that_ask_prints_can_be_marked(folder: Path) -> None:
     printed = CliRunner().invoke(main, ["ask", QUESTION, "--index", str(folder)]).stdout
     result = run("right", QUESTION, printed.splitlines()[0], "--index", folder)
     run("wrong", QUESTION, MILK, "--index", folder)
@@ -54,7 +54,7 @@ def test_a_mark_is_taken_back(folder: Path) -> None:
     assert "is not marked for" in run("remove", QUESTION, HOT, "--index", folder).stderr
 
 
-def test_a_file_of_marks_is_what_list_prints(folder: Path, tmp_path: Path) -> None:
+def test_a_file_of_marks_has_the_format_of_list(folder: Path, tmp_path: Path) -> None:
     file = tmp_path / "marks.jsonl"
     rows = [
         {"question": QUESTION, "sentence": HOT, "right": True},
@@ -95,7 +95,7 @@ def test_a_file_that_breaks_the_format_is_one_line(
     assert read_marks(folder) == []
 
 
-def test_what_the_index_does_not_hold_is_one_line(folder: Path, tmp_path: Path) -> None:
+def test_an_unknown_sentence_is_one_line(folder: Path, tmp_path: Path) -> None:
     result = run("wrong", QUESTION, "Tea is", "--index", folder)
 
     assert result.exit_code == 1

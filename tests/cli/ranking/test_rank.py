@@ -77,7 +77,7 @@ def test_reads_json_lines_with_ids_and_order() -> None:
     ]
 
 
-def test_order_counts_only_when_it_is_said() -> None:
+def test_order_counts_only_with_the_option() -> None:
     arguments = ("q", "--scorer", "original-order", "--json")
     given = "one\ntwo\n"
 
@@ -89,7 +89,7 @@ def test_order_counts_only_when_it_is_said() -> None:
     assert scores("--in-order") == [1.0, 0.5]
 
 
-def test_a_corpus_changes_what_bm25_finds_rare(tmp_path: Path) -> None:
+def test_a_corpus_changes_the_word_frequencies_of_bm25(tmp_path: Path) -> None:
     corpus = tmp_path / "corpus.txt"
     corpus.write_text("a cat\na cat here\ncat\nno dog\n", encoding="utf-8")
     given = "the cat\nthe dog\n"
@@ -173,7 +173,7 @@ def test_a_cascade_explains_itself(cascade: Path) -> None:
     assert result.stderr == "the first candidate answers (confidence 0.73)\n"
 
 
-def test_a_cascade_says_that_there_is_no_answer(cascade: Path) -> None:
+def test_a_cascade_can_abstain(cascade: Path) -> None:
     result = run("red cat", "--scorer", cascade, given="a cat\na dog\n")
 
     assert result.stderr == "no candidate answers (confidence 0.50)\n"
