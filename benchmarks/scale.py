@@ -135,7 +135,7 @@ def measure_constants(folder: Path, candidates: int, sentences: int) -> dict[str
     assert pieces is not None
     batches = list(make_documents(sentences))
     start = time.process_time()
-    encoded = [encode_table(batch, pieces=pieces) for batch in batches]
+    encoded = [encode_table(batch, tokenizer=pieces) for batch in batches]
     encode = time.process_time() - start
     start = time.process_time()
     with Index(folder / "index", create=True) as index:

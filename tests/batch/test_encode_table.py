@@ -23,7 +23,7 @@ def to_batch(*rows: dict[str, Any]) -> pa.RecordBatch:
 def test_parts_make_the_index_that_files_make(tmp_path: Path) -> None:
     path = tmp_path / "tea.md"
     path.write_text(TEXT, encoding="utf-8")
-    encoded = encode_table(to_batch({"id": str(path), "text": TEXT}), pieces=PIECES)
+    encoded = encode_table(to_batch({"id": str(path), "text": TEXT}), tokenizer=PIECES)
 
     assert encoded.schema == ENCODED
     with (
@@ -42,7 +42,7 @@ def test_parts_make_the_index_that_files_make(tmp_path: Path) -> None:
 
 def test_parts_that_are_added_again_replace_themselves(tmp_path: Path) -> None:
     rows = [{"id": "a", "text": "Ice melts.", "title": "Ice"}, {"id": "b", "text": "Bees dance."}]
-    encoded = encode_table(to_batch(*rows), pieces=PIECES)
+    encoded = encode_table(to_batch(*rows), tokenizer=PIECES)
 
     with Index(tmp_path / "index", create=True, tokenizer=PIECES) as index:
         list(add_parts(index, [encoded]))
@@ -62,14 +62,14 @@ def test_parts_that_are_added_again_replace_themselves(tmp_path: Path) -> None:
 )
 def test_an_invalid_table_is_named(row: dict[str, Any], problem: str) -> None:
     with pytest.raises(InputError, match=problem):
-        encode_table(to_batch(row), pieces=PIECES, first_row=5)
+        encode_table(to_batch(row), tokenizer=PIECES, first_row=5)
 
 
 def test_a_null_is_named_with_its_row() -> None:
     rows: list[dict[str, Any]] = [{"id": "a", "text": "a"}, {"id": "b", "text": None}]
 
     with pytest.raises(InputError, match="row 1: the text is null"):
-        encode_table(to_batch(*rows), pieces=PIECES)
+        encode_table(to_batch(*rows), tokenizer=PIECES)
 
 
 def test_a_table_becomes_an_index_on_the_command_line(tmp_path: Path) -> None:

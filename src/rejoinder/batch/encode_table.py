@@ -23,7 +23,9 @@ from rejoinder.index.index import Index
 from rejoinder.text.wordpiece import WordPiece
 
 
-def encode_table(batch: pa.RecordBatch, *, pieces: WordPiece, first_row: int = 0) -> pa.RecordBatch:
+def encode_table(
+    batch: pa.RecordBatch, *, tokenizer: WordPiece, first_row: int = 0
+) -> pa.RecordBatch:
     """Return each document with its sentences and tokens, with the columns of `ENCODED`.
 
     Args:
@@ -38,16 +40,16 @@ def encode_table(batch: pa.RecordBatch, *, pieces: WordPiece, first_row: int = 0
         if not row["id"] or row["text"] is None:
             problem = "the id is empty" if not row["id"] else "the text is null"
             raise InputError(f"row {first_row + place}: {problem}")
-        rows.append(_encode(row, pieces))
+        rows.append(_encode(row, tokenizer))
     return pa.RecordBatch.from_pylist(rows, schema=ENCODED)
 
 
-def _encode(row: Mapping[str, Any], pieces: WordPiece) -> dict[str, Any]:
+def _encode(row: Mapping[str, Any], tokenizer: WordPiece) -> dict[str, Any]:
     text, title = sanitize(row["text"]), sanitize(row.get("title") or "")
     extract = ExtractedText(text, title, locations=locate_lines(text))
     document = parse_document(row["id"], row["id"], extract)
     sentences = [
-        sentence._replace(tokens=pieces.encode(sentence.text))._asdict()
+        sentence._replace(tokens=tokenizer.encode(sentence.text))._asdict()
         for sentence in document.sentences
     ]
     return {

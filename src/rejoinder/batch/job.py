@@ -8,7 +8,6 @@ finished partitions, so that it can be resumed.
 import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -21,9 +20,8 @@ from rejoinder.batch.partitions import Partition, PartitionedTable, open_table, 
 from rejoinder.batch.rank_table import rank_table
 from rejoinder.batch.schemas import DOCUMENTS, QUESTIONS
 from rejoinder.errors import DataError, InputError, RejoinderError, StoreError
-from rejoinder.models.static_vectors.vectors import load_vectors
+from rejoinder.index.index import load_tokenizer
 from rejoinder.storage.files import lock_folder
-from rejoinder.text.wordpiece import WordPiece
 
 
 class PartitionResult(NamedTuple):
@@ -60,7 +58,7 @@ class Task:
         first = partition.first_row
         try:
             if self.scorer is None:
-                return encode_table(batch, pieces=_load_tokenizer(), first_row=first)
+                return encode_table(batch, tokenizer=load_tokenizer(), first_row=first)
             scorer = load_packed_scorer(self.scorer)
             return rank_table(batch, scorer=scorer, top=self.top, first_row=first)
         except InputError as error:
@@ -170,10 +168,3 @@ def _make_folder(folder: Path) -> None:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise StoreError(f"{folder}: cannot create the folder ({error.strerror})") from error
-
-
-@cache
-def _load_tokenizer() -> WordPiece:
-    tokenizer = load_vectors().pieces
-    assert tokenizer is not None
-    return tokenizer

@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from rejoinder.batch.schemas import Columns, check_columns, choose_columns
+from rejoinder.batch.schemas import Columns, check_columns
 from rejoinder.errors import DataError, InputError
 
 MAX_ROWS = 500
@@ -62,16 +62,23 @@ def open_table(path: Path, columns: Columns, *, rows: int = MAX_ROWS) -> Partiti
     if not files or not path.exists():
         raise InputError(f"{path}: no parquet file there")
     partitions: list[Partition] = []
-    read, ignored = _read_columns(files, columns)
+    read: list[tuple[str, ...]] = []
     for file in files:
-        partitions += _split(file, rows, len(partitions))
+        schema, metadata = _open(file)
+        try:
+            read.append(check_columns(schema, columns))
+        except InputError as error:
+            raise DataError(str(error), path=file) from error
+        if read[-1] != read[0]:
+            raise DataError("its columns differ from the files before it", path=file)
+        partitions += _split(file, metadata, rows, len(partitions))
     if not partitions:
         raise DataError("no rows in it", path=path)
     states = [(str(file.resolve()), file.stat()) for file in files]
     return PartitionedTable(
         tuple(partitions),
-        read,
-        ignored,
+        read[0],
+        tuple(name for name in schema.names if name not in read[0]),
         tuple((name, state.st_size, state.st_mtime_ns) for name, state in states),
     )
 
@@ -97,27 +104,7 @@ def _read_group(path: str, group: int, columns: tuple[str, ...]) -> pa.Table:
         return file.read_row_group(group, columns=list(columns), use_threads=False)
 
 
-def _read_columns(
-    files: Sequence[Path], columns: Columns
-) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Return the columns to read and the ignored ones; all files must agree."""
-    variants: dict[tuple[str, ...], tuple[str, ...]] = {}
-    for file in files:
-        schema, _ = _open(file)
-        try:
-            check_columns(schema, columns)
-        except InputError as error:
-            raise DataError(str(error), path=file) from error
-        read = tuple(choose_columns(schema, columns))
-        variants.setdefault(read, tuple(name for name in schema.names if name not in read))
-        if len(variants) > 1:
-            raise DataError("its columns differ from the files before it", path=file)
-    ((read, ignored),) = variants.items()
-    return read, ignored
-
-
-def _split(path: Path, rows: int, number: int) -> list[Partition]:
-    _, metadata = _open(path)
+def _split(path: Path, metadata: pq.FileMetaData, rows: int, number: int) -> list[Partition]:
     places, first = [], 0
     for group in range(metadata.num_row_groups):
         size = metadata.row_group(group).num_rows

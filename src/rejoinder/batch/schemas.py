@@ -89,8 +89,8 @@ def _fits(kind: pa.DataType, accepted: Any) -> bool:
     )
 
 
-def check_columns(schema: pa.Schema, columns: Columns) -> None:
-    """Check the columns of a table."""
+def check_columns(schema: pa.Schema, columns: Columns) -> tuple[str, ...]:
+    """Check the columns of a table, and return the names of those to read."""
     for key, (accepted, expected) in columns.items():
         name = key.removesuffix("?")
         place = schema.get_field_index(name)
@@ -99,8 +99,4 @@ def check_columns(schema: pa.Schema, columns: Columns) -> None:
             raise InputError(f"no column {name!r} (columns: {names})")
         if place >= 0 and not _fits(kind := schema.field(place).type, accepted):
             raise InputError(f"column {name!r} is {kind}; it must be {expected}")
-
-
-def choose_columns(schema: pa.Schema, columns: Columns) -> list[str]:
-    """Return the names of the columns to read."""
-    return [name for key in columns if (name := key.removesuffix("?")) in schema.names]
+    return tuple(name for key in columns if (name := key.removesuffix("?")) in schema.names)

@@ -383,7 +383,7 @@ class Index:
 
     def _take_tokenizer(self) -> WordPiece:
         """Return the tokenizer; tokens of another one are replaced."""
-        tokenizer = self._tokenizer or _load_tokenizer()
+        tokenizer = self._tokenizer or load_tokenizer()
         if self.tokenizer_hash != tokenizer.hash:
             with self.store.changing():
                 self.store.replace_tokens(tokenizer.encode)
@@ -439,7 +439,8 @@ def get_cached_index(paths: Iterable[Path]) -> Path:
 
 
 @cache
-def _load_tokenizer() -> WordPiece:
+def load_tokenizer() -> WordPiece:
+    """Return the tokenizer of the shipped models, which indexes use by default."""
     from rejoinder.models.static_vectors.vectors import load_vectors
 
     tokenizer = load_vectors().pieces
