@@ -20,7 +20,7 @@ from rejoinder.cascade.budget import Cost, RemainingStage, count_words, plan
 from rejoinder.cascade.calibration import Calibration
 from rejoinder.errors import InputError
 from rejoinder.models.scorer import Candidates, Scorer, Scores, is_pointwise
-from rejoinder.models.staged import Deadline, Places, Staged, score_until
+from rejoinder.models.staged import Deadline, Places, Staged, merge_stages, score_until
 from rejoinder.types import Candidate, StageTrace, to_candidates
 
 
@@ -61,7 +61,8 @@ class Cascade:
 
     def score(self, question: str, candidates: Candidates) -> Scores:
         """Return the last stage's scores; dropped candidates follow below in steps of 1."""
-        return self.score_in_stages(question, to_candidates(candidates)).merge()
+        staged = self.score_in_stages(question, to_candidates(candidates))
+        return merge_stages(staged.scores, staged.stages)
 
     def score_in_stages(
         self, question: str, candidates: Sequence[Candidate], *, deadline: Deadline | None = None

@@ -71,16 +71,11 @@ class Staged:
         """The indices of the candidates, best first."""
         return np.lexsort((-self.scores, -self.stages))
 
-    def merge(self) -> Scores:
-        """Return all scores on one scale: the last stage's, and the others in steps below.
-
-        Equal scores of one stage stay equal, so that ties are broken as usual.
-        """
-        return merge_stages(self.scores, self.stages)
-
 
 def merge_stages(scores: Scores, stages: Places) -> Scores:
-    """Return the scores of several stages on one scale (`Staged.merge`).
+    """Return all scores on one scale: the last stage's, and the others in steps below.
+
+    Equal scores of one stage stay equal, so that ties are broken as usual.
 
     >>> merge_stages(np.array([2.0, 0.5, 9.0]), np.array([1, 1, 0])).tolist()
     [2.0, 0.5, -0.5]

@@ -119,7 +119,7 @@ def test_a_document_whose_sentences_are_not_known_has_only_a_title() -> None:
     (found,) = find(ContextConfig("concatenation"), at(3, document=Document("x", "letters")))
 
     assert (found.neighbours, found.page) == ((), (0,))
-    assert found.document.get_text(0) == "letters"
+    assert found.document.get_pieces(0) == TOKENS.tokenize("letters")
 
 
 @pytest.mark.parametrize("similarity", ["ngrams", "static"])

@@ -12,13 +12,14 @@ from tests.models.selectors import VOCABULARY, WORDS, make_selector  # noqa: E40
 from rejoinder.bundle.folder import open_bundle  # noqa: E402
 from rejoinder.errors import BundleError, MissingExtraError  # noqa: E402
 from rejoinder.models.encoders.loading import order_pieces  # noqa: E402
+from rejoinder.models.encoders.onnx_graph import quantise, read_state  # noqa: E402
 from rejoinder.models.selector import export as export_selector  # noqa: E402
 from rejoinder.models.selector.export import (  # noqa: E402
     correlate_ranks,
     reopen_selector,
     write_selector,
 )
-from rejoinder.models.selector.export_graph import build_graph, quantise, read_state  # noqa: E402
+from rejoinder.models.selector.export_graph import build_graph  # noqa: E402
 from rejoinder.models.selector.module import Selector  # noqa: E402
 from rejoinder.models.selector.pair_reader import PairTokens  # noqa: E402
 from rejoinder.models.selector.scorer import SelectorScorer  # noqa: E402

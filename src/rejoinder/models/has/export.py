@@ -21,7 +21,7 @@ from rejoinder.models.has.encoder import NETWORK, VOCABULARY, TextEncoder, TextT
 from rejoinder.models.has.module import Has, pad_texts
 from rejoinder.models.has.scorer import KIND, WEIGHTS
 from rejoinder.models.kernel import Matrix
-from rejoinder.models.selector.export import PRECISIONS, SIZES
+from rejoinder.models.selector.export import SIZES, check_precision
 from rejoinder.text.wordpiece import WordPiece
 
 MAX_DIFFERENCE = 1e-4
@@ -52,8 +52,7 @@ def write_has(
         MissingExtraError: onnx is not installed.
         ValueError: the precision is neither fp32 nor int8.
     """
-    if precision not in PRECISIONS:
-        raise ValueError(f"precision {precision!r} is none of {', '.join(PRECISIONS)}")
+    check_precision(precision)
     from safetensors.numpy import save
 
     rows = order_pieces(vocabulary)

@@ -12,10 +12,9 @@ the order of documents nor other candidates change it.
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 
@@ -64,15 +63,6 @@ class ContextConfig:
                 "stored context needs vectors, and n-grams have none; choose static or encoder"
             )
 
-    @classmethod
-    def from_dict(cls, settings: Mapping[str, Any]) -> "ContextConfig":
-        """Return the settings that `to_dict` returned."""
-        return cls(**settings)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the settings as plain JSON types."""
-        return asdict(self)
-
     @property
     def has_local(self) -> bool:
         """Whether neighbours are read."""
@@ -110,16 +100,12 @@ class PreparedDocument:
         """The title comes after the sentences, as one more."""
         return len(self.document.sentences)
 
-    def get_text(self, place: int) -> str:
-        """Return a sentence, or the title."""
-        if place == self.title_place:
-            return _truncate_title(self.document.title)
-        return self.document.sentences[place]
-
     def get_pieces(self, place: int) -> Sequence[int]:
         """Return the word pieces of a sentence, or of the title."""
         if place not in self._pieces:
-            self._pieces[place] = self._tokenize(self.get_text(place))
+            is_title = place == self.title_place
+            title, sentences = self.document.title[:MAX_TITLE], self.document.sentences
+            self._pieces[place] = self._tokenize(title if is_title else sentences[place])
         return self._pieces[place]
 
     def get_vectors(self, places: Sequence[int]) -> Vectors:
@@ -229,7 +215,7 @@ class ContextFinder:
 
 def list_texts(sentences: Sequence[str], title: str) -> list[str]:
     """Return the texts of a document that are rated: its sentences and, last, its title."""
-    return [*sentences, _truncate_title(title)]
+    return [*sentences, title[:MAX_TITLE]]
 
 
 def get_place(candidate: Candidate) -> int | None:
@@ -238,10 +224,6 @@ def get_place(candidate: Candidate) -> int | None:
     if document is None or position is None or not 0 <= position < len(document.sentences):
         return None
     return position
-
-
-def _truncate_title(title: str) -> str:
-    return title[:MAX_TITLE]
 
 
 def _find_itself(candidate: Candidate, prepared: PreparedDocument) -> list[int]:

@@ -76,8 +76,7 @@ def write_selector(
         MissingExtraError: onnx is not installed.
         ValueError: the precision is neither fp32 nor int8.
     """
-    if precision not in PRECISIONS:
-        raise ValueError(f"precision {precision!r} is none of {', '.join(PRECISIONS)}")
+    check_precision(precision)
     rows = order_pieces(vocabulary)
     pieces = "".join(f"{vocabulary[row]}\n" for row in rows)
     expected = _score_with_torch(model, vocabulary, sample)
@@ -100,6 +99,12 @@ def write_selector(
         KIND, config, precision=precision, tolerance=tolerance, training=training, scores=scores
     )
     write_bundle(folder, manifest, contents)
+
+
+def check_precision(precision: str) -> None:
+    """Refuse a precision that is neither fp32 nor int8."""
+    if precision not in PRECISIONS:
+        raise ValueError(f"precision {precision!r} is none of {', '.join(PRECISIONS)}")
 
 
 def reopen_selector(folder: Path) -> tuple[AnySelector, list[str]]:

@@ -16,11 +16,9 @@ from rejoinder.models.encoders.onnx_bert import (
     l2_normalise,
     masked_mean,
 )
-from rejoinder.models.encoders.onnx_graph import Array, Graph, Input, quantise, read_state
+from rejoinder.models.encoders.onnx_graph import Array, Graph, Input
 from rejoinder.models.selector.module import AnySelector, Ensemble, Selector
 from rejoinder.models.selector.pair_reader import CANDIDATE, LOCAL, PAGE, QUESTION, SECOND
-
-__all__ = ["build_graph", "quantise", "read_state"]
 
 
 def build_graph(model: AnySelector, rows: Sequence[int], *, precision: str) -> bytes:

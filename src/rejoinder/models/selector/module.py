@@ -73,7 +73,7 @@ class SelectorConfig:
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> "SelectorConfig":
         """Return the settings of `to_dict`; a bundle without context settings reads none."""
-        context = ContextConfig.from_dict(settings.get("context", {}))
+        context = ContextConfig(**settings.get("context", {}))
         return cls(**{**settings, "context": context})
 
     def to_dict(self) -> dict[str, Any]:

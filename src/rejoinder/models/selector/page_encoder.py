@@ -108,7 +108,7 @@ def open_page_encoder(bundle: Bundle) -> PageEncoder:
         BundleError: it reads none, or its weights are missing.
     """
     try:
-        config = ContextConfig.from_dict(bundle.manifest.config.get("context", {}))
+        config = ContextConfig(**bundle.manifest.config.get("context", {}))
     except (TypeError, ValueError) as error:
         raise bundle.refuse(f"cannot read its settings of context: {error}") from error
     similarity = open_similarity(config, bundle)

@@ -51,7 +51,7 @@ class SelectorScorer:
             self._pieces = WordPiece(text.split("\n")[:-1])
             self._max_tokens = int(bundle.manifest.config["max_tokens"])
             self._tokens = PairTokens(self._pieces, max_tokens=self._max_tokens)
-            context = ContextConfig.from_dict(bundle.manifest.config.get("context", {}))
+            context = ContextConfig(**bundle.manifest.config.get("context", {}))
             network = (bundle.folder / NETWORK).read_bytes()
         except (OSError, KeyError, TypeError, ValueError) as error:
             raise bundle.refuse(f"file, setting or word piece is missing: {error}") from error
