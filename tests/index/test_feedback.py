@@ -89,8 +89,7 @@ def test_a_mark_follows_its_sentence_to_another_document(index: Index, docs: Pat
     index.add([docs])
 
     (stored,) = feedback.get_marks(index.store)
-    document = index.store.get_document(stored.document)
-    assert document
+    (document,) = index.store.find_documents("id", [stored.document])
     assert document.name == str(docs / "moved.md")
     assert stored.position == 1
 

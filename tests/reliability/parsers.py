@@ -8,6 +8,7 @@ import io
 import json
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -24,7 +25,7 @@ from rejoinder.cascade.loading import load
 from rejoinder.datasets.readers.candidates import read_candidates
 from rejoinder.datasets.readers.jsonl import read_examples
 from rejoinder.documents.reading import read_file
-from rejoinder.documents.sandbox import READERS, SandboxedReader
+from rejoinder.documents.sandbox import SandboxedReader, extract
 from rejoinder.errors import RejoinderError
 from rejoinder.models.registry import make_scorer, open_scorer
 from rejoinder.models.static_vectors.files import read_vector_file
@@ -157,9 +158,9 @@ PARSERS: dict[str, Parser] = {
             "Tëä ist heiß。\r\n".encode("utf-16"),
         ),
     ),
-    "HTML": Parser(READERS[".html"], (PAGE,)),
+    "HTML": Parser(partial(extract, suffix=".html"), (PAGE,)),
     "PDF": Parser(_from_file("a.pdf", _read_document), (make_pdf(["Tea is hot.", "Ice."]),)),
-    "Word": Parser(READERS[".docx"], (make_docx(PARAGRAPHS),)),
+    "Word": Parser(partial(extract, suffix=".docx"), (make_docx(PARAGRAPHS),)),
     "CSV": Parser(
         _from_file("a.csv", _read_document),
         (b'id,title,text\n1,Tea,"It is ""hot"", hm."\n2,,Ice\n',),

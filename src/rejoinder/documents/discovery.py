@@ -3,21 +3,13 @@
 import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
-from rejoinder.documents.sandbox import READERS
+from rejoinder.documents.sandbox import FORMATS
 from rejoinder.errors import InputError
 
 PLAIN = frozenset({".txt", ".text", ".md", ".markdown", ".rst"})
 TABLES = frozenset({".jsonl", ".csv", ".tsv"})
-SUFFIXES = PLAIN | TABLES | READERS.keys()
-
-
-class FileList(NamedTuple):
-    """The files below paths, and the folders that cannot be listed, with the reason."""
-
-    files: list[Path]
-    unreadable: dict[Path, str]
+SUFFIXES = PLAIN | TABLES | FORMATS.keys()
 
 
 def find_files(paths: Iterable[Path]) -> list[Path]:
@@ -37,8 +29,8 @@ def find_files(paths: Iterable[Path]) -> list[Path]:
     return files
 
 
-def list_files(paths: Iterable[Path]) -> FileList:
-    """Return the files below the paths, perhaps none, and the folders that cannot be listed.
+def list_files(paths: Iterable[Path]) -> tuple[list[Path], dict[Path, str]]:
+    """Return the files below the paths, perhaps none, and why folders cannot be listed.
 
     Raises:
         InputError: a path does not exist, or cannot be reached.
@@ -55,7 +47,7 @@ def list_files(paths: Iterable[Path]) -> FileList:
                 raise InputError(f"{show_path(path)}: no such file or folder")
         except OSError as error:
             raise InputError(f"{show_path(path)}: {error.strerror}") from error
-    return FileList(list(dict.fromkeys(files)), unreadable)
+    return list(dict.fromkeys(files)), unreadable
 
 
 def describe_empty(paths: Iterable[Path]) -> str:

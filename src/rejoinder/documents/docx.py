@@ -20,37 +20,21 @@ MAX_XML_BYTES = 400_000_000
 
 # A corrupt zip raises one of many errors: for a negative offset, a wrong length, an unknown
 # compression, an encrypted file.
-_CORRUPT = (
-    zipfile.BadZipFile,
-    zlib.error,
-    lzma.LZMAError,
-    struct.error,
-    ElementTree.ParseError,
-    EOFError,
-    KeyError,
-    NotImplementedError,
-    OSError,
-    OverflowError,
-    RuntimeError,
-    ValueError,
-)
+_CORRUPT_PARTS = (zlib.error, lzma.LZMAError, struct.error, ElementTree.ParseError)
+_CORRUPT_ZIP = (zipfile.BadZipFile, EOFError, KeyError, OSError, OverflowError, RuntimeError)
 
 _WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _TITLE = "{http://purl.org/dc/elements/1.1/}title"
 
 
 def read_docx(raw: bytes) -> ExtractedText:
-    """Return the text of a Word file; headings, list items and table rows get Markdown marks.
-
-    Raises:
-        InputError: it is not a Word file, or is too large when unpacked.
-    """
+    """Return the text of a Word file; headings, list items and table rows get Markdown marks."""
     try:
         with zipfile.ZipFile(io.BytesIO(raw)) as archive:
             with archive.open("word/document.xml") as file:
                 blocks = list(_read_blocks(_Limited(file)))
             title = _read_title(archive)
-    except _CORRUPT as error:
+    except (*_CORRUPT_ZIP, *_CORRUPT_PARTS, ValueError) as error:
         raise InputError(f"not a Word file that can be read ({error})") from error
     return ExtractedText("\n\n".join(blocks), title)
 

@@ -2,6 +2,7 @@
 
 import codecs
 import re
+from contextlib import suppress
 
 from rejoinder.errors import InputError
 
@@ -18,21 +19,14 @@ _BYTE_ORDER_MARKS = (
 
 
 def decode(raw: bytes, *, declared: str | None = None) -> str:
-    """Decode bytes: by their byte order mark, as UTF-8, as declared, or as detected.
-
-    Raises:
-        InputError: the bytes are not text.
-    """
+    """Decode bytes: by their byte order mark, as UTF-8, as declared, or as detected."""
     for mark, encoding in _BYTE_ORDER_MARKS:
         if raw.startswith(mark):
             return raw.decode(encoding, errors="replace")
     if b"\0" not in raw:
-        try:
+        with suppress(UnicodeDecodeError):
             return raw.decode("utf-8")
-        except UnicodeDecodeError:
-            pass
-    encoding = _normalise(declared) or _detect(raw)
-    return raw.decode(encoding, errors="replace")
+    return raw.decode(_normalise(declared) or _detect(raw), errors="replace")
 
 
 def _normalise(name: str | None) -> str | None:
@@ -45,13 +39,13 @@ def _normalise(name: str | None) -> str | None:
 def _detect(raw: bytes) -> str:
     import chardet
 
-    encoding = _normalise(chardet.detect(raw[:MAX_SAMPLE])["encoding"])
-    if encoding is None or (b"\0" in raw and not encoding.startswith("utf-")):
-        raise InputError("not text")
-    sample = raw[:MAX_SAMPLE].decode(encoding, errors="replace")
-    if len(_NOT_TEXT.findall(sample)) > len(sample) / 20:
-        raise InputError("not text")
-    return encoding
+    sample = raw[:MAX_SAMPLE]
+    encoding = _normalise(chardet.detect(sample)["encoding"])
+    if encoding and (b"\0" not in raw or encoding.startswith("utf-")):
+        text = sample.decode(encoding, errors="replace")
+        if len(_NOT_TEXT.findall(text)) <= len(text) / 20:
+            return encoding
+    raise InputError("not text")
 
 
 _NOT_TEXT = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x84\x86-\x9f\ufffd]")

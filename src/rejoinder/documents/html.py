@@ -8,7 +8,7 @@ import re
 from html.parser import HTMLParser
 
 from rejoinder.documents.encoding import decode
-from rejoinder.documents.parsed import ExtractedText, Locations, sanitize
+from rejoinder.documents.parsed import ExtractedText, join_blocks, sanitize
 
 _HEADINGS = {f"h{level}": "#" * level + " " for level in range(1, 7)}
 _MARKS = {**_HEADINGS, "li": "- ", "dt": "- ", "dd": "- "}
@@ -26,11 +26,7 @@ _CHARSET = re.compile(rb"""<meta[^>]{0,200}?charset\s*=\s*["']?\s*([\w.:-]{1,40}
 
 
 def read_html(raw: bytes) -> ExtractedText:
-    """Return the text of a page, without scripts, styles and navigation.
-
-    Raises:
-        InputError: the bytes are not text.
-    """
+    """Return the text of a page, without scripts, styles and navigation."""
     declared = _CHARSET.search(raw[:2048])
     parser = _Parser()
     parser.feed(decode(raw, declared=declared[1].decode("ascii") if declared else None))
@@ -41,7 +37,8 @@ def read_html(raw: bytes) -> ExtractedText:
 class _Parser(HTMLParser):
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
-        self._blocks: list[tuple[str, int]] = []  # text with its mark, line
+        self._blocks: list[str] = []  # with their marks
+        self._lines: list[int] = []
         self._words: list[str] = []
         self._mark = ""
         self._line = 0
@@ -94,19 +91,14 @@ class _Parser(HTMLParser):
 
     def to_extract(self) -> ExtractedText:
         self._end_block()
-        texts = [text for text, _ in self._blocks]
-        starts, at = [], 0
-        for text in texts:
-            starts.append(at)
-            at += len(text) + 2
-        locations = Locations("line", tuple(starts), tuple(line for _, line in self._blocks))
         title = " ".join("".join(self._title or []).split())
-        return ExtractedText("\n\n".join(texts), sanitize(title), locations=locations)
+        return join_blocks(sanitize(title), self._blocks, "line", self._lines)
 
     def _end_block(self) -> None:
         text = " ".join(sanitize("".join(self._words)).split())
         if self._in_row and (cells := text.strip("| ")):
             text = f"| {cells} |"
         if text.strip("| "):
-            self._blocks.append((self._mark + text, self._line))
+            self._blocks.append(self._mark + text)
+            self._lines.append(self._line)
         self._words, self._mark, self._line = [], "", 0

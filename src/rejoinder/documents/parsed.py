@@ -6,20 +6,20 @@ one sentence splitter serves them all.
 
 import re
 from bisect import bisect_right
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Literal, NamedTuple
 
 Unit = Literal["line", "page"]
 
 
-@dataclass(frozen=True, slots=True)
-class Locations:
+class Locations(NamedTuple):
     """Lines or pages of the file: `numbers[i]` applies from `starts[i]` of the text on."""
 
     unit: Unit
-    starts: tuple[int, ...]
-    numbers: tuple[int, ...]
+    starts: Sequence[int]
+    numbers: Sequence[int]
 
     def find(self, start: int) -> int | None:
         """Return the line or page of a character; None before the first."""
@@ -70,10 +70,19 @@ class ParsedDocument:
     metadata: Mapping[str, str] = field(default_factory=dict)
 
 
-def locate_lines(text: str, *, first: int = 1) -> Locations:
-    """Return the lines of a text that is the file itself, or a part from a line on."""
+def locate_lines(text: str) -> Locations:
+    """Return the lines of a text that is the file itself."""
     starts = (0, *(match.end() for match in _LINE_END.finditer(text)))
-    return Locations("line", starts, tuple(range(first, first + len(starts))))
+    return Locations("line", starts, range(1, 1 + len(starts)))
+
+
+def join_blocks(
+    title: str, blocks: Sequence[str], unit: Unit, numbers: Sequence[int]
+) -> ExtractedText:
+    """Return blocks as one text with an empty line between them; each has a line or page."""
+    starts = tuple(accumulate((len(block) + 2 for block in blocks), initial=0))[: len(blocks)]
+    locations = Locations(unit, starts, tuple(numbers))
+    return ExtractedText("\n\n".join(blocks), title, locations=locations)
 
 
 def sanitize(text: str) -> str:

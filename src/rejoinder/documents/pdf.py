@@ -4,16 +4,12 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from rejoinder.documents.parsed import ExtractedText, Locations, sanitize
+from rejoinder.documents.parsed import ExtractedText, join_blocks, sanitize
 from rejoinder.errors import InputError
 
 
 def read_pdf(raw: bytes) -> ExtractedText:
-    """Return the text of all pages.
-
-    Raises:
-        InputError: it is not a PDF, is encrypted, or holds no text.
-    """
+    """Return the text of all pages; a PDF that is encrypted or holds no text is refused."""
     import pypdfium2
 
     try:
@@ -24,12 +20,7 @@ def read_pdf(raw: bytes) -> ExtractedText:
         raise InputError(f"not a PDF that can be read ({error})") from error
     if not any(pages):
         raise InputError("a PDF without text (scanned pages?)")
-    starts, at = [], 0
-    for page in pages:
-        starts.append(at)
-        at += len(page) + 2
-    locations = Locations("page", tuple(starts), tuple(range(1, len(pages) + 1)))
-    return ExtractedText("\n\n".join(pages), sanitize(title).strip(), locations=locations)
+    return join_blocks(sanitize(title).strip(), pages, "page", range(1, len(pages) + 1))
 
 
 def _read_page(page: Any) -> str:

@@ -15,7 +15,7 @@ from rejoinder.documents.parsed import (
     locate_lines,
     sanitize,
 )
-from rejoinder.documents.sandbox import READERS, SandboxedReader
+from rejoinder.documents.sandbox import FORMATS, SandboxedReader
 from rejoinder.errors import InputError
 from rejoinder.text.sentences import split_sentences
 from rejoinder.types import Document
@@ -41,7 +41,7 @@ def read_file(
     stem = Path(shown).stem
     try:
         stat_file(path)
-        if path.suffix.lower() in READERS:
+        if path.suffix.lower() in FORMATS:
             extracts: Iterable[ExtractedText] = [sandbox.read(path)]
         else:
             extracts = _read_here(path)
@@ -53,11 +53,7 @@ def read_file(
 
 
 def stat_file(path: Path) -> os.stat_result:
-    """Return the status of a file that may be read.
-
-    Raises:
-        InputError: it is not a regular file (reading a pipe would block), or is too large.
-    """
+    """Return the status of a file; refuse one that is too large, or a pipe, which would block."""
     status = path.stat()
     if not stat.S_ISREG(status.st_mode):
         raise InputError("not a file")
@@ -78,13 +74,7 @@ def parse_document(name: str, stem: str, extract: ExtractedText) -> ParsedDocume
 
 
 def convert_document(document: Document, metadata: Mapping[str, str]) -> ParsedDocument:
-    """Return a document that comes from memory in the form that a file's documents have.
-
-    Its sentences are kept as they are; without any, its text is split.
-
-    Raises:
-        InputError: it has no id, neither text nor sentences, or an empty sentence.
-    """
+    """Return a document from memory in the form of a file's; its own sentences are kept."""
     id_, title = document.id, sanitize(document.title)
     if not id_ or sanitize(id_) != id_:
         raise InputError(f"document {id_!r}: the id must be text without control characters")

@@ -12,7 +12,6 @@ import select
 import subprocess
 import sys
 import time
-from collections.abc import Callable
 from contextlib import suppress
 from importlib import import_module
 from pathlib import Path
@@ -24,27 +23,8 @@ from rejoinder.errors import InputError
 MAX_SECONDS = 30.0
 MAX_MEMORY_BYTES = 2_000_000_000
 
-
-def _make_reader(name: str) -> Callable[[bytes], ExtractedText]:
-    """Return the reader of a format, whose module is imported with the first file."""
-
-    def read(raw: bytes) -> ExtractedText:
-        module = import_module(f"rejoinder.documents.{name}")
-        extracted: ExtractedText = getattr(module, f"read_{name}")(raw)
-        return extracted
-
-    return read
-
-
-READERS = {
-    suffix: _make_reader(name)
-    for name, suffixes in {
-        "html": (".html", ".htm", ".xhtml"),
-        "pdf": (".pdf",),
-        "docx": (".docx",),
-    }.items()
-    for suffix in suffixes
-}
+FORMATS = {".html": "html", ".htm": "html", ".xhtml": "html", ".pdf": "pdf", ".docx": "docx"}
+"""The modules of this package that read files in the sandbox, by suffix."""
 
 
 class SandboxedReader:
@@ -64,11 +44,7 @@ class SandboxedReader:
         self.close()
 
     def read(self, path: Path) -> ExtractedText:
-        """Return the text of a file.
-
-        Raises:
-            InputError: the file cannot be read, or not within the limits.
-        """
+        """Return the text of a file; one that cannot be read within the limits is refused."""
         request = json.dumps([os.fsencode(path).hex(), path.suffix.lower()]) + "\n"
         process = self._process = self._process or self._start()
         assert process.stdin is not None
@@ -78,14 +54,14 @@ class SandboxedReader:
             reply = json.loads(self._receive(process))
         except (TimeoutError, BrokenPipeError, EOFError) as error:
             self.close()
+            problem = "crashes the program that reads it"
             if isinstance(error, TimeoutError):
                 problem = f"takes longer than {self._max_seconds:g} s to read"
-            else:
-                problem = "crashes the program that reads it"
             raise InputError(problem) from error
-        if "problem" in reply:
-            raise InputError(reply["problem"])
-        return _from_json(reply)
+        if isinstance(reply, str):
+            raise InputError(reply)
+        text, title, locations = reply
+        return ExtractedText(text, title, locations=Locations(*locations) if locations else None)
 
     def close(self) -> None:
         """End the process."""
@@ -130,54 +106,41 @@ def _read_exactly(file: IO[bytes], size: int, end: float) -> bytes:
     return bytes(received)
 
 
-def _to_json(extract: ExtractedText) -> dict[str, Any]:
-    locations = extract.locations
-    return {
-        "text": extract.text,
-        "title": extract.title,
-        "locations": locations and [locations.unit, locations.starts, locations.numbers],
-    }
+def extract(raw: bytes, suffix: str) -> ExtractedText:
+    """Return the text of a file of this format, whose module is imported with the first file."""
+    module = import_module(f"rejoinder.documents.{FORMATS[suffix]}")
+    extracted: ExtractedText = getattr(module, f"read_{FORMATS[suffix]}")(raw)
+    return extracted
 
 
-def _from_json(reply: dict[str, Any]) -> ExtractedText:
-    locations = None
-    if reply["locations"]:
-        unit, starts, numbers = reply["locations"]
-        locations = Locations(unit, tuple(starts), tuple(numbers))
-    return ExtractedText(reply["text"], reply["title"], locations=locations)
-
-
-def answer(request: bytes) -> dict[str, Any]:
-    """Return the child's reply to one request."""
+def _answer(request: bytes) -> list[Any] | str:
+    """Return the child's reply to one request: text, title and locations, or the problem."""
     name, suffix = json.loads(request)
     try:
-        return _to_json(READERS[suffix](Path(os.fsdecode(bytes.fromhex(name))).read_bytes()))
+        extracted = extract(Path(os.fsdecode(bytes.fromhex(name))).read_bytes(), suffix)
     except InputError as error:
-        return {"problem": str(error)}
+        return str(error)
     except OSError as error:
-        return {"problem": error.strerror or "cannot be read"}
+        return error.strerror or "cannot be read"
     except MemoryError:
-        return {"problem": "needs too much memory to read"}
+        return "needs too much memory to read"
     except RecursionError:
-        return {"problem": "is nested too deep to read"}
+        return "is nested too deep to read"
+    return [extracted.text, extracted.title, extracted.locations]
 
 
 def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
     """Answer requests until there are no more."""
     for request in requests:
-        reply = json.dumps(answer(request)).encode()
+        reply = json.dumps(_answer(request)).encode()
         replies.write(len(reply).to_bytes(8, "big") + reply)
         replies.flush()
 
 
-def _main() -> None:
+if __name__ == "__main__":
     limit = int(sys.argv[1])
     resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
     # Libraries may print; only replies go to the parent.
-    replies = os.fdopen(os.dup(1), "wb")
+    child_replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    serve(sys.stdin.buffer, replies)
-
-
-if __name__ == "__main__":
-    _main()
+    serve(sys.stdin.buffer, child_replies)

@@ -10,18 +10,14 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from rejoinder.documents.parsed import ExtractedText, locate_lines, sanitize
+from rejoinder.documents.parsed import ExtractedText, Locations, sanitize
 from rejoinder.errors import InputError
 
 MAX_FIELD = 50_000_000
 
 
 def read_jsonl(text: str) -> Iterator[ExtractedText]:
-    """Yield one document per line.
-
-    Raises:
-        InputError: a line is not a JSON object with a `text`.
-    """
+    """Yield one document per line, a JSON object with a `text`."""
     for number, line in enumerate(text.split("\n"), start=1):
         if not line.strip():
             continue
@@ -35,11 +31,7 @@ def read_jsonl(text: str) -> Iterator[ExtractedText]:
 
 
 def read_csv(text: str) -> Iterator[ExtractedText]:
-    """Yield one document per row; the first row names the columns, one of them `text`.
-
-    Raises:
-        InputError: there is no column `text`, or a field is too long.
-    """
+    """Yield one document per row; the first row names the columns, one of them `text`."""
     csv.field_size_limit(MAX_FIELD)
     rows = csv.DictReader(io.StringIO(text, newline=""), dialect=_find_dialect(text))
     names = {name.strip().lower(): name for name in rows.fieldnames or () if name}
@@ -74,8 +66,7 @@ def _to_extract(row: Mapping[str, Any], line: int) -> ExtractedText:
     }
     title, id_ = (sanitize(str(row.get(key) or "")).strip() for key in ("title", "id"))
     # The whole text is on one line of the file.
-    locations = locate_lines("", first=line)
-    return ExtractedText(text, title, id_ or str(line), locations, metadata)
+    return ExtractedText(text, title, id_ or str(line), Locations("line", (0,), (line,)), metadata)
 
 
 def _to_text(value: str | float) -> str:

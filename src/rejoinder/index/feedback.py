@@ -7,7 +7,6 @@ the index is compacted without it.
 
 import json
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import NamedTuple
 
 from rejoinder.errors import InputError
@@ -99,11 +98,8 @@ def _find_known(database: Database, texts: Iterable[str]) -> frozenset[str]:
 
 def _clean(mark: Mark) -> Mark:
     """Return a mark with single spaces, as sentences are stored."""
-    return replace(
-        mark,
-        question=_collapse(mark.question, "question"),
-        sentence=_collapse(mark.sentence, "sentence"),
-    )
+    question, sentence = _collapse(mark.question, "question"), _collapse(mark.sentence, "sentence")
+    return Mark(question, sentence, mark.right)
 
 
 def _collapse(text: str, what: str) -> str:

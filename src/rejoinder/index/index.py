@@ -13,12 +13,11 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache, partial
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
-from rejoinder.documents.parsed import Sentence
 from rejoinder.errors import BundleError, StoreError
 from rejoinder.index.fulltext.full_text_index import FullTextIndex
 from rejoinder.index.sidecar.sidecars import FROM_START, IndexRows, Progress, Sidecars, get_name
@@ -26,6 +25,7 @@ from rejoinder.index.sqlite.database import FORMAT
 from rejoinder.index.sqlite.documents import (
     Counts,
     DocumentStore,
+    Place,
     StoredDocument,
     StoredSentences,
     get_number,
@@ -71,7 +71,11 @@ class Index:
         self.sidecars = Sidecars(self.folder, self.store)
         self._full_text = FullTextIndex(self.folder, self.store)
         if self._full_text.is_stale:
-            self._try_to_catch_up()
+            try:
+                with self._locked():
+                    self._catch_up()
+            except StoreError as error:
+                log.info("%s: read as it is: %s", self.folder, error)
 
     def __enter__(self) -> "Index":
         return self
@@ -184,10 +188,8 @@ class Index:
             StoreError: the index cannot be written, or another process is writing.
         """
         with self.writing(adds=False) as writer:
-            if isinstance(document, str):
-                matches = self.store.get_documents_by_name(document)
-            else:
-                matches = self.store.get_documents_by_number([document])
+            column: Literal["id", "name"] = "name" if isinstance(document, str) else "id"
+            matches = self.store.find_documents(column, [document])
             if not matches:
                 return None
             with writer.change() as change:
@@ -215,27 +217,17 @@ class Index:
         """
         self._full_text.refresh()
         hits = self._full_text.current.search(question, 2 * k, where)
-        sentences = self.store.find_sentences((hit.document, hit.position) for hit in hits)
-        documents = {
-            stored.id: self._to_document(stored)
-            for stored in self.store.get_documents_by_number({hit.document for hit in hits})
-        }
+        candidates = self._find_candidates([(hit.document, hit.position) for hit in hits])
         results: dict[str, ScoredCandidate] = {}
         for hit in hits:
-            document = documents.get(hit.document)
-            sentence = sentences.get((hit.document, hit.position))
-            if document is None or sentence is None:  # removed meanwhile
-                continue
-            if sentence.text not in results and len(results) < k:
-                candidate = _to_candidate(document, sentence)
-                results[sentence.text] = ScoredCandidate(candidate, hit.score, len(results) + 1)
+            candidate = candidates.get((hit.document, hit.position))  # None: removed meanwhile
+            if candidate and candidate.text not in results and len(results) < k:
+                results[candidate.text] = ScoredCandidate(candidate, hit.score, len(results) + 1)
         return list(results.values())
 
     def get_candidate(self, number: int, position: int) -> Candidate | None:
         """Return the sentence at a position of a document; None where it was removed."""
-        stored = self.store.get_document(number)
-        sentence = self.store.get_sentence(number, position)
-        return _to_candidate(self._to_document(stored), sentence) if stored and sentence else None
+        return self._find_candidates([(number, position)]).get((number, position))
 
     def locate(self, candidate: Candidate) -> Source | None:
         """Return the source of a candidate of this index; None where it was removed."""
@@ -288,7 +280,7 @@ class Index:
         self,
         encoders: Sequence[SidecarEncoder] = (),
         *,
-        on_progress: Callable[[int, int, str], None] = lambda *_: None,
+        on_progress: Progress = lambda *_: None,
         on_warning: Callable[[str], None] = log.warning,
     ) -> None:
         """Store the rows of these encoders, and bring all other sidecars up to date.
@@ -320,8 +312,8 @@ class Index:
                     f"{folder}: new documents are not stored: {state.bundle} is another"
                     f" bundle now; --sidecar {state.bundle} stores all with it"
                 )
-        for name, encoder in {**given, **stored}.items():
-            self.store_sidecar(encoder, partial(_report, on_progress, name))
+        for encoder in {**given, **stored}.values():
+            self.store_sidecar(encoder, on_progress)
 
     def compact(self) -> None:
         """Rewrite all files, so that removed text is gone from the disk.
@@ -374,8 +366,7 @@ class Index:
         """
         with self._locked():
             self._catch_up()
-            tokenizer = self._take_tokenizer() if adds else None
-            encode = tokenizer.encode if tokenizer else _refuse_to_encode
+            encode = self._take_tokenizer().encode if adds else None
             try:
                 yield Writer(self.store, self._full_text.current, encode, self._forget_removed)
             finally:
@@ -407,16 +398,20 @@ class Index:
         elif not self.store.has_valid_checksum(document.id):
             yield f"{document.name}: checksum mismatch; remove its file and add it again"
 
+    def _find_candidates(self, places: Sequence[Place]) -> dict[Place, Candidate]:
+        """Return the sentences at these places that are still there."""
+        rows = self.store.find_documents("id", {number for number, _ in places})
+        documents = {row.id: self._to_document(row) for row in rows}
+        candidates = {}
+        for place, row in self.store.find_sentences(places).items():
+            if document := documents.get(place[0]):
+                id_ = f"{document.id}#{row.position}"
+                candidates[place] = Candidate(id_, row.text, document, row.position, row.tokens)
+        return candidates
+
     def _to_document(self, stored: StoredDocument) -> Document:
         sentences = StoredSentences(self.store, stored.id, stored.sentences)
         return Document(stored.name, stored.title, sentences, metadata=stored.metadata)
-
-    def _try_to_catch_up(self) -> None:
-        try:
-            with self._locked():
-                self._catch_up()
-        except StoreError as error:
-            log.info("%s: read as it is: %s", self.folder, error)
 
     def _catch_up(self) -> None:
         """Bring a stale full-text index up to date; the lock is held."""
@@ -448,26 +443,14 @@ def load_tokenizer() -> WordPiece:
     return tokenizer
 
 
-def _refuse_to_encode(text: str) -> bytes:
-    raise AssertionError(f"opened for removals only: {text!r}")
-
-
-def _report(on_progress: Callable[[int, int, str], None], name: str, done: int, total: int) -> None:
-    on_progress(done, total, name)
-
-
 def _announce(folder: Path) -> Progress:
-    """Return what says once that a question has to wait."""
+    """Return a callback that logs once that a question has to wait."""
 
-    def tell(done: int, total: int) -> None:
+    def log_first(done: int, total: int, _: str) -> None:
         if done == 1:
             log.warning("%s: %d documents that it lacks are stored first", folder, total)
 
-    return tell
-
-
-def _to_candidate(document: Document, row: Sentence) -> Candidate:
-    return Candidate(f"{document.id}#{row.position}", row.text, document, row.position, row.tokens)
+    return log_first
 
 
 def _create_folder(folder: Path) -> None:

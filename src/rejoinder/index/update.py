@@ -94,7 +94,7 @@ def add_files(
                 _Read(os.fsencode(folder), FileEvent("skipped", show_path(folder), reason=reason))
             )
         for path in files:
-            batch.add(_read(path, known.get(os.fsencode(path)), given, sandbox))
+            batch.add(_read(path, show_path(path), known.get(os.fsencode(path)), given, sandbox))
         for raw in deleted:
             batch.add(_Read(raw, FileEvent("removed", show_path(Path(os.fsdecode(raw))))))
         return batch.finish()
@@ -113,7 +113,7 @@ def add_upload(
     with index.writing() as writer, SandboxedReader() as sandbox:
         known = writer.store.get_files().get(raw)
         batch = _Batch(writer, 1, events.append)
-        batch.add(replace(_read(path, known, given, sandbox, name=name), raw=raw))
+        batch.add(replace(_read(path, name, known, given, sandbox), raw=raw))
         batch.finish()
     return events[0]
 
@@ -160,11 +160,7 @@ def remove_files(
 
 
 def check_metadata(metadata: Mapping[str, str]) -> None:
-    """Refuse metadata keys that are set by rejoinder.
-
-    Raises:
-        InputError: a key is reserved.
-    """
+    """Refuse metadata keys that are set by rejoinder."""
     if SUFFIX in metadata:
         raise InputError(
             f"metadata key {SUFFIX!r} is reserved for the suffix of the file; choose another key"
@@ -182,21 +178,17 @@ class _Read:
 
 
 def _read(
-    path: Path,
-    known: FileState | None,
-    given: str | None,
-    sandbox: SandboxedReader,
-    *,
-    name: str | None = None,
+    path: Path, shown: str, known: FileState | None, given: str | None, sandbox: SandboxedReader
 ) -> _Read:
-    """Read a file unless it is unchanged; without a name, it is called by its path."""
-    raw, shown = os.fsencode(path), name or show_path(path)
+    """Read a file unless it is unchanged."""
+    raw = os.fsencode(path)
     try:
         status = stat_file(path)
         metadata = given or (known.metadata if known else "{}")
         if known and (status.st_size, status.st_mtime_ns, metadata) == (*known[:2], known.metadata):
             return _Read(raw, FileEvent("unchanged", shown))
-        digest = _digest(path)
+        with path.open("rb") as file:
+            digest = hashlib.file_digest(file, "sha256").digest()
         state = FileState(status.st_size, status.st_mtime_ns, digest, metadata)
         if known and (known.digest, known.metadata) == (digest, metadata):
             return _Read(raw, FileEvent("unchanged", shown), state)
@@ -287,16 +279,7 @@ def _to_json(metadata: Mapping[str, str] | None) -> str | None:
     return json.dumps({key: str(value) for key, value in metadata.items()}, sort_keys=True)
 
 
-def _digest(path: Path) -> bytes:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").digest()
-
-
 def _find_below(files: Iterable[bytes], places: Set[Path]) -> set[bytes]:
     """Return the files that are one of the places or in one; there may be thousands of both."""
-    below = set()
-    for raw in files:
-        path = Path(os.fsdecode(raw))
-        if path in places or not places.isdisjoint(path.parents):
-            below.add(raw)
-    return below
+    paths = ((raw, Path(os.fsdecode(raw))) for raw in files)
+    return {raw for raw, path in paths if not places.isdisjoint([path, *path.parents])}

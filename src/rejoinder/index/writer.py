@@ -5,7 +5,7 @@ from contextlib import contextmanager
 
 from rejoinder.documents.parsed import ParsedDocument, Sentence
 from rejoinder.index.fulltext.full_text_index import TantivyIndex
-from rejoinder.index.sqlite.documents import DocumentStore, StoredDocument
+from rejoinder.index.sqlite.documents import DocumentStore, Encode, StoredDocument
 
 MAX_UNCOMMITTED = 200_000
 """Sentences that are added to the full-text index before it is committed."""
@@ -18,7 +18,7 @@ class Writer:
         self,
         store: DocumentStore,
         full_text: TantivyIndex,
-        encode: Callable[[str], bytes],
+        encode: Encode | None,
         on_commit: Callable[[], None],
     ) -> None:
         self.store = store
@@ -53,9 +53,7 @@ class Writer:
 class Change:
     """The documents that one transaction adds and removes."""
 
-    def __init__(
-        self, store: DocumentStore, generation: int, encode: Callable[[str], bytes]
-    ) -> None:
+    def __init__(self, store: DocumentStore, generation: int, encode: Encode | None) -> None:
         self._store = store
         self._generation = generation
         self._encode = encode
@@ -64,6 +62,7 @@ class Change:
 
     def add(self, file: bytes, document: ParsedDocument) -> None:
         """Add a document of a file."""
+        assert self._encode, "opened for removals only"
         stored = self._store.add_document(file, document, self._encode, self._generation)
         self.added[stored.id] = stored, document.sentences
 
@@ -75,16 +74,15 @@ class Change:
 
     def remove_file(self, file: bytes) -> int:
         """Remove a file and its documents, and return how many there were."""
-        numbers = self._store.remove_file(file, self._generation)
-        self._note_removed(numbers)
-        return len(numbers)
+        return self._note_removed(self._store.remove_file(file, self._generation))
 
     def remove_document(self, number: int) -> None:
         """Remove one document."""
         self._store.remove_document(number, self._generation)
         self._note_removed([number])
 
-    def _note_removed(self, numbers: Sequence[int]) -> None:
+    def _note_removed(self, numbers: Sequence[int]) -> int:
         self.removed += numbers
         for number in numbers:
             self.added.pop(number, None)
+        return len(numbers)

@@ -103,7 +103,7 @@ def test_an_interruption_loses_uncommitted_rows_only(
 ) -> None:
     monkeypatch.setattr("rejoinder.index.sidecar.sidecars.MAX_UNCOMMITTED", 0)
 
-    def stop(done: int, total: int) -> None:
+    def stop(*_: object) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -18,11 +18,7 @@ if TYPE_CHECKING:
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
 folder_option = click.option(
-    "--index",
-    "folder",
-    required=True,
-    type=FOLDER,
-    help="Folder of the index.",
+    "--index", "folder", required=True, type=FOLDER, help="Folder of the index."
 )
 paths_argument = click.argument("paths", nargs=-1, required=True, type=click.Path(path_type=Path))
 
@@ -69,7 +65,6 @@ def add(
     Later additions are stored too, without the option.
     """
     from rejoinder.documents.discovery import find_files
-    from rejoinder.index.index import Index
     from rejoinder.index.update import check_metadata
     from rejoinder.models.registry import open_sidecars
 
@@ -78,7 +73,7 @@ def add(
     encoders = open_sidecars(bundles)
     if not folder.exists():
         find_files(paths)  # fails before an empty index is created
-    with Index(folder, create=True) as opened:
+    with _open(folder, create=True) as opened:
         _report(lambda show: opened.add(paths, metadata=metadata, on_event=show), as_json)
         _update_sidecars(opened, encoders)
 
@@ -92,9 +87,7 @@ def remove(paths: tuple[Path, ...], folder: Path, as_json: bool) -> None:
 
     They are no longer found; `compact` deletes their text from the disk.
     """
-    from rejoinder.index.index import Index
-
-    with Index(folder) as opened:
+    with _open(folder) as opened:
         _report(lambda show: opened.remove(paths, on_event=show), as_json)
 
 
@@ -109,11 +102,10 @@ def load(source: Path, folder: Path) -> None:
     options.need_arrow()
     from rejoinder.batch.encode_table import add_parts
     from rejoinder.batch.job_output import read_parts
-    from rejoinder.index.index import Index
 
     documents = 0
     total, batches = read_parts(source)
-    with Index(folder, create=True) as opened:
+    with _open(folder, create=True) as opened:
         with show_progress("loading") as progress:
             for added in add_parts(opened, batches):
                 documents += added
@@ -127,9 +119,7 @@ def load(source: Path, folder: Path) -> None:
 @options.as_json
 def list_(folder: Path, as_json: bool) -> None:
     """List the documents."""
-    from rejoinder.index.index import Index
-
-    with Index(folder) as opened:
+    with _open(folder) as opened:
         documents = opened.documents()
         if as_json:
             rows = [
@@ -152,9 +142,8 @@ def list_(folder: Path, as_json: bool) -> None:
 def check(folder: Path) -> None:
     """Check every document and all derived data for damage."""
     from rejoinder.errors import StoreError
-    from rejoinder.index.index import Index
 
-    with Index(folder) as opened:
+    with _open(folder) as opened:
         problems = opened.check()
         documents, sentences, _ = opened.count()
     for problem in problems:
@@ -168,9 +157,7 @@ def check(folder: Path) -> None:
 @folder_option
 def compact(folder: Path) -> None:
     """Rewrite the index, so that removed text is gone from the disk."""
-    from rejoinder.index.index import Index
-
-    with Index(folder) as opened:
+    with _open(folder) as opened:
         opened.compact()
         _update_sidecars(opened)
 
@@ -179,12 +166,16 @@ def compact(folder: Path) -> None:
 @folder_option
 def export(folder: Path) -> None:
     """Print every document as a JSON line that `index add` can read."""
-    from rejoinder.index.index import Index
-
-    with Index(folder) as opened:
+    with _open(folder) as opened:
         for item in opened.documents():
             named = {"id": item.id, "title": item.title, "text": opened.get_text(item)}
             print_json({**item.metadata, **named})
+
+
+def _open(folder: Path, *, create: bool = False) -> "Index":
+    from rejoinder.index.index import Index
+
+    return Index(folder, create=create)
 
 
 def _update_sidecars(opened: "Index", encoders: "Sequence[SidecarEncoder]" = ()) -> None:

@@ -43,6 +43,7 @@ data (benchmarks/results/retrieval_weights.json)."""
 
 log = logging.getLogger(__name__)
 
+_CORRUPT = (ValueError, OSError, KeyError, IndexError, OverflowError)
 _GENERATION = "generation"
 _LETTERS = re.compile(r"[^\W_]+")
 _FOOTER_MAGIC = 1337
@@ -84,11 +85,7 @@ class FullTextIndex:
             self.current.reload()
 
     def catch_up(self) -> None:
-        """Bring it up to date with SQLite; the caller holds the lock.
-
-        Raises:
-            StoreError: it cannot be written.
-        """
+        """Bring it up to date with SQLite; the caller holds the lock."""
         if self._current is None:
             self.rebuild()
         try:
@@ -101,11 +98,7 @@ class FullTextIndex:
             self.close()
 
     def rebuild(self) -> None:
-        """Build it again beside the old one, which is then deleted; the caller holds the lock.
-
-        Raises:
-            StoreError: it cannot be written.
-        """
+        """Build it again beside the old one, which is then deleted; the caller holds the lock."""
         number = int(self._store.get("fulltext number") or 0) + 1
         folder = self._folder / f"fulltext-{number}"
         shutil.rmtree(folder, ignore_errors=True)
@@ -191,7 +184,7 @@ class TantivyIndex:
     def add(self, document: StoredDocument, sentences: Sequence[Sentence]) -> None:
         """Add the sentences of a document; a heading counts only as context of the next ones."""
         writer = self._get_writer()
-        tags = [_to_tag(key, value) for key, value in document.metadata.items()]
+        tags = [f"{key}={value}" for key, value in document.metadata.items()]
         title = _to_words(document.title)
         for sentence, around in _add_context(sentences):
             entry = tantivy.Document()
@@ -286,27 +279,20 @@ class TantivyIndex:
         """Raise Tantivy's errors about corrupt files as a StoreError."""
         try:
             yield
-        except (ValueError, OSError, KeyError, IndexError, OverflowError) as error:
-            raise self._corrupt(error) from error
         except BaseException as error:
-            if not is_panic(error):
+            if not isinstance(error, _CORRUPT) and not is_panic(error):
                 raise
-            raise self._corrupt(error) from error
-
-    def _corrupt(self, error: BaseException) -> StoreError:
-        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-        return StoreError(
-            f"{self._folder}: corrupt ({reason}); rebuild it with 'rejoinder index compact'"
-        )
+            reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+            raise StoreError(
+                f"{self._folder}: corrupt ({reason}); rebuild it with 'rejoinder index compact'"
+            ) from error
 
     def _restrict(self, query: tantivy.Query, key: str, values: Sequence[str]) -> tantivy.Query:
-        tags = [_to_tag(key, value) for value in values]
-        allowed = tantivy.Query.const_score_query(
-            tantivy.Query.term_set_query(self._index.schema, "tag", tags), 0.0
-        )
-        return tantivy.Query.boolean_query(
-            [(tantivy.Occur.Must, query), (tantivy.Occur.Must, allowed)]
-        )
+        tags = [f"{key}={value}" for value in values]
+        tagged = tantivy.Query.term_set_query(self._index.schema, "tag", tags)
+        allowed = tantivy.Query.const_score_query(tagged, 0.0)
+        must = tantivy.Occur.Must
+        return tantivy.Query.boolean_query([(must, query), (must, allowed)])
 
     def _get_writer(self) -> tantivy.IndexWriter:
         if self._writer is None:
@@ -353,10 +339,6 @@ def _make_schema() -> tantivy.Schema:
     for name in BOOSTS:
         builder.add_text_field(name, tokenizer_name="en_stem", index_option="freq")
     return builder.build()
-
-
-def _to_tag(key: str, value: str) -> str:
-    return f"{key}={value}"
 
 
 def _to_words(text: str) -> str:

@@ -29,8 +29,8 @@ FROM_START = 0
 
 log = logging.getLogger(__name__)
 
-Progress = Callable[[int, int], None]
-"""Is called with the number of documents done, and of all."""
+Progress = Callable[[int, int, str], None]
+"""Is called with the number of documents done, of all, and the name of the sidecar."""
 
 
 class IndexRows:
@@ -132,7 +132,7 @@ class Sidecars:
                 if uncommitted > MAX_UNCOMMITTED:
                     writer.commit()
                     uncommitted = 0
-                on_progress(done, len(missing))
+                on_progress(done, len(missing), encoder.name)
             writer.commit(generation)
         for other in self.list_folders(encoder.name):
             if other != store.folder:

@@ -64,7 +64,7 @@ class Database:
             raise StoreError(f"{path.parent}: no index there; make one with 'rejoinder index add'")
         self._connection = Connection(path)
         with self._translating():
-            if create and not self._has_table("meta"):
+            if create and not self.query("SELECT 1 FROM sqlite_master WHERE name = 'meta'"):
                 self._create_tables()
             self._check_format()
 
@@ -143,9 +143,6 @@ class Database:
         if is_busy:
             raise StoreError(f"{self.path}: others are reading; compact again when they are done")
 
-    def _has_table(self, name: str) -> bool:
-        return bool(self.query("SELECT 1 FROM sqlite_master WHERE name = ?", (name,)))
-
     def _create_tables(self) -> None:
         # One script, so that an interrupted creation leaves no tables at all.
         settings = f"INSERT INTO meta VALUES ('format', {FORMAT}), ('generation', 0);"
@@ -185,21 +182,12 @@ class Connection:
     """
 
     def __init__(self, path: Path) -> None:
-        """Open the file.
-
-        Raises:
-            StoreError: it cannot be opened.
-        """
         self._path = path
         self._stamp: FileStamp | None = None
         self._open = self._connect()
 
     def get(self, *, writes: bool = False) -> sqlite3.Connection:
-        """Return the connection.
-
-        Args:
-            writes: where the file was read-only, try again to open it for writing.
-        """
+        """Return the connection; to write, one that was read-only is opened again."""
         if self._stamp and (writes or self._stamp != self._read_stamp()):
             self._open.close()
             self._open = self._connect()

@@ -20,6 +20,11 @@ from rejoinder.documents.parsed import ParsedDocument, Sentence
 from rejoinder.index.sqlite.database import Database
 from rejoinder.types import Document
 
+Encode = Callable[[str], bytes]
+"""Tokenizes a sentence (`WordPiece.encode`)."""
+Place = tuple[int, int]
+"""The number of a document, and the position of a sentence there."""
+
 _DOCUMENT = "id, name, title, metadata, sentences"
 _CHECKED = "id, name, title, metadata, text, sentences"
 _SENTENCE = 'position, text, start, "end", line, page, paragraph, is_heading, tokens'
@@ -76,13 +81,9 @@ class DocumentStore(Database):
         self.query("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?)", (path, *state))
 
     def add_document(
-        self, file: bytes, document: ParsedDocument, encode: Callable[[str], bytes], generation: int
+        self, file: bytes, document: ParsedDocument, encode: Encode, generation: int
     ) -> StoredDocument:
-        """Add a document with its sentences.
-
-        Args:
-            encode: tokenizes the sentences that have no tokens yet.
-        """
+        """Add a document with its sentences; those without tokens are tokenized."""
         count = len(document.sentences)
         values = (
             document.name,
@@ -111,8 +112,7 @@ class DocumentStore(Database):
 
     def remove_file(self, path: bytes, generation: int) -> list[int]:
         """Remove a file with its documents, and return their numbers."""
-        rows = self.query("SELECT id FROM documents WHERE file = ?", (path,))
-        numbers = [row[0] for row in rows]
+        numbers = [row[0] for row in self.query("SELECT id FROM documents WHERE file = ?", (path,))]
         self._remove(numbers, generation)
         self.query("DELETE FROM files WHERE path = ?", (path,))
         return numbers
@@ -124,7 +124,7 @@ class DocumentStore(Database):
         if not self.query("SELECT 1 FROM documents WHERE file = ? LIMIT 1", (file,)):
             self.query("DELETE FROM files WHERE path = ?", (file,))
 
-    def replace_tokens(self, encode: Callable[[str], bytes]) -> None:
+    def replace_tokens(self, encode: Encode) -> None:
         """Tokenize all sentences again, with another tokenizer."""
         for values in self.query(f"SELECT {_CHECKED} FROM documents"):
             number = values[0]
@@ -142,20 +142,12 @@ class DocumentStore(Database):
         """Return the documents that were added after a generation, in order."""
         return self._select_documents("generation > ? ORDER BY id", after)
 
-    def get_document(self, number: int) -> StoredDocument | None:
-        """Return a document; None where it was removed."""
-        documents = self._select_documents("id = ?", number)
-        return documents[0] if documents else None
-
-    def get_documents_by_name(self, name: str) -> list[StoredDocument]:
-        """Return the documents of a name."""
-        return self._select_documents("name = ? ORDER BY id", name)
-
-    def get_documents_by_number(self, numbers: Iterable[int]) -> list[StoredDocument]:
-        """Return the documents of these numbers that are still there."""
-        return self._select_documents(
-            "id IN (SELECT value FROM json_each(?))", json.dumps(list(numbers))
-        )
+    def find_documents(
+        self, column: Literal["id", "name"], values: Iterable[int | str]
+    ) -> list[StoredDocument]:
+        """Return the documents with these numbers or names that are still there, in order."""
+        where = f"{column} IN (SELECT value FROM json_each(?)) ORDER BY id"
+        return self._select_documents(where, json.dumps(list(values)))
 
     def list_documents(
         self, *, searchable: int, after: int = 0, limit: int, contains: str = ""
@@ -175,9 +167,8 @@ class DocumentStore(Database):
             f" WHERE id > :after AND {where} ORDER BY id LIMIT :limit",
             {"searchable": searchable, "after": after, "limit": limit, "pattern": pattern},
         )
-        ((total,),) = self.query(
-            f"SELECT count(*) FROM documents WHERE {where}", {"pattern": pattern}
-        )
+        counted = f"SELECT count(*) FROM documents WHERE {where}"
+        ((total,),) = self.query(counted, {"pattern": pattern})
         with self.decoding():
             return [
                 ListedDocument(id_, name, title, json.loads(metadata), *rest)
@@ -208,8 +199,8 @@ class DocumentStore(Database):
         )
         return Sentence(*rows[0]) if rows else None
 
-    def find_sentences(self, places: Iterable[tuple[int, int]]) -> dict[tuple[int, int], Sentence]:
-        """Return the sentences at (document, position) that are still there."""
+    def find_sentences(self, places: Iterable[Place]) -> dict[Place, Sentence]:
+        """Return the sentences at these places that are still there."""
         # CROSS JOIN: look up each place by the primary key, never scan the sentences.
         rows = self.query(
             f"SELECT document, {_SENTENCE} FROM json_each(?) AS place CROSS JOIN sentences"
@@ -243,7 +234,10 @@ class DocumentStore(Database):
     def _select_documents(self, where: str, value: object) -> list[StoredDocument]:
         rows = self.query(f"SELECT {_DOCUMENT} FROM documents WHERE {where}", (value,))
         with self.decoding():
-            return [_to_document(row) for row in rows]
+            return [
+                StoredDocument(id_, name, title, json.loads(metadata), sentences)
+                for id_, name, title, metadata, sentences in rows
+            ]
 
     def _put_checksum(self, document: tuple[Any, ...], sentences: list[tuple[Any, ...]]) -> None:
         self.query(
@@ -254,9 +248,8 @@ class DocumentStore(Database):
     def _remove(self, numbers: Sequence[int], generation: int) -> None:
         for place in ("sentences WHERE document", "documents WHERE id", "checksums WHERE document"):
             self.run_many(f"DELETE FROM {place} = ?", ((number,) for number in numbers))
-        self.run_many(
-            "INSERT INTO removed VALUES (?, ?)", ((number, generation) for number in numbers)
-        )
+        removed = ((number, generation) for number in numbers)
+        self.run_many("INSERT INTO removed VALUES (?, ?)", removed)
 
 
 class StoredSentences(Sequence[str]):
@@ -305,11 +298,6 @@ def get_number(document: Document | None) -> int:
     if document is None or not isinstance(document.sentences, StoredSentences):
         return -1
     return document.sentences.number
-
-
-def _to_document(row: tuple[Any, ...]) -> StoredDocument:
-    id_, name, title, metadata, sentences = row
-    return StoredDocument(id_, name, title, json.loads(metadata), sentences)
 
 
 def _checksum(document: tuple[Any, ...], sentences: list[tuple[Any, ...]]) -> bytes:
