@@ -13,7 +13,7 @@ from rejoinder.datasets.catalogue import (
     open_dataset,
     resolve_split,
 )
-from rejoinder.datasets.entries import Counts, Dataset, Source
+from rejoinder.datasets.entries import Dataset, FileCounts, SplitFiles
 from rejoinder.datasets.readers.pairs import read_pairs
 from rejoinder.datasets.statistics import Statistics
 from rejoinder.errors import DataError, InputError, MissingDataError, UnknownNameError
@@ -64,7 +64,7 @@ def test_the_default_split_is_test_else_dev_else_train() -> None:
 
 
 def test_counts_are_those_of_the_source_that_is_tried_first() -> None:
-    assert DATASETS["trecqa"].counts["dev"] == Counts(82, 1148)
+    assert DATASETS["trecqa"].counts["dev"] == FileCounts(82, 1148)
     assert "train" not in DATASETS["selqa"].counts
 
 
@@ -123,7 +123,7 @@ def test_a_data_set_is_read_from_the_environments_folder(
 @pytest.fixture
 def dataset() -> Dataset:
     """A set whose test split is one file, else two."""
-    both = (Source(("a.tsv",), read_pairs), Source(("b.tsv", "c.tsv"), read_pairs))
+    both = (SplitFiles(("a.tsv",), read_pairs), SplitFiles(("b.tsv", "c.tsv"), read_pairs))
     return Dataset("toy", "A toy", "none", "https://example.org", {"test": both})
 
 

@@ -11,7 +11,7 @@ import pytest
 
 from rejoinder.datasets.catalogue import DATASETS
 from rejoinder.datasets.download import CHUNK_BYTES, download
-from rejoinder.datasets.entries import Dataset, RemoteFile, Source
+from rejoinder.datasets.entries import Dataset, RemoteFile, SplitFiles
 from rejoinder.datasets.readers.pairs import read_pairs
 from rejoinder.errors import DownloadError
 
@@ -54,7 +54,7 @@ def make_dataset(*urls: str, sha256: str | None = None) -> Dataset:
         body = FILES.get(f"/{name}", BODY)
         digest = sha256 or hashlib.sha256(body).hexdigest()
         remote.append(RemoteFile(url, f"toy/deep/{name}", len(body), digest))
-    source = Source(tuple(item.path for item in remote), read_pairs)
+    source = SplitFiles(tuple(item.path for item in remote), read_pairs)
     return Dataset(
         "toy", "A toy", "none", "https://example.org", {"test": (source,)}, tuple(remote)
     )
@@ -121,7 +121,7 @@ def test_a_wrong_checksum_leaves_nothing_behind(server: str, tmp_path: Path) -> 
 
 def test_a_longer_file_is_refused_before_it_is_read_to_its_end(server: str, tmp_path: Path) -> None:
     remote = RemoteFile(f"{server}/one.tsv", "one.tsv", 10, hashlib.sha256(BODY[:10]).hexdigest())
-    source = Source(("one.tsv",), read_pairs)
+    source = SplitFiles(("one.tsv",), read_pairs)
     dataset = Dataset("toy", "A toy", "none", "-", {"test": (source,)}, (remote,))
 
     seen: list[int] = []

@@ -1,7 +1,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from rejoinder.datasets.entries import PARTS, Source, is_held_out, with_dev
+from rejoinder.datasets.entries import PARTS, SplitFiles, is_held_out, with_dev
 from rejoinder.datasets.readers.judged import Judged, to_ordered_example, to_unordered_example
 from rejoinder.types import Example
 
@@ -14,7 +14,7 @@ def read_pages(_: Path) -> Iterator[Example]:
 
 
 def read(split: str) -> list[Example]:
-    (source,) = with_dev(Source(("x",), read_pages))[split]
+    (source,) = with_dev(SplitFiles(("x",), read_pages))[split]
     return list(source.read(Path("x")))
 
 

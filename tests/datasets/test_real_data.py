@@ -12,7 +12,7 @@ import pytest
 
 from rejoinder.datasets.catalogue import DATASETS, locate
 from rejoinder.datasets.download import is_downloaded
-from rejoinder.datasets.entries import Counts, Source
+from rejoinder.datasets.entries import FileCounts, SplitFiles
 from rejoinder.datasets.files import read_json_object
 from rejoinder.datasets.readers.insuranceqa import PACKAGE_ANSWERS, find_insuranceqa_package
 from rejoinder.datasets.readers.squad import read_squad
@@ -112,7 +112,7 @@ SECOND_CHOICES = [
 
 
 @pytest.mark.parametrize("source", SECOND_CHOICES)
-def test_a_fallback_source_has_its_known_counts(source: Source) -> None:
+def test_a_fallback_source_has_its_known_counts(source: SplitFiles) -> None:
     paths = find(*source.files)
 
     examples = list(source.read(*paths))
@@ -196,7 +196,7 @@ def test_the_large_files_of_insuranceqa_have_their_known_counts() -> None:
 
     assert len(answers) == 27_413
     found = sum(len(row["answers"]) + len(row["negatives"]) for row in questions)
-    assert DATASETS["insuranceqa"].counts["train"] == Counts(len(questions), found)
+    assert DATASETS["insuranceqa"].counts["train"] == FileCounts(len(questions), found)
     assert (len(questions), found) == (12_889, 2_599_125)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
-from rejoinder.datasets.entries import ENTRIES, Dataset, Source
+from rejoinder.datasets.entries import ENTRIES, Dataset, SplitFiles
 from rejoinder.datasets.readers.jsonl import read_examples
 from rejoinder.errors import InputError, MissingDataError, UnknownNameError
 from rejoinder.storage.files import get_cache_folder
@@ -104,7 +104,7 @@ def find_splits(dataset: Dataset, folder: Path | None = None) -> dict[str, str |
 
 def locate(
     dataset: Dataset, split: str, folders: Sequence[Path]
-) -> tuple[Source, tuple[Path, ...]]:
+) -> tuple[SplitFiles, tuple[Path, ...]]:
     """Return the first source of the split that is complete in one of the folders, and its files.
 
     Raises:

@@ -25,7 +25,7 @@ PARTS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Counts:
+class FileCounts:
     """The size of a published file, counted from the file itself."""
 
     questions: int
@@ -34,13 +34,13 @@ class Counts:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SplitFiles:
     """Files that together hold one split, and their reader."""
 
     files: tuple[str, ...]
     """Relative to the data folder; empty for data in an installed package."""
     read: Read
-    counts: Counts | None = None
+    counts: FileCounts | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ class Dataset:
     title: str
     licence: str
     homepage: str
-    splits: Mapping[str, tuple[Source, ...]]
+    splits: Mapping[str, tuple[SplitFiles, ...]]
     """For each split, the sources to try in this order."""
     remote: tuple[RemoteFile, ...] = ()
     """Empty if the publisher requires an agreement, or no checksum is known."""
@@ -85,13 +85,13 @@ class Dataset:
         return next(name for name in ("test", "dev", "train") if name in self.splits)
 
     @property
-    def counts(self) -> dict[str, Counts]:
+    def counts(self) -> dict[str, FileCounts]:
         """The counts of each split, of the source that is tried first."""
         first = {name: sources[0].counts for name, sources in self.splits.items()}
         return {name: counts for name, counts in first.items() if counts is not None}
 
 
-def with_dev(source: Source) -> dict[str, tuple[Source, ...]]:
+def with_dev(source: SplitFiles) -> dict[str, tuple[SplitFiles, ...]]:
     """Return the splits train (everything), and its two parts fit and dev."""
 
     def read_part(dev: bool, *paths: Path) -> Iterator[Example]:
@@ -157,9 +157,9 @@ def _to_source(
     questions: int | None = None,
     candidates: int | None = None,
     **options: Any,
-) -> Source:
-    counts = None if questions is None else Counts(questions, candidates)
-    return Source(tuple(files), partial(READERS[reader], **options), counts)
+) -> SplitFiles:
+    counts = None if questions is None else FileCounts(questions, candidates)
+    return SplitFiles(tuple(files), partial(READERS[reader], **options), counts)
 
 
 _CATALOGUE = tomllib.loads(Path(__file__).with_name("catalogue.toml").read_text(encoding="utf-8"))
