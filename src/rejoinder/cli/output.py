@@ -66,26 +66,26 @@ def say(text: str) -> None:
 
 
 @contextmanager
-def show_progress(title: str) -> Iterator[Callable[[int, int, str], None]]:
+def show_progress(
+    title: str, *, in_bytes: bool = False
+) -> Iterator[Callable[[int, int, str], None]]:
     """Yield a function that updates a progress bar; only shown on a terminal."""
+    from rich import progress
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 
     console = Console(stderr=True)
     columns = (
         "{task.description}",
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeRemainingColumn(),
+        progress.BarColumn(),
+        progress.DownloadColumn() if in_bytes else progress.MofNCompleteColumn(),
+        progress.TimeRemainingColumn(),
         "{task.fields[note]}",
     )
-    with Progress(
+    with progress.Progress(
         *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as progress:
-        task = progress.add_task(title, total=None, note="")
-        yield lambda done, total, note: progress.update(
-            task, completed=done, total=total, note=note
-        )
+    ) as bar:
+        task = bar.add_task(title, total=None, note="")
+        yield lambda done, total, note: bar.update(task, completed=done, total=total, note=note)
 
 
 def percent(value: float) -> str:

@@ -17,15 +17,12 @@ from rejoinder.storage.files import atomic_write, created_folder
 CHUNK_BYTES = 1 << 16
 TIMEOUT_SECONDS = 30
 
-Progress = Callable[[int, int], None]
-"""Called with the bytes received so far, and their total."""
-
 
 def download(
     dataset: str | Dataset,
     folder: Path | None = None,
     *,
-    on_progress: Progress = lambda *_: None,
+    on_progress: Callable[[int, int], None] = lambda *_: None,
 ) -> list[Path]:
     """Download the files of a data set and return their paths.
 
@@ -34,6 +31,7 @@ def download(
 
     Args:
         folder: the data folder; by default the first of `catalogue.find_data_folders`.
+        on_progress: called with the bytes received so far, and their total.
 
     Raises:
         UnknownNameError: no data set has this name.

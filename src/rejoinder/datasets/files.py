@@ -11,6 +11,7 @@ from typing import IO, Any, TypeVar
 from rejoinder.errors import DataError
 
 T = TypeVar("T")
+D = TypeVar("D")
 
 
 def read_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -99,13 +100,14 @@ class JsonObject:
         """Return whether a field is present and not null."""
         return self.fields.get(name) is not None
 
-    def get_optional(self, name: str, kind: type[T], default: T) -> T:
+    def get_optional(self, name: str, kind: type[T], default: D) -> T | D:
         """Return a field of this type, or the default if it is missing or null."""
         return self.get(name, kind) if self.has(name) else default
 
-    def get_id(self, name: str) -> str:
-        """Return an id: a string or an integer."""
+    def get_id(self, name: str, default: int | None = None) -> str:
+        """Return an id: a string or an integer, or the default if it is missing or null."""
         value = self.fields.get(name)
+        value = default if value is None else value
         return str(value) if type(value) is int else self.get(name, str)
 
     def get_label(self, name: str) -> bool:

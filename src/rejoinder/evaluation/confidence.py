@@ -165,18 +165,15 @@ class CalibrationReport:
         """Return the figures as plain JSON types, the curve at 20 answer rates."""
         names = ("method", "questions", "answerable", "area_share", "calibration_error")
         places = np.linspace(0, len(self.curve.rates) - 1, 21).round().astype(int)[1:]
+        columns = (self.curve.rates, self.curve.precisions, self.curve.thresholds)
         return {
             **{name: getattr(self, name) for name in names},
             "threshold": self.calibration.threshold,
             "precision": self.precision,
             "answer_rate": self.answer_rate,
             "curve": [
-                {
-                    "answer_rate": float(self.curve.rates[place]),
-                    "precision": float(self.curve.precisions[place]),
-                    "threshold": float(self.curve.thresholds[place]),
-                }
-                for place in places
+                dict(zip(("answer_rate", "precision", "threshold"), row, strict=True))
+                for row in np.column_stack(columns)[places].tolist()
             ],
         }
 

@@ -102,10 +102,8 @@ def parse_measures(names: Sequence[str]) -> dict[str, Any]:
 
 def _parse(name: str) -> Any:
     names = _ir_measures()
-    if name == "MAP":
-        return names.AP
-    if name == "MRR":
-        return names.RR
+    if name in ("MAP", "MRR"):
+        return names.AP if name == "MAP" else names.RR
     match = re.fullmatch(r"(P|nDCG|recall)@([1-9]\d*)", name)
     if match is None:
         raise UnknownNameError("measure", name, KNOWN_MEASURES)

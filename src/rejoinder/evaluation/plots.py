@@ -15,25 +15,17 @@ def plot_frontier(
     path: Path, outcomes: Sequence[Outcome], frontier: Sequence[Outcome], chosen: Outcome
 ) -> None:
     """Plot cascades as dots (colour: last stage), the frontier as a line, the chosen as a star."""
+
+    def place(items: Sequence[Outcome]) -> tuple[list[float], list[float]]:
+        return [item.latency_ms for item in items], [100 * item.accuracy for item in items]
+
     with plotting(path) as axes:
-        for colour, last in enumerate(dict.fromkeys(item.names[-1] for item in outcomes)):
+        for number, last in enumerate(dict.fromkeys(item.names[-1] for item in outcomes)):
             own = [item for item in outcomes if item.names[-1] == last]
-            axes.plot(
-                [item.latency_ms for item in own],
-                [100 * item.accuracy for item in own],
-                ".",
-                color=f"C{colour % 10}",
-                alpha=0.4,
-                label=f"last stage: {last}",
-            )
-        axes.plot(
-            [item.latency_ms for item in frontier],
-            [100 * item.accuracy for item in frontier],
-            color="black",
-            linewidth=1,
-            label="frontier",
-        )
-        axes.plot(chosen.latency_ms, 100 * chosen.accuracy, "k*", markersize=12, label=chosen.label)
+            style = {"color": f"C{number % 10}", "alpha": 0.4, "label": f"last stage: {last}"}
+            axes.plot(*place(own), ".", **style)
+        axes.plot(*place(frontier), color="black", linewidth=1, label="frontier")
+        axes.plot(*place([chosen]), "k*", markersize=12, label=chosen.label)
         axes.set(xscale="log", xlabel="milliseconds per question", ylabel="P@1")
 
 

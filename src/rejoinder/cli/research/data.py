@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rejoinder.cli import options
-from rejoinder.cli.output import print_json, print_table, say
+from rejoinder.cli.output import print_json, print_table, say, show_progress
 
 if TYPE_CHECKING:
     from rejoinder.datasets.entries import Dataset
@@ -86,22 +86,10 @@ def get_dataset(name: str, folder: Path | None) -> None:
 
     The target is --data, else $REJOINDER_DATA, else the user's cache.
     """
-    from rich.console import Console
-    from rich.progress import BarColumn, DownloadColumn, Progress, TimeRemainingColumn
-
     from rejoinder.datasets.download import download
 
-    console = Console(stderr=True)
-    columns = ("{task.description}", BarColumn(), DownloadColumn(), TimeRemainingColumn())
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as progress:
-        task = progress.add_task(name, total=None)
-
-        def show(done: int, total: int) -> None:
-            progress.update(task, completed=done, total=total)
-
-        paths = download(name, folder, on_progress=show)
+    with show_progress(name, in_bytes=True) as progress:
+        paths = download(name, folder, on_progress=lambda done, total: progress(done, total, ""))
     for path in paths:
         say(f"have {path}")
 

@@ -5,7 +5,7 @@ optionally `id`, `document` (its id), `title` and `position`.  The lines of one 
 its sentences, which are the context of its candidates.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -45,31 +45,26 @@ def read_candidates(source: Path | Iterable[bytes], *, in_order: bool = False) -
 
 
 def _read_objects(rows: Iterable[JsonObject], in_order: bool) -> list[Candidate]:
-    titles: dict[str, str] = {}
-    candidates = []
-    for place, row in enumerate(rows):
-        id_ = row.get_id("id") if row.has("id") else str(place)
-        document = None
-        if row.has("document"):
-            document = Document(row.get_id("document"))
-            title = row.get_optional("title", str, "")
-            titles[document.id] = titles.get(document.id) or title
-        position = place if in_order else None
-        if row.has("position"):
-            position = row.get("position", int)
-        candidates.append(Candidate(id_, row.get("text", str), document, position))
-    return _share_documents(candidates, titles)
-
-
-def _share_documents(candidates: Sequence[Candidate], titles: dict[str, str]) -> list[Candidate]:
     """Return the candidates with documents built from all their lines.
 
     A missing position is an empty sentence; of two lines with one position the first counts.
     """
-    texts: dict[str, dict[int, str]] = {id_: {} for id_ in titles}
-    for item in candidates:
-        if item.document and item.position is not None and 0 <= item.position <= MAX_POSITION:
-            texts[item.document.id].setdefault(item.position, item.text)
+    titles: dict[str, str] = {}
+    texts: dict[str, dict[int, str]] = {}
+    candidates = []
+    for place, row in enumerate(rows):
+        id_, document = row.get_id("id", place), None
+        if row.has("document"):
+            document = Document(row.get_id("document"))
+            title = row.get_optional("title", str, "")
+            titles[document.id] = titles.get(document.id) or title
+        position = row.get_optional("position", int, place if in_order else None)
+        item = Candidate(id_, row.get("text", str), document, position)
+        if document:
+            known = texts.setdefault(document.id, {})
+            if position is not None and 0 <= position <= MAX_POSITION:
+                known.setdefault(position, item.text)
+        candidates.append(item)
     documents = {id_: Document(id_, titles[id_], _fill_gaps(known)) for id_, known in texts.items()}
     return [
         replace(item, document=documents[item.document.id]) if item.document else item

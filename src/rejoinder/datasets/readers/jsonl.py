@@ -29,12 +29,10 @@ def read_examples(path: Path) -> Iterator[Example]:
         documents = _read_documents(row)
         rows = row.get_objects("candidates")
         yield Example(
-            id=_get_id(row, number),
-            question=row.get("question", str),
-            candidates=tuple(
-                _to_candidate(item, place, documents) for place, item in enumerate(rows)
-            ),
-            labels=tuple(item.get_label("label") for item in rows),
+            row.get_id("id", number),
+            row.get("question", str),
+            tuple(_to_candidate(item, place, documents) for place, item in enumerate(rows)),
+            tuple(item.get_label("label") for item in rows),
         )
 
 
@@ -55,10 +53,6 @@ def write_examples(path: Path, examples: Iterable[Example]) -> None:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from error
 
 
-def _get_id(row: JsonObject, number: int) -> str:
-    return row.get_id("id") if row.has("id") else str(number)
-
-
 def _read_documents(row: JsonObject) -> dict[str, Document]:
     documents: dict[str, Document] = {}
     for item in row.get_objects("documents") if row.has("documents") else []:
@@ -76,7 +70,7 @@ def _to_candidate(row: JsonObject, place: int, documents: dict[str, Document]) -
         id = row.get_id("document")
         document = documents.setdefault(id, Document(id))
     position = _read_position(row, document) if row.has("position") else None
-    return Candidate(_get_id(row, place), row.get("text", str), document, position)
+    return Candidate(row.get_id("id", place), row.get("text", str), document, position)
 
 
 def _read_position(row: JsonObject, document: Document | None) -> int:
@@ -109,14 +103,18 @@ def to_line(example: Example) -> bytes:
             for candidate, label in zip(example.candidates, example.labels, strict=True)
         ],
     }
-    # A document without title and sentences is already named by its candidates.
-    described = [item for item in documents.values() if item.title or item.sentences]
+    described = [
+        {"id": item.id, "title": item.title, "sentences": list(item.sentences)}
+        for item in documents.values()
+        if item.title or item.sentences  # else it is already named by its candidates
+    ]
     if described:
-        row["documents"] = [
-            {"id": item.id, "title": item.title, "sentences": list(item.sentences)}
-            for item in described
-        ]
-    return _encode(row)
+        row["documents"] = described
+    try:
+        return json.dumps(row, ensure_ascii=False).encode() + b"\n"
+    except UnicodeEncodeError:
+        # A lone surrogate cannot be encoded as UTF-8; escaped, it can be read back.
+        return json.dumps(row).encode() + b"\n"
 
 
 def _to_row(candidate: Candidate, label: bool) -> dict[str, Any]:
@@ -126,11 +124,3 @@ def _to_row(candidate: Candidate, label: bool) -> dict[str, Any]:
     if candidate.position is not None:
         row["position"] = candidate.position
     return row
-
-
-def _encode(row: dict[str, Any]) -> bytes:
-    try:
-        return json.dumps(row, ensure_ascii=False).encode() + b"\n"
-    except UnicodeEncodeError:
-        # A lone surrogate cannot be encoded as UTF-8; escaped, it can be read back.
-        return json.dumps(row).encode() + b"\n"

@@ -8,17 +8,10 @@ answer; a question whose long answer is a list or a table is kept, without an an
 import re
 from collections.abc import Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 from rejoinder.datasets.files import JsonObject, read_json_lines
 from rejoinder.datasets.readers.judged import Judged, to_ordered_example
 from rejoinder.types import Example
-
-
-class _Span(NamedTuple):
-    start: int
-    end: int
-
 
 _TAG = re.compile(r"</?[A-Z]\S*>")
 """HTML tags among the tokens of a page: <P>, </Li>, <Td_colspan="2">."""
@@ -36,25 +29,24 @@ def read_natural_questions(path: Path) -> Iterator[Example]:
             row.get_id("example_id"),
             row.get("question_text", str),
             [
-                Judged(_to_text(tokens[span.start : span.end]), span in chosen)
-                for span in _find_paragraphs(row, tokens)
+                Judged(_to_text(tokens[start:end]), (start, end) in chosen)
+                for start, end in _find_paragraphs(row, tokens)
             ],
             title=row.get_optional("document_title", str, ""),
         )
 
 
-def _find_paragraphs(row: JsonObject, tokens: list[str]) -> Iterator[_Span]:
+def _find_paragraphs(row: JsonObject, tokens: list[str]) -> Iterator[tuple[int, int]]:
     for candidate in row.get_objects("long_answer_candidates"):
-        span = _read_span(candidate)
-        if not 0 <= span.start < span.end <= len(tokens):
-            problem = f"tokens {span.start} to {span.end} of a page of {len(tokens)}"
-            raise candidate.error(problem)
-        if candidate.get_optional("top_level", bool, True) and tokens[span.start] == "<P>":
-            yield span
+        start, end = _read_span(candidate)
+        if not 0 <= start < end <= len(tokens):
+            raise candidate.error(f"tokens {start} to {end} of a page of {len(tokens)}")
+        if candidate.get_optional("top_level", bool, True) and tokens[start] == "<P>":
+            yield start, end
 
 
-def _read_span(row: JsonObject) -> _Span:
-    return _Span(row.get("start_token", int), row.get("end_token", int))
+def _read_span(row: JsonObject) -> tuple[int, int]:
+    return row.get("start_token", int), row.get("end_token", int)
 
 
 def _to_text(tokens: list[str]) -> str:

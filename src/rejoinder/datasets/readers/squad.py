@@ -6,20 +6,15 @@ sentences of all its paragraphs.
 """
 
 from collections.abc import Collection, Iterator
+from itertools import islice
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal
 
 from rejoinder.datasets.files import JsonObject, read_json_object
-from rejoinder.text.sentences import SentenceSpan, split_sentences
+from rejoinder.text.sentences import split_sentences
 from rejoinder.types import Candidate, Document, Example
 
 Answers = Literal["first", "all"]
-
-
-class _Paragraph(NamedTuple):
-    row: JsonObject
-    context: str
-    sentences: list[SentenceSpan]
 
 
 def read_squad(
@@ -39,31 +34,27 @@ def read_squad(
 
 def _read_article(article: JsonObject, answers: Answers) -> Iterator[Example]:
     title = article.get("title", str)
-    paragraphs = [_to_paragraph(row) for row in article.get_objects("paragraphs")]
+    paragraphs = [(row, row.get("context", str)) for row in article.get_objects("paragraphs")]
+    split = [split_sentences(context) for _, context in paragraphs]
     texts = [
-        sentence.extract(paragraph.context)
-        for paragraph in paragraphs
-        for sentence in paragraph.sentences
+        sentence.extract(context)
+        for (_, context), sentences in zip(paragraphs, split, strict=True)
+        for sentence in sentences
     ]
     document = Document(title, title.replace("_", " "), tuple(texts))
-    everything = [
+    everything = (
         Candidate(f"{title}:{position}", text, document, position)
         for position, text in enumerate(texts)
-    ]
-    start = 0
-    for paragraph in paragraphs:
-        end = start + len(paragraph.sentences)
-        candidates = tuple(everything[start:end])
-        start = end
-        for row in paragraph.row.get_objects("qas"):
-            spans = _read_spans(row, paragraph.context, answers)
-            labels = tuple(_overlaps(sentence, spans) for sentence in paragraph.sentences)
+    )
+    for (paragraph, context), sentences in zip(paragraphs, split, strict=True):
+        candidates = tuple(islice(everything, len(sentences)))
+        for row in paragraph.get_objects("qas"):
+            spans = _read_spans(row, context, answers)
+            labels = tuple(
+                any(start < sentence.end and sentence.start < end for start, end in spans)
+                for sentence in sentences
+            )
             yield Example(row.get("id", str), row.get("question", str), candidates, labels)
-
-
-def _to_paragraph(row: JsonObject) -> _Paragraph:
-    context = row.get("context", str)
-    return _Paragraph(row, context, split_sentences(context))
 
 
 def _read_spans(row: JsonObject, context: str, answers: Answers) -> list[tuple[int, int]]:
@@ -77,7 +68,3 @@ def _read_spans(row: JsonObject, context: str, answers: Answers) -> list[tuple[i
             raise answer.error(f"characters {start} to {end} of a context of {len(context)}")
         spans.append((start, end))
     return spans[:1] if answers == "first" else spans
-
-
-def _overlaps(sentence: SentenceSpan, spans: list[tuple[int, int]]) -> bool:
-    return any(start < sentence.end and sentence.start < end for start, end in spans)

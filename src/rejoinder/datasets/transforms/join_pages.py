@@ -18,37 +18,23 @@ def join_pages(examples: Sequence[Example]) -> list[Example]:
     starts: dict[tuple[str, tuple[str, ...]], int] = {}
     pages: dict[str, list[str]] = {}
     for example in examples:
-        for document in _get_documents(example):
+        documents = (item.document for item in example.candidates)
+        for document in {item.id: item for item in documents if item and item.title}.values():
             page = pages.setdefault(document.title, [])
             key = (document.title, tuple(document.sentences))
             if key not in starts:
                 starts[key] = len(page)
                 page.extend(document.sentences)
     whole = {title: Document(title, title, tuple(page)) for title, page in pages.items()}
-    return [_move(example, starts, whole) for example in examples]
 
-
-def _get_documents(example: Example) -> list[Document]:
-    documents = {
-        candidate.document.id: candidate.document
-        for candidate in example.candidates
-        if candidate.document and candidate.document.title
-    }
-    return list(documents.values())
-
-
-def _move(
-    example: Example,
-    starts: dict[tuple[str, tuple[str, ...]], int],
-    pages: dict[str, Document],
-) -> Example:
     def move(candidate: Candidate) -> Candidate:
-        document = candidate.document
-        if document is None or not document.title or candidate.position is None:
+        document, position = candidate.document, candidate.position
+        if document is None or not document.title or position is None:
             return candidate
-        start = starts[document.title, tuple(document.sentences)]
-        return replace(
-            candidate, document=pages[document.title], position=start + candidate.position
-        )
+        position += starts[document.title, tuple(document.sentences)]
+        return replace(candidate, document=whole[document.title], position=position)
 
-    return replace(example, candidates=tuple(move(item) for item in example.candidates))
+    return [
+        replace(example, candidates=tuple(move(item) for item in example.candidates))
+        for example in examples
+    ]

@@ -22,9 +22,8 @@ def extend_lists(examples: Sequence[Example], *, size: int, seed: int = 0) -> It
 
 def extend_every_second(examples: Sequence[Example], *, size: int) -> Iterator[Example]:
     """Yield the examples, every second one with its list extended to about `size`."""
-    for place, (short, long) in enumerate(
-        zip(examples, extend_lists(examples, size=size), strict=True)
-    ):
+    extended = extend_lists(examples, size=size)
+    for place, (short, long) in enumerate(zip(examples, extended, strict=True)):
         yield long if place % 2 else short
 
 
@@ -66,7 +65,8 @@ def _add_documents(example: Example) -> Example:
 def _build_pool(examples: Sequence[Example]) -> list[Candidate]:
     """Return one candidate for each distinct text, in a deterministic order."""
     candidates = [candidate for example in examples for candidate in example.candidates]
-    if not _ids_are_unique(candidates):
+    texts = {(candidate.id, candidate.text) for candidate in candidates}
+    if len(texts) > len({id for id, _ in texts}):  # an id has two texts
         candidates = [
             replace(candidate, id=f"{example.id}/{candidate.id}")
             for example in examples
@@ -78,14 +78,6 @@ def _build_pool(examples: Sequence[Example]) -> list[Candidate]:
         if candidate.id < known.id:
             pool[candidate.text] = candidate
     return [pool[text] for text in sorted(pool)]
-
-
-def _ids_are_unique(candidates: list[Candidate]) -> bool:
-    """Return whether no id has two texts, so that lists can be mixed without new ids."""
-    texts: dict[str, str] = {}
-    return all(
-        texts.setdefault(candidate.id, candidate.text) == candidate.text for candidate in candidates
-    )
 
 
 def _draw(total: int, count: int, own: set[int], *, seed: list[int]) -> list[int]:
@@ -102,8 +94,5 @@ def _draw(total: int, count: int, own: set[int], *, seed: list[int]) -> list[int
 
 
 def _append(example: Example, added: list[Candidate]) -> Example:
-    return replace(
-        example,
-        candidates=(*example.candidates, *added),
-        labels=(*example.labels, *(False for _ in added)),
-    )
+    labels = (*example.labels, *(False for _ in added))
+    return replace(example, candidates=(*example.candidates, *added), labels=labels)

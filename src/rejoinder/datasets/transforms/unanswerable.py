@@ -40,23 +40,18 @@ def _draw_wrong(example: Example, count: int, seed: int) -> list[int]:
 def _remove(example: Example, places: Sequence[int]) -> Example:
     removed = [example.candidates[place] for place in places]
     remaining = [place for place in range(len(example.candidates)) if place not in places]
-    positions: dict[str, set[int | None]] = {}
-    documents: dict[str, Document] = {}
+    documents = {item.document.id: item.document for item in removed if item.document}
+    positions: dict[str, set[int | None]] = {id: set() for id in documents}
     for item in removed:
         if item.document:
-            positions.setdefault(item.document.id, set()).add(item.position)
-            documents[item.document.id] = item.document
+            positions[item.document.id].add(item.position)
     shortened = {
         id: replace(document, sentences=_drop(document.sentences, positions[id]))
         for id, document in documents.items()
     }
-    return replace(
-        example,
-        candidates=tuple(
-            _move(example.candidates[place], shortened, positions) for place in remaining
-        ),
-        labels=tuple(example.labels[place] for place in remaining),
-    )
+    candidates = (_move(example.candidates[place], shortened, positions) for place in remaining)
+    labels = tuple(example.labels[place] for place in remaining)
+    return replace(example, candidates=tuple(candidates), labels=labels)
 
 
 def _drop(sentences: Sequence[str], positions: set[int | None]) -> tuple[str, ...]:
