@@ -33,8 +33,14 @@ def make_openapi(operations: Sequence[Operation], version: str) -> Json:
     kinds = list(dict.fromkeys(_list_types(operations)))
     template = "#/components/schemas/{name}"
     schemas, components = msgspec.json.schema_components(kinds, ref_template=template)
+    docs = {
+        name: fields
+        for module in MODULES
+        for name, fields in read_field_docs(inspect.getsource(module)).items()
+    }
     for module in MODULES:
-        _complete(components, module)
+        for name in components.keys() & vars(module).keys():
+            _complete(components[name], vars(module)[name], docs)
     by_type = dict(zip(kinds, schemas, strict=True))
     paths: dict[str, Json] = {}
     for operation in operations:
@@ -56,18 +62,16 @@ def make_openapi(operations: Sequence[Operation], version: str) -> Json:
     }
 
 
-def _complete(components: dict[str, Json], module: Any) -> None:
-    """Describe the fields of a module's types, and require all of a reply's."""
-    for name, fields in read_field_docs(inspect.getsource(module)).items():
-        if name not in components:
-            continue
-        properties = components[name]["properties"]
-        for field, text in fields.items():
+def _complete(schema: Json, kind: type, docs: dict[str, dict[str, str]]) -> None:
+    """Describe the fields of a type, own and inherited, and require all of a reply's."""
+    properties = schema["properties"]
+    for base in reversed(kind.__mro__):
+        for field, text in docs.get(base.__name__, {}).items():
             if field in properties:
                 # Beside a reference, so that the description of its target stays.
                 properties[field] = {**properties[field], "description": text}
-        if is_dataclass(getattr(module, name)):  # requests are structs, with optional fields
-            components[name]["required"] = list(properties)
+    if is_dataclass(kind):  # requests are structs, with optional fields
+        schema["required"] = list(properties)
 
 
 def read_field_docs(source: str) -> dict[str, dict[str, str]]:

@@ -15,7 +15,6 @@ import re
 import secrets
 import socket
 from dataclasses import dataclass
-from ipaddress import ip_address
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -24,7 +23,7 @@ from starlette.requests import Request
 
 from rejoinder.errors import DataError, InputError
 from rejoinder.server.problems import Problem
-from rejoinder.server.settings import Settings
+from rejoinder.server.settings import Settings, parse_address
 
 SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
 PREFIX = "rj-"
@@ -64,7 +63,7 @@ class Guard:
 
     def _check_host(self, headers: Headers) -> None:
         host = _strip_port(headers.get("host", ""))
-        if not (host in self._hosts or "*" in self._hosts or _is_address(host)):
+        if not (host in self._hosts or "*" in self._hosts or parse_address(host)):
             raise Problem(403, f"unknown host name {host!r}; allow it with --allow-host")
 
     def _check_origin(self, headers: Headers) -> None:
@@ -111,11 +110,7 @@ def read_keys(path: Path) -> Keys:
 
 
 def add_key(path: Path, name: str) -> str:
-    """Create a key, append its hash to the file, and return it; it is stored nowhere.
-
-    Raises:
-        InputError: the name is empty or has line breaks, or the file cannot be written.
-    """
+    """Create a key for a name of one line, append its hash to the file, and return it."""
     if not name.strip() or not name.isprintable():
         raise InputError(f"{name!r} is not a name for a key; give one line of text")
     key = PREFIX + secrets.token_urlsafe(32)
@@ -141,11 +136,3 @@ def _strip_port(host: str) -> str:
         return (urlsplit(f"//{host}").hostname or "").lower()
     except ValueError:
         return ""
-
-
-def _is_address(host: str) -> bool:
-    try:
-        ip_address(host)
-    except ValueError:
-        return False
-    return True

@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
+from functools import partial
 
 import uvicorn
 
@@ -25,11 +26,8 @@ SETTLE_SECONDS = 0.2
 """Between the steps of a stop, for packets in flight to arrive."""
 IDLE_SECONDS = 2.0
 """How long a stop waits for a last request on idle keep-alive connections."""
-KEEP_ALIVE_SECONDS = 75
 SO_ATTACH_FILTER = 26
 """A socket option of Linux that Python does not name."""
-DROP_ALL = (0x06, 0, 0, 0)
-"""A BPF program of one instruction: accept 0 bytes of every packet."""
 
 _log = logging.getLogger(__name__)
 
@@ -69,7 +67,7 @@ async def run_server(settings: Settings, on_ready: Callable[[str], None]) -> Non
 async def _reloading_on_sighup(pool: Pool) -> AsyncIterator[None]:
     """Reload a pool on SIGHUP.
 
-    A terminal that closes sends the same signal.  A server that was started there without nohup
+    A terminal that closes sends the same signal: a server that was started there without nohup
     then stops, as other programs do.
     """
     requested = asyncio.Event()
@@ -121,7 +119,7 @@ class _Uvicorn(uvicorn.Server):
             server.make_app(),
             http=Protocol,
             # Longer than clients keep idle connections, so that none is closed as it is used.
-            timeout_keep_alive=KEEP_ALIVE_SECONDS,
+            timeout_keep_alive=75,
             log_config=None,
             access_log=False,
             lifespan="off",
@@ -154,16 +152,12 @@ class _Uvicorn(uvicorn.Server):
         backlog = [accepted for one in sockets or () for accepted in _accept_all(one)]
         for server in self.servers:
             server.close()
+        make_protocol = partial(self._protocol, self.config, self.server_state, self.lifespan.state)
         for accepted in backlog:
-            await asyncio.get_running_loop().connect_accepted_socket(self._make_protocol, accepted)
+            await asyncio.get_running_loop().connect_accepted_socket(make_protocol, accepted)
         await asyncio.sleep(SETTLE_SECONDS)
         await self._wait_for_idle_clients()
         await super().shutdown(sockets)
-
-    def _make_protocol(self) -> asyncio.Protocol:
-        return self._protocol(
-            config=self.config, server_state=self.server_state, app_state=self.lifespan.state
-        )
 
     async def _wait_for_idle_clients(self) -> None:
         end = time.monotonic() + IDLE_SECONDS
@@ -181,7 +175,8 @@ def _drop_new_connections(listening: socket.socket) -> None:
     has sent its request.  Only Linux can do this.
     """
     if sys.platform == "linux":
-        program = ctypes.create_string_buffer(struct.pack("HBBI", *DROP_ALL))
+        # A BPF program of one instruction: accept 0 bytes of every packet.
+        program = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0))
         filters = struct.pack("HL", 1, ctypes.addressof(program))
         with suppress(OSError):
             listening.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, filters)

@@ -2,7 +2,7 @@
 
 import os
 from dataclasses import dataclass
-from ipaddress import ip_address
+from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 
 from rejoinder.cascade.loading import DEFAULT
@@ -53,12 +53,16 @@ class Settings:
 
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach an address."""
-    if host == "localhost":
-        return True
+    address = parse_address(host)
+    return host == "localhost" or (address is not None and address.is_loopback)
+
+
+def parse_address(host: str) -> IPv4Address | IPv6Address | None:
+    """Return an IP address; None for the name of a host."""
     try:
-        return ip_address(host).is_loopback
+        return ip_address(host)
     except ValueError:
-        return False
+        return None
 
 
 def choose_workers() -> int:

@@ -1,8 +1,7 @@
 """Our own routes: answers, ranking, documents and feedback."""
 
-import os
-import tempfile
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 
 from starlette.responses import Response
 
@@ -112,16 +111,13 @@ async def add_document(call: Call) -> Response:
     metadata = _parse_metadata(query.getlist("meta"))
     call.backend.check_capacity()
     suffix = Path(name).suffix.lower()
-    handle, path = tempfile.mkstemp(suffix=suffix if suffix in SUFFIXES else ".unknown")
     limits = call.settings.max_upload_bytes, call.settings.write_timeout_seconds
-    try:
-        with os.fdopen(handle, "wb") as file:
-            async for chunk in read_chunks(call.request, *limits):
-                file.write(chunk)
+    with NamedTemporaryFile(suffix=suffix if suffix in SUFFIXES else ".unknown") as file:
+        async for chunk in read_chunks(call.request, *limits):
+            file.write(chunk)
+        file.flush()
         # A complete upload is added even if the client disconnects.
-        return to_json(await call.backend.submit(AddDocument(name, path, metadata)))
-    finally:
-        Path(path).unlink(missing_ok=True)
+        return to_json(await call.backend.submit(AddDocument(name, file.name, metadata)))
 
 
 @operation(

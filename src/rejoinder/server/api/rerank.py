@@ -71,9 +71,6 @@ async def rank(
         top: how many documents to return; all by default.
         fields: the fields to read of a document that is an object, in this order.
         name: the dialect's name for the documents.
-
-    Raises:
-        Problem: the request cannot be ranked.
     """
     call.check_question(question, "query")
     call.check_count(len(documents), name)
@@ -95,24 +92,20 @@ def list_results(
         documents: those of the request, if the client wants them back.
         are_raw: whether to return the scorer's scores, not relevance between 0 and 1.
     """
-    return [
-        DocumentResult(
-            item.place,
-            item.score if are_raw else item.relevance,
-            UNSET if documents is None else _to_object(documents[item.place]),
-        )
-        for item in ranking.documents
-    ]
+    results = []
+    for item in ranking.documents:
+        document = UNSET if documents is None else documents[item.place]
+        if isinstance(document, str):
+            document = {"text": document}
+        score = item.score if are_raw else item.relevance
+        results.append(DocumentResult(item.place, score, document))
+    return results
 
 
 def count_words(question: str, texts: Sequence[str]) -> int:
     """Return roughly how many words were read, for clients that expect a token count."""
     words = len(question.split())
     return sum(words + len(text.split()) for text in texts)
-
-
-def _to_object(document: str | Fields) -> Fields:
-    return {"text": document} if isinstance(document, str) else document
 
 
 def _get_text(document: str | Fields, name: str, fields: Sequence[str] | None) -> str:

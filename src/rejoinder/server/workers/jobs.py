@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rejoinder.cascade.cascade import Cascade
 from rejoinder.cascade.file import read_cascade_file
-from rejoinder.cascade.loading import DEFAULT, find_cascade, load
+from rejoinder.cascade.loading import find_cascade, load
 from rejoinder.engine.binding import bind_scorer
 from rejoinder.engine.engine import Engine
 from rejoinder.engine.explain import explain_answers
@@ -20,6 +20,7 @@ from rejoinder.server.workers.messages import (
     AddDocument,
     AnswerRequest,
     DocumentsPage,
+    Failure,
     Feedback,
     InputDocument,
     Job,
@@ -34,31 +35,22 @@ from rejoinder.server.workers.messages import (
 from rejoinder.types import Answers
 
 
-class NoSuchDocumentError(InputError):
-    """The index has no document with this id."""
-
-
 class JobRunner:
     """An index and a scorer; several threads may run jobs at once."""
 
-    def __init__(self, index: Path | None, scorer: str = DEFAULT) -> None:
+    def __init__(self, index: Path | None, scorer: str) -> None:
         self._scorer = load(scorer)
         self._vectors = load_vectors()
-        self._index = None if index is None else Index(index, create=True)
-        self._engine = None if self._index is None else Engine(self._index, self._scorer)
+        self._engine = None if index is None else Engine(Index(index, create=True), self._scorer)
         self.info = _describe(self._scorer, scorer, has_index=index is not None)
 
     def close(self) -> None:
         """Close the index."""
-        if self._index:
-            self._index.close()
+        if self._engine:
+            self._engine.index.close()
 
-    def run(self, job: Job) -> Reply:
-        """Return the reply to a job.
-
-        Raises:
-            RejoinderError: the job cannot be done.
-        """
+    def run(self, job: Job) -> Reply | Failure:
+        """Return the reply to a job."""
         match job:
             case RankRequest():
                 return self._rank(job)
@@ -102,7 +94,7 @@ class JobRunner:
         return explain_answers(answers, self._vectors) if job.explain else answers
 
     def _list(self, job: ListDocuments) -> DocumentsPage:
-        index = self._get_index()
+        index = self._get_engine().index
         rows, total = index.store.list_documents(
             searchable=index.searchable_generation,
             after=job.after,
@@ -117,28 +109,23 @@ class JobRunner:
         with self._writing() as index:
             return index.add_upload(job.name, Path(job.path), metadata=job.metadata)
 
-    def _remove(self, job: RemoveDocument) -> Removed:
+    def _remove(self, job: RemoveDocument) -> Removed | Failure:
         with self._writing() as index:
             name = index.remove_document(job.id)
         if name is None:
-            raise NoSuchDocumentError(f"the index has no document {job.id}")
+            return Failure("missing", f"the index has no document {job.id}")
         return Removed(job.id, name)
 
     @contextmanager
     def _writing(self) -> Iterator[Index]:
         """Open the index a second time, so that other threads keep reading the first."""
-        with Index(self._get_index().folder) as index:
+        with Index(self._get_engine().index.folder) as index:
             yield index
             bind_scorer(self._scorer, index)  # brings the sidecar rows of its models up to date
 
-    def _get_index(self) -> Index:
-        if self._index is None:
-            raise InputError("no index is served; start it with 'rejoinder serve INDEX'")
-        return self._index
-
     def _get_engine(self) -> Engine:
-        self._get_index()
-        assert self._engine is not None
+        if self._engine is None:
+            raise InputError("no index is served; start it with 'rejoinder serve INDEX'")
         return self._engine
 
 

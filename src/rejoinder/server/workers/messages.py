@@ -147,35 +147,24 @@ class Received(Struct, frozen=True, array_like=True):
     """A message of a worker: the number of the job, and its reply as JSON or its failure."""
 
     number: int
-    body: bytes
-    failure: Failure | None = None
-
-    @property
-    def outcome(self) -> bytes | Failure:
-        """The failure if there is one, else the reply."""
-        return self.failure or self.body
+    outcome: bytes | Failure
 
 
 class Backend(Protocol):
     """The workers, as the HTTP side sees them."""
 
-    @property
-    def info(self) -> WorkerInfo:
-        """The index and scorer that are served."""
-        ...
+    info: WorkerInfo
+    """The index and scorer that are served."""
 
     @property
     def is_ready(self) -> bool:
         """Whether a worker can take a job now."""
-        ...
 
     def check_capacity(self) -> None:
-        """Raise a 429 problem if the queue is full."""
-        ...
+        """Refuse a job with status 429 if the queue is full."""
 
     async def submit(self, job: Job) -> bytes:
         """Return the reply to a job as JSON."""
-        ...
 
 
 _encoder = msgspec.msgpack.Encoder()
@@ -196,9 +185,8 @@ def unpack_job(body: bytes) -> tuple[int, Job]:
 
 def pack_reply(number: int, reply: Reply | WorkerInfo | Failure) -> bytes:
     """Return a reply as a frame."""
-    if isinstance(reply, Failure):
-        return _frame(_encoder.encode(Received(number, b"", reply)))
-    return _frame(_encoder.encode(Received(number, msgspec.json.encode(reply))))
+    outcome = reply if isinstance(reply, Failure) else msgspec.json.encode(reply)
+    return _frame(_encoder.encode(Received(number, outcome)))
 
 
 unpack_reply = msgspec.msgpack.Decoder(Received).decode

@@ -93,21 +93,15 @@ class Pool:
         self._is_stopping = False
 
     async def start(self) -> None:
-        """Start the workers, and wait until all are ready.
-
-        Raises:
-            InputError: the index or the scorer cannot be opened.
-        """
+        """Start the workers, and wait until all are ready."""
         async with self._reload_lock:
             await self._start_generation()
 
     async def reload(self) -> None:
         """Replace the workers by new ones, which open the index and the scorer again.
 
-        Workers finish the jobs they have; the new ones run everything else.
-
-        Raises:
-            InputError: the index or the scorer cannot be opened; the old workers stay.
+        Workers finish the jobs they have; the new ones run everything else.  If a new one cannot
+        be started, the old ones stay.
         """
         await self.start()
         self._metrics.reloads += 1
@@ -129,20 +123,12 @@ class Pool:
         return bool(self._list_current()) and not self._is_stopping
 
     def check_capacity(self) -> None:
-        """Refuse a job before its body is read if the queue is full.
-
-        Raises:
-            Problem: the queue is full.
-        """
+        """Refuse a job with status 429 if the queue is full."""
         if len(self._queue) >= self._settings.max_waiting:
             raise retry_later(429, "too many requests are queued; retry in a second")
 
     async def submit(self, job: Job) -> bytes:
-        """Return the reply to a job as JSON.
-
-        Raises:
-            Problem: it failed, the queue is full, or it took too long.
-        """
+        """Return the reply to a job as JSON."""
         if not isinstance(job, AddDocument | RemoveDocument | Feedback):
             return await self._submit(job, self._settings.timeout_seconds)
         if self._writes >= MAX_WRITES:

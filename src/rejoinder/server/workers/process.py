@@ -11,19 +11,28 @@ from pathlib import Path
 import msgspec
 
 from rejoinder.errors import InputError
-from rejoinder.server.workers.messages import Job, Received, WorkerInfo, pack_job, unpack_reply
+from rejoinder.server.workers.messages import (
+    Failure,
+    Job,
+    Received,
+    WorkerInfo,
+    pack_job,
+    unpack_reply,
+)
 
 
 class WorkerProcess:
     """A process that is ready for jobs."""
 
-    def __init__(
-        self, process: Process, info: WorkerInfo, messages: AsyncIterator[Received]
-    ) -> None:
+    info: WorkerInfo
+
+    def __init__(self, process: Process) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
         self._process = process
-        self.messages = messages
+        self._jobs = process.stdin
+        self.messages = _read_messages(process.stdout)
         """Its replies, until the process has ended."""
-        self.info = info
 
     @classmethod
     async def start(cls, index: Path | None, scorer: str) -> "WorkerProcess":
@@ -38,25 +47,23 @@ class WorkerProcess:
             stdout=PIPE,
             env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))},
         )
-        assert process.stdout is not None
-        messages = _read_messages(process.stdout)
+        worker = cls(process)
         try:
-            first = await anext(messages, None)
+            first = await anext(worker.messages, None)
             if first is None:
                 raise InputError("a worker ended before it was ready; see its log on stderr")
-            if first.failure:
-                raise InputError(first.failure.message)
-            info = msgspec.json.decode(first.body, type=WorkerInfo)
+            if isinstance(first.outcome, Failure):
+                raise InputError(first.outcome.message)
+            worker.info = msgspec.json.decode(first.outcome, type=WorkerInfo)
         except BaseException:
-            await _end(process)
+            await worker.end()
             raise
-        return cls(process, info, messages)
+        return worker
 
     def send(self, number: int, job: Job) -> None:
         """Send a job; a process that has ended drops it silently."""
-        assert self._process.stdin is not None
         with suppress(ConnectionError):
-            self._process.stdin.write(pack_job(number, job))
+            self._jobs.write(pack_job(number, job))
 
     async def wait(self) -> int:
         """Return the exit status once the process has ended."""
@@ -64,8 +71,7 @@ class WorkerProcess:
 
     def close(self) -> None:
         """Let the process finish its jobs and exit."""
-        assert self._process.stdin is not None
-        self._process.stdin.close()
+        self._jobs.close()
 
     def kill(self) -> None:
         """Kill the process."""
@@ -74,7 +80,8 @@ class WorkerProcess:
 
     async def end(self) -> None:
         """Kill the process, and wait until it has ended."""
-        await _end(self._process)
+        self.kill()
+        await self.wait()
 
 
 async def _read_messages(stream: asyncio.StreamReader) -> AsyncIterator[Received]:
@@ -82,9 +89,3 @@ async def _read_messages(stream: asyncio.StreamReader) -> AsyncIterator[Received
         while True:
             header = await stream.readexactly(4)
             yield unpack_reply(await stream.readexactly(int.from_bytes(header, "big")))
-
-
-async def _end(process: Process) -> None:
-    with suppress(ProcessLookupError):
-        process.kill()
-    await process.wait()

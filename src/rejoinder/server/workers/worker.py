@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 from rejoinder.errors import InputError, RejoinderError, StoreError
 from rejoinder.server.telemetry import log_as_json
-from rejoinder.server.workers.jobs import JobRunner, NoSuchDocumentError
+from rejoinder.server.workers.jobs import JobRunner
 from rejoinder.server.workers.messages import Failure, Job, pack_reply, unpack_job
 from rejoinder.server.workers.pool import SLOTS
 
@@ -41,8 +41,6 @@ def run_job(runner: JobRunner, number: int, job: Job) -> bytes:
     """Return the reply to a job, or its failure, as a frame; never raise."""
     try:
         return pack_reply(number, runner.run(job))
-    except NoSuchDocumentError as error:
-        failure = Failure("missing", str(error))
     except InputError as error:
         failure = Failure("input", str(error))
     except StoreError as error:
