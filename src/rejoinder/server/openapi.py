@@ -125,17 +125,13 @@ def _describe_content(kind: Any, by_type: dict[Any, Any]) -> Json:
         return {"application/octet-stream": {"schema": {}}}
     if kind is str:
         return {"text/plain": {"schema": {"type": "string"}}}
-    return {"application/json": {"schema": _refer(kind, by_type)}}
+    schemas = [by_type[part] for part in _split(kind)]
+    return {"application/json": {"schema": {"anyOf": schemas} if schemas[1:] else schemas[0]}}
 
 
 def _name(operation: Operation) -> str:
     words = operation.path.replace("{", "").replace("}", "").replace(".", "/").split("/")
     return "_".join([operation.method.lower(), *filter(None, words)])
-
-
-def _refer(kind: Any, by_type: dict[Any, Any]) -> Json:
-    schemas = [by_type[part] for part in _split(kind)]
-    return schemas[0] if len(schemas) == 1 else {"anyOf": schemas}
 
 
 def _split(kind: Any) -> tuple[Any, ...]:

@@ -28,8 +28,6 @@ CODES = {
     504: "timeout",
 }
 """The `code` of each status."""
-FAILURES = {"missing": 404, "input": 422, "store": 503, "bug": 500}
-"""The status of each kind of failure."""
 
 _encoder = msgspec.json.Encoder()
 
@@ -51,7 +49,7 @@ def retry_later(status: int, message: str) -> Problem:
 
 def to_problem(failure: Failure) -> Problem:
     """Return the problem of a job that failed."""
-    status = FAILURES[failure.kind]
+    status = {"missing": 404, "input": 422, "store": 503, "bug": 500}[failure.kind]
     return (retry_later if status == 503 else Problem)(status, failure.message)
 
 

@@ -1,4 +1,4 @@
-"""Run a server: listen, reload on SIGHUP, and finish all accepted requests on SIGTERM."""
+"""Run a server: close slow connections, reload on SIGHUP, finish all requests on SIGTERM."""
 
 import asyncio
 import ctypes
@@ -12,14 +12,15 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
+from typing import Any
 
 import uvicorn
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from rejoinder.errors import InputError
 from rejoinder.server.app import Server
 from rejoinder.server.settings import Settings
 from rejoinder.server.telemetry import Metrics, log_as_json
-from rejoinder.server.timeouts import TimeoutProtocol
 from rejoinder.server.workers.pool import Pool
 
 SETTLE_SECONDS = 0.2
@@ -108,11 +109,84 @@ def _has_terminal() -> bool:
     return True
 
 
+class _Protocol(H11Protocol):
+    """Closes connections on which no request arrives, or no reply is read."""
+
+    timeout_seconds = 20.0
+    """For the head of a request to arrive, and for any part of a reply to be read."""
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether no request is being read or answered."""
+        cycle: Any = self.cycle
+        return cycle is None or cycle.response_complete
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """Start the timeout for the first request."""
+        super().connection_made(transport)
+        transport.set_write_buffer_limits(high=0)  # pause_writing then reports every slow reader
+        self._head_timer: asyncio.TimerHandle | None = None
+        self._read_timer: asyncio.TimerHandle | None = None
+        self._start_head_timer()
+
+    def data_received(self, data: bytes) -> None:
+        """Restart the timeout if the data begin another request, else stop it."""
+        super().data_received(data)
+        if self.is_idle:
+            self._start_head_timer()
+        else:
+            self._stop_head_timer()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Stop all timeouts."""
+        self._stop_head_timer()
+        self._stop_read_timer()
+        super().connection_lost(exc)
+
+    def pause_writing(self) -> None:
+        """Start the timeout for the client to read."""
+        super().pause_writing()
+        self._start_read_timer()
+
+    def resume_writing(self) -> None:
+        """Stop that timeout: the client has read everything."""
+        super().resume_writing()
+        self._stop_read_timer()
+
+    def _start_read_timer(self) -> None:
+        unread = self.transport.get_write_buffer_size()
+        self._read_timer = self.loop.call_later(self.timeout_seconds, self._check_progress, unread)
+
+    def _check_progress(self, before: int) -> None:
+        if self.transport.get_write_buffer_size() < before:
+            self._start_read_timer()
+        else:
+            self.transport.abort()
+
+    def _stop_read_timer(self) -> None:
+        if self._read_timer is not None:
+            self._read_timer.cancel()
+
+    def _start_head_timer(self) -> None:
+        if self._head_timer is None:
+            self._head_timer = self.loop.call_later(self.timeout_seconds, self._close_idle)
+
+    def _stop_head_timer(self) -> None:
+        if self._head_timer is not None:
+            self._head_timer.cancel()
+            self._head_timer = None
+
+    def _close_idle(self) -> None:
+        self._head_timer = None
+        if self.is_idle and not self.transport.is_closing():
+            self.transport.close()
+
+
 class _Uvicorn(uvicorn.Server):
     """Stops in an order in which no request that has arrived is refused."""
 
     def __init__(self, settings: Settings, server: Server) -> None:
-        class Protocol(TimeoutProtocol):
+        class Protocol(_Protocol):
             timeout_seconds = settings.body_timeout_seconds
 
         config = uvicorn.Config(
@@ -163,7 +237,7 @@ class _Uvicorn(uvicorn.Server):
         end = time.monotonic() + IDLE_SECONDS
         connections = self.server_state.connections
         while time.monotonic() < end and any(
-            isinstance(one, TimeoutProtocol) and one.is_idle for one in connections
+            isinstance(one, _Protocol) and one.is_idle for one in connections
         ):
             await asyncio.sleep(SETTLE_SECONDS / 10)
 

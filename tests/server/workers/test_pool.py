@@ -141,7 +141,7 @@ def test_job_that_kills_its_workers_fails() -> None:
                     await asyncio.sleep(0.01)
                 await asyncio.sleep(0.05)
                 for worker in pool._workers:
-                    worker.process.kill()
+                    worker.kill()
                 while metrics.running:
                     await asyncio.sleep(0.01)
             with pytest.raises(Problem, match="died 2 times") as caught:
@@ -160,7 +160,7 @@ def test_job_survives_when_all_workers_are_killed_at_once() -> None:
         await pool.start()
         try:
             for worker in pool._workers:
-                worker.process.kill()
+                worker.kill()
             # The pool does not know yet that they died: the job goes from one to the next.
             await pool.submit(RankRequest("tea?", TEXTS[:1]))
         finally:
@@ -236,7 +236,7 @@ def test_reload_opens_the_scorer_again_and_finishes_running_jobs(tmp_path: Path)
         pool = Pool(Settings(scorer=str(scorer), workers=2, timeout_seconds=120), metrics)
         await pool.start()
         try:
-            before = [worker.process for worker in pool._workers]
+            before = list(pool._workers)
             begun = asyncio.ensure_future(
                 pool.submit(AnswerRequest("tea?", text="Tea is hot. " * 10_000))
             )
@@ -247,7 +247,7 @@ def test_reload_opens_the_scorer_again_and_finishes_running_jobs(tmp_path: Path)
             await reloading
             assert await name_scorer(pool) == pool.info.scorer == "new"
             await begun
-            assert [await process.wait() for process in before] == [0, 0]
+            assert [await worker.wait() for worker in before] == [0, 0]
             assert (metrics.reloads, metrics.ready, metrics.restarts) == (1, 2, 0)
         finally:
             await pool.stop()
@@ -283,7 +283,7 @@ def test_dead_worker_is_replaced_by_one_with_the_same_scorer(tmp_path: Path) -> 
         try:
             link.unlink()
             link.symlink_to(write_cascade(tmp_path / "new.toml", "new"))
-            pool._workers[0].process.kill()
+            pool._workers[0].kill()
             assert await name_scorer(pool) == "old"
             await pool.reload()
             assert await name_scorer(pool) == "new"
@@ -301,7 +301,7 @@ def test_reload_helps_if_a_dead_worker_cannot_be_replaced(tmp_path: Path) -> Non
         await pool.start()
         try:
             write_cascade(scorer, "new", "nowhere")
-            pool._workers[0].process.kill()
+            pool._workers[0].kill()
             while pool.is_ready:
                 await asyncio.sleep(0.01)
             write_cascade(scorer, "new")

@@ -11,15 +11,13 @@ from rejoinder.server.operation import Call, operation
 from rejoinder.server.problems import CohereError, to_json
 from rejoinder.server.workers.messages import ALL_SPANS
 
-THRESHOLD = 0.1
-"""The relevance above which spans are returned by default."""
-
 
 class CohereSpanOptions(Struct, frozen=True):
     """Whether to return the sentences that answer, and which."""
 
     mode: Literal["enabled", "disabled"] = "enabled"
     threshold: float | None = None
+    """The relevance above which they are returned; 0.1 by default."""
     max_spans: int | None = None
 
 
@@ -105,7 +103,7 @@ def _choose_spans(
 ) -> list[CohereSpan] | UnsetType:
     if options is None:
         return UNSET
-    threshold = THRESHOLD if options.threshold is None else options.threshold
+    threshold = 0.1 if options.threshold is None else options.threshold
     spans = [
         CohereSpan(span.start, span.end, span.relevance)
         for span in item.spans

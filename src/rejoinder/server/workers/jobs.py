@@ -13,7 +13,6 @@ from rejoinder.engine.explain import explain_answers
 from rejoinder.engine.texts import DocumentRanking, answer_text, rank_documents
 from rejoinder.errors import InputError
 from rejoinder.index.index import Index
-from rejoinder.index.update import FileEvent
 from rejoinder.models.scorer import Scorer
 from rejoinder.models.static_vectors.vectors import load_vectors
 from rejoinder.server.workers.messages import (
@@ -59,7 +58,8 @@ class JobRunner:
             case ListDocuments():
                 return self._list(job)
             case AddDocument():
-                return self._add(job)
+                with self._writing() as index:
+                    return index.add_upload(job.name, Path(job.path), metadata=job.metadata)
             case RemoveDocument():
                 return self._remove(job)
             case Feedback():
@@ -104,10 +104,6 @@ class JobRunner:
         documents = rows[: job.limit]
         has_more = len(rows) > job.limit
         return DocumentsPage(documents, total, documents[-1].id if has_more else None)
-
-    def _add(self, job: AddDocument) -> FileEvent:
-        with self._writing() as index:
-            return index.add_upload(job.name, Path(job.path), metadata=job.metadata)
 
     def _remove(self, job: RemoveDocument) -> Removed | Failure:
         with self._writing() as index:

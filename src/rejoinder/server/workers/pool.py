@@ -11,11 +11,16 @@ its workers are ready it gets every job, and the workers of the old one exit aft
 
 import asyncio
 import logging
+import os
+import sys
 import time
+from asyncio.subprocess import PIPE, Process
 from collections import deque
+from collections.abc import AsyncIterator
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
+from pathlib import Path
 
 import msgspec
 
@@ -31,10 +36,12 @@ from rejoinder.server.workers.messages import (
     Feedback,
     Job,
     RankRequest,
+    Received,
     RemoveDocument,
     WorkerInfo,
+    pack_job,
+    unpack_reply,
 )
-from rejoinder.server.workers.process import WorkerProcess
 
 SLOTS = 2
 """Jobs that one worker runs in parallel: one tokenises while another's network runs."""
@@ -66,11 +73,65 @@ class _Generation:
     scorer: str
 
 
-@dataclass(eq=False, slots=True)
 class _Worker:
-    process: WorkerProcess
-    generation: _Generation
-    tasks: dict[int, _Task] = field(default_factory=dict)
+    """A worker process that is ready for jobs."""
+
+    info: WorkerInfo
+
+    def __init__(self, process: Process, generation: _Generation) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._process = process
+        self._jobs = process.stdin
+        self.generation = generation
+        self.tasks: dict[int, _Task] = {}
+        self.messages = _read_messages(process.stdout)
+        """Its replies, until the process has ended."""
+
+    @classmethod
+    async def start(cls, index: Path | None, generation: _Generation) -> "_Worker":
+        """Return a process that has opened an index and a scorer."""
+        arguments = "-m", "rejoinder.server.workers.worker", str(index or ""), generation.scorer
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        process = await asyncio.create_subprocess_exec(
+            *(sys.executable, *arguments), stdin=PIPE, stdout=PIPE, env=environment
+        )
+        worker = cls(process, generation)
+        try:
+            first = await anext(worker.messages, None)
+            if first is None:
+                raise InputError("a worker ended before it was ready; see its log on stderr")
+            if isinstance(first.outcome, Failure):
+                raise InputError(first.outcome.message)
+            worker.info = msgspec.json.decode(first.outcome, type=WorkerInfo)
+        except BaseException:
+            await worker.end()
+            raise
+        return worker
+
+    def send(self, number: int, task: _Task) -> None:
+        """Send a job; a process that has ended drops it silently."""
+        self.tasks[number] = task
+        with suppress(ConnectionError):
+            self._jobs.write(pack_job(number, task.get_job()))
+
+    async def wait(self) -> int:
+        """Return the exit status once the process has ended."""
+        return await self._process.wait()
+
+    def close(self) -> None:
+        """Let the process finish its jobs and exit."""
+        self._jobs.close()
+
+    def kill(self) -> None:
+        """Kill the process."""
+        with suppress(ProcessLookupError):
+            self._process.kill()
+
+    async def end(self) -> None:
+        """Kill the process, and wait until it has ended."""
+        self.kill()
+        await self.wait()
 
 
 class Pool:
@@ -98,11 +159,7 @@ class Pool:
             await self._start_generation()
 
     async def reload(self) -> None:
-        """Replace the workers by new ones, which open the index and the scorer again.
-
-        Workers finish the jobs they have; the new ones run everything else.  If a new one cannot
-        be started, the old ones stay.
-        """
+        """Replace the workers; if a new one cannot open index and scorer, the old ones stay."""
         await self.start()
         self._metrics.reloads += 1
 
@@ -110,12 +167,12 @@ class Pool:
         """End the workers at once; their jobs are lost."""
         self._is_stopping = True
         for worker in self._workers:
-            worker.process.close()
+            worker.close()
         for supervisor in self._supervisors:
             supervisor.cancel()
         await asyncio.gather(*self._supervisors, return_exceptions=True)
         for worker in self._workers:
-            await worker.process.end()
+            await worker.end()
 
     @property
     def is_ready(self) -> bool:
@@ -170,9 +227,7 @@ class Pool:
             task = self._queue.popleft()
             if task.outcome.done():
                 continue
-            number = next(self._numbers)
-            worker.tasks[number] = task
-            worker.process.send(number, task.get_job())
+            worker.send(next(self._numbers), task)
         self._update_gauges()
 
     def _list_current(self) -> list[_Worker]:
@@ -191,21 +246,20 @@ class Pool:
         except BaseException:
             for worker in [item for item in self._workers if item.generation is generation]:
                 self._workers.remove(worker)
-                await worker.process.end()
+                await worker.end()
             raise
         retired = self._list_current()
-        self._generation, self.info = generation, first.process.info
+        self._generation, self.info = generation, first.info
         for worker in self._list_current():
             supervisor = asyncio.create_task(self._supervise(worker))
             self._supervisors.add(supervisor)
             supervisor.add_done_callback(self._supervisors.discard)
         for worker in retired:
-            worker.process.close()
+            worker.close()
         self._dispatch()
 
     async def _start_worker(self, generation: _Generation) -> _Worker:
-        process = await WorkerProcess.start(self._settings.index, generation.scorer)
-        worker = _Worker(process, generation)
+        worker = await _Worker.start(self._settings.index, generation)
         self._workers.append(worker)
         self._dispatch()
         return worker
@@ -217,9 +271,9 @@ class Pool:
             try:
                 await self._receive(worker)
                 self._requeue_jobs(worker)
-                status = await worker.process.wait()
+                status = await worker.wait()
             finally:
-                await worker.process.end()  # also if a stop cancels this
+                await worker.end()  # also if a stop cancels this
             if self._is_stopping or generation is not self._generation:
                 return
             self._metrics.restarts += 1
@@ -241,12 +295,12 @@ class Pool:
                 backoff = min(2 * backoff, MAX_BACKOFF_SECONDS)
                 continue
             if generation is not self._generation:
-                worker.process.close()
+                worker.close()
             return worker
         return None
 
     async def _receive(self, worker: _Worker) -> None:
-        async for received in worker.process.messages:
+        async for received in worker.messages:
             task = worker.tasks.pop(received.number)
             if not task.outcome.done():
                 task.outcome.set_result(received.outcome)
@@ -271,9 +325,16 @@ class Pool:
         for worker in self._workers:
             if task in worker.tasks.values():
                 _log.error("a worker timed out on a job: %s", type(task.job).__name__)
-                worker.process.kill()
+                worker.kill()
 
     def _update_gauges(self) -> None:
         self._metrics.queued = len(self._queue)
         self._metrics.running = sum(len(worker.tasks) for worker in self._workers)
         self._metrics.ready = len(self._list_current())
+
+
+async def _read_messages(stream: asyncio.StreamReader) -> AsyncIterator[Received]:
+    with suppress(asyncio.IncompleteReadError, ConnectionError):
+        while True:
+            header = await stream.readexactly(4)
+            yield unpack_reply(await stream.readexactly(int.from_bytes(header, "big")))
