@@ -16,7 +16,6 @@ from rejoinder.errors import BundleError
 
 FORMAT = 1
 MANIFEST = "manifest.json"
-Tensors = Mapping[str, NDArray[np.generic]]
 WEIGHTS = Path(__file__).parents[1] / "weights"
 """The folder of the bundles and the cascade that come with the package."""
 
