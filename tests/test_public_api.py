@@ -1,5 +1,7 @@
+import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -66,3 +68,13 @@ def test_the_public_names_are_offered_before_they_are_used() -> None:
     code = f"import rejoinder; assert set(dir(rejoinder)) >= set({PUBLIC})"
 
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_type_checkers_see_the_same_names() -> None:
+    stub = Path(rejoinder.__file__).with_suffix(".pyi").read_text(encoding="utf-8")
+
+    listed = re.findall(r"^from (\S+) import (\w+) as \2$", stub, re.MULTILINE)
+
+    assert sorted(name for _, name in listed) == PUBLIC
+    for module, name in listed:
+        assert getattr(rejoinder, name) is getattr(sys.modules[module], name)

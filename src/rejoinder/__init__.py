@@ -8,17 +8,37 @@
 'Ada wrote it.'
 """
 
-import re
 from importlib import import_module
 from typing import Any
 
 __version__ = "0.1.0"
 
-# The stub is the one list of public names.  They are imported on first use, so that
-# `rejoinder --help` does not import numpy.
-with open(f"{__file__}i", encoding="utf-8") as _stub:  # noqa: PTH123
-    _IMPORTS = re.findall(r"^from (\S+) import (\w+) as", _stub.read(), re.MULTILINE)
-_MODULES = {name: module for module, name in _IMPORTS}
+# Imported on first use, so that `rejoinder --help` does not import numpy.  The same names are
+# in `__init__.pyi`, for type checkers and editors.
+_NAMES = {
+    "cascade.loading": "load",
+    "engine.engine": "Engine open open_files",
+    "errors": (
+        "BundleError DataError DownloadError InputError MissingDataError MissingExtraError"
+        " RejoinderError StoreError TrainingError UnknownNameError"
+    ),
+    "evaluation": "CalibrateOptions TuneOptions calibrate compare evaluate tune",
+    "index.index": "Index",
+    "models.ranking": "rank",
+    "models.scorer": "Scorer",
+    "training.distillation": "distil",
+    "training.has": "train_has",
+    "training.options": "DistilOptions HasOptions RankerOptions SelectorOptions Trained",
+    "training.ranker": "train_ranker",
+    "training.selector": "train_selector",
+    "types": (
+        "Answer Answers Candidate Document Example Mark Ranking ScoredCandidate Source StageTrace"
+        " WordMatch"
+    ),
+}
+_MODULES = {
+    name: f"{__name__}.{module}" for module, names in _NAMES.items() for name in names.split()
+}
 __all__ = sorted(_MODULES)
 
 
@@ -28,5 +48,5 @@ def __dir__() -> list[str]:
 
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
-        raise AttributeError(f"module 'rejoinder' has no attribute {name!r}")
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(import_module(_MODULES[name]), name)

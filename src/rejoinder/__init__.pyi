@@ -1,4 +1,4 @@
-"""The public names and their modules; `__init__.py` imports each on first use."""
+"""The public names for type checkers; `__init__.py` imports each on first use."""
 
 from rejoinder.cascade.loading import load as load
 from rejoinder.engine.engine import Engine as Engine
