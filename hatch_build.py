@@ -1,6 +1,6 @@
-"""Compiles the optional kernel while the wheel is built, where there is a C compiler.
+"""Compile the optional kernel during the wheel build, if there is a C compiler.
 
-Without one the wheel is pure Python and numpy does the work.
+Without one the wheel is pure Python and uses numpy.
 """
 
 import os
@@ -21,7 +21,7 @@ class KernelHook(BuildHookInterface):  # type: ignore[type-arg]
     """Puts the compiled kernel into the wheel, or beside its source for an editable install."""
 
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:  # noqa: ARG002
-        """Compile, and mark the wheel as one for this kind of machine if that worked."""
+        """Compile the kernel, and if that works, tag the wheel for this platform."""
         if self.target_name != "wheel" or not compile_kernel(Path(self.root)):
             return
         build_data["pure_python"] = False
@@ -30,7 +30,7 @@ class KernelHook(BuildHookInterface):  # type: ignore[type-arg]
 
 
 def compile_kernel(root: Path) -> bool:
-    """Whether the kernel was compiled; failing is no error, only slower."""
+    """Compile the kernel; return False on failure, which is no error: numpy is only slower."""
     compiler = os.environ.get("CC") or shutil.which("cc") or shutil.which("gcc")
     if compiler is None or sys.platform == "win32":
         return False

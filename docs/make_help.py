@@ -1,4 +1,4 @@
-"""Writes docs/command-line.md from the commands themselves, so that it cannot rot.
+"""Write docs/command-line.md from the help of the commands.
 
 Usage: python docs/make_help.py [--check]
 """
@@ -14,9 +14,8 @@ from rejoinder.cli import main
 PAGE = Path(__file__).with_name("command-line.md")
 INTRODUCTION = """# The command line
 
-Results go to stdout, talk to stderr; `--json` is for machines.  The exit status is 0, 1 (an
-error of the user's, one line on stderr) or 2 (wrong usage).  This page is made from the
-commands by `python docs/make_help.py`.
+Results go to stdout, messages to stderr; `--json` prints JSON.  The exit status is 0, 1 (a user
+error, with one line on stderr) or 2 (wrong usage).  `python docs/make_help.py` generates this page.
 """
 
 
@@ -41,7 +40,7 @@ def walk(command: click.Command, context: click.Context) -> Iterator[click.Conte
 
 
 def make_context(command: click.Command, parent: click.Context | None, name: str) -> click.Context:
-    """Return what a command knows when it is called, its own settings included."""
+    """Return the context of a command, with its own settings."""
     return click.Context(command, parent=parent, info_name=name, **command.context_settings)
 
 

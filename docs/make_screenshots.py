@@ -1,9 +1,9 @@
-"""Takes the pictures of the page that README and docs show, with Debian's Chromium.
+"""Take the screenshots of the web page for README and docs, with Debian's Chromium.
 
 Usage: python -m docs.make_screenshots [CASCADE]
 
-Serves the examples and the decision records with the default cascade, or with the one that is
-named, and writes docs/page-*.png.  Made with Debian's fonts-inter and fonts-vollkorn installed.
+Serves the examples and the decision records with the default cascade or the given one, and writes
+docs/page-*.png.  Install Debian's fonts-inter and fonts-vollkorn first.
 """
 
 import io
@@ -43,13 +43,13 @@ def main() -> None:
 
 
 def fill(index: Path) -> None:
-    """Make an index of what the repository itself has to read."""
-    with Index(index, create=True) as opened:
-        opened.add([DOCS.parent / "examples/docs", DOCS / "decisions"])
+    """Index the examples and the decision records."""
+    with Index(index, create=True) as writer:
+        writer.add([DOCS.parent / "examples/docs", DOCS / "decisions"])
 
 
 def take_all(browser: Browser, address: str) -> None:
-    """Write every picture."""
+    """Write every screenshot."""
     page = browser.new_page(viewport=WIDE)
     page.goto(address)
     ask(page)
@@ -68,7 +68,7 @@ def take_all(browser: Browser, address: str) -> None:
 
 
 def ask(page: Page) -> None:
-    """Ask three times, so that the clock shows a warm server, then let go of the box."""
+    """Ask three times, so that the shown time is that of a warm server, then drop the focus."""
     for _ in range(3):
         page.fill("#question", QUESTION)
         with page.expect_response("**/v1/answer"):
@@ -78,7 +78,7 @@ def ask(page: Page) -> None:
 
 
 def show_short_names(page: Page) -> None:
-    """Show paths from the repository, whatever folder it is in."""
+    """Show paths relative to the repository."""
     page.evaluate(
         """(root) => document.querySelectorAll(".path").forEach(
             (path) => (path.textContent = path.textContent.replace(root, "")))""",
@@ -87,10 +87,10 @@ def show_short_names(page: Page) -> None:
 
 
 def take(page: Page, name: str) -> None:
-    """Write one picture, in 256 colours: a third of the size, and nobody sees it."""
+    """Write one screenshot in 256 colours: a third of the size without a visible difference."""
     path = DOCS / f"{name}.png"
-    picture = Image.open(io.BytesIO(page.screenshot(animations="disabled"))).convert("RGB")
-    picture.quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
+    image = Image.open(io.BytesIO(page.screenshot(animations="disabled"))).convert("RGB")
+    image.quantize(256, dither=Image.Dither.NONE).save(path, optimize=True)
     print(f"{path.name}: {path.stat().st_size // 1000} kB")
 
 

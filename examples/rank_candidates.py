@@ -1,4 +1,4 @@
-"""Ranks the hits of a search engine: the sentence that answers comes first.
+"""Rank the hits of a search engine: the sentence that answers comes first.
 
 Usage: python examples/rank_candidates.py
 """

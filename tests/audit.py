@@ -1,10 +1,10 @@
-"""Holds the pinned packages against the public list of known vulnerabilities.
+"""Check the pinned packages against the public database of known vulnerabilities.
 
 Usage: python tests/audit.py
 
-Fails where one is known that is not accepted below.  Where the list cannot be reached it says that
-nothing was audited, and fails only if $REJOINDER_AUDIT is `required`: a machine without a network
-must be able to run the other checks, and must not be told that all is well.
+Fails if a package has a vulnerability that is not accepted below.  If the database cannot be
+reached, prints that nothing was audited, and fails only if $REJOINDER_AUDIT is `required`: the
+other checks must run on a machine without a network, but the audit must not seem to have passed.
 """
 
 import json
@@ -18,34 +18,34 @@ ROOT = Path(__file__).parent.parent
 MAX_SECONDS = 300
 
 ACCEPTED: dict[str, str] = {}
-"""Vulnerabilities by their id, each with why it does no harm here."""
+"""Ids of vulnerabilities that do not affect rejoinder, with the reason."""
 
 
 def main() -> None:
-    found = ask()
-    if found is None:
+    packages = fetch_audit()
+    if packages is None:
         is_required = os.environ.get("REJOINDER_AUDIT") == "required"
         sys.stderr.write(
-            "dependency audit: NOT DONE, the list of vulnerabilities cannot be reached\n"
+            "dependency audit: NOT DONE, the database of vulnerabilities cannot be reached\n"
         )
         sys.exit(is_required)
-    known = [
+    vulnerable = [
         f"{package['name']} {package['version']}: {item['id']}"
         f" (fixed in {', '.join(item['fix_versions']) or 'no version yet'})"
-        for package in found
+        for package in packages
         for item in package.get("vulns", [])
         if item["id"] not in ACCEPTED
     ]
-    for line in known:
+    for line in vulnerable:
         sys.stderr.write(f"dependency audit: {line}\n")
     sys.stdout.write(
-        f"dependency audit: {len(found)} packages, {len(known)} known to be vulnerable\n"
+        f"dependency audit: {len(packages)} packages, {len(vulnerable)} known vulnerabilities\n"
     )
-    sys.exit(bool(known))
+    sys.exit(bool(vulnerable))
 
 
-def ask() -> list[dict[str, Any]] | None:
-    """Return the packages with what is known of each; None where the list cannot be reached."""
+def fetch_audit() -> list[dict[str, Any]] | None:
+    """Return the packages with their vulnerabilities, None if the database is unreachable."""
     command = [sys.executable, "-m", "pip_audit", "--requirement", str(ROOT / "constraints.txt")]
     command += ["--no-deps", "--disable-pip", "--progress-spinner", "off", "--format", "json"]
     try:

@@ -1,9 +1,9 @@
-"""Builds the wheel, installs it with the core's dependencies alone, and uses it offline.
+"""Build the wheel, install it with the core dependencies only, and use it offline.
 
 Usage: python tests/check_wheel.py
 
-This is what a user gets from `pip install rejoinder`: no torch, no extras, under 350 MB, and
-not one connection.
+This is what a user gets from `pip install rejoinder`: no torch, no extras, under 350 MB, and no
+network connection.
 """
 
 import subprocess
@@ -20,7 +20,7 @@ import sys
 
 def refuse(event, arguments):
     if event in {"socket.connect", "socket.getaddrinfo", "socket.gethostbyname"}:
-        raise RuntimeError(f"rejoinder reached for the network: {event} {arguments}")
+        raise RuntimeError(f"rejoinder tried to use the network: {event} {arguments}")
 
 sys.addaudithook(refuse)
 from rejoinder.cli import main
@@ -40,11 +40,13 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         python = install(Path(folder))
         for missing in ("torch", "ir_measures", "spacy"):
-            assert run(python, "-c", f"import {missing}").returncode, f"{missing} is in the core"
+            assert run(python, "-c", f"import {missing}").returncode, (
+                f"{missing} is installed with the core"
+            )
         for call in CALLS:
             result = run(python, "-c", OFFLINE, *call)
             assert result.returncode == 0, f"rejoinder {call[0]}: {result.stderr}"
-            assert result.stdout, f"rejoinder {call[0]} said nothing"
+            assert result.stdout, f"rejoinder {call[0]} printed nothing"
         refused = run(
             python, "-c", OFFLINE, "evaluate", "bm25", str(ROOT / "examples/questions.jsonl")
         )
@@ -56,13 +58,13 @@ def main() -> None:
         encoder = "from rejoinder.adapters.cross_encoder import CrossEncoder; "
         ranked = run(python, "-c", encoder + "print(CrossEncoder().rank('Who?', ['Ada.']))")
         assert "corpus_id" in ranked.stdout, ranked.stderr
-        size = size_mb(python.parent.parent)
+        size = get_size_mb(python.parent.parent)
     assert size < MAX_SIZE_MB, f"the core environment takes {size} MB of {MAX_SIZE_MB}"
-    sys.stdout.write(f"the wheel works alone and offline; its environment takes {size} MB\n")
+    sys.stdout.write(f"the wheel works offline without extras; its environment takes {size} MB\n")
 
 
 def install(folder: Path) -> Path:
-    """Return the Python of a new environment that holds the wheel."""
+    """Install the wheel into a new environment; return its Python."""
     build = run(
         Path(sys.executable), "-m", "pip", "wheel", "-q", "--no-deps", "-w", str(folder), str(ROOT)
     )
@@ -80,7 +82,7 @@ def run(python: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([str(python), *arguments], check=False, capture_output=True, text=True)
 
 
-def size_mb(folder: Path) -> int:
+def get_size_mb(folder: Path) -> int:
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file()) // 1_000_000
 
 

@@ -1,4 +1,4 @@
-"""Shared by all tests: where published data is, and how long a property may take."""
+"""Fixtures and settings for all tests."""
 
 import os
 from pathlib import Path
@@ -6,25 +6,25 @@ from pathlib import Path
 import pytest
 from hypothesis import settings
 
-# Tests import onnxruntime themselves too; rejoinder is not there yet to turn its telemetry off.
+# rejoinder disables onnxruntime's telemetry, but some tests import onnxruntime first.
 os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
 
-# No deadline for properties: machines are shared and noisy.
+# No deadline: machines are shared and noisy.
 settings.register_profile("rejoinder", deadline=None, max_examples=100)
 settings.load_profile("rejoinder")
 
 
 @pytest.fixture(scope="session", autouse=True)
 def _cache(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Keep what tests cache out of the user's own cache."""
+    """Keep tests out of the user's cache."""
     os.environ["XDG_CACHE_HOME"] = str(tmp_path_factory.mktemp("cache"))
 
 
 @pytest.fixture(scope="session")
 def data_folder() -> Path:
-    """Return the folder of published data sets, or skip the test and say why."""
-    named = os.environ.get("REJOINDER_DATA")
-    folder = Path(named) if named else Path(__file__).parents[2] / "shared" / "data"
+    """Return the folder of published data sets, or skip the test."""
+    configured = os.environ.get("REJOINDER_DATA")
+    folder = Path(configured) if configured else Path(__file__).parents[2] / "shared" / "data"
     if not folder.is_dir():
-        pytest.skip(f"needs published data sets: {folder} is not there, set $REJOINDER_DATA")
+        pytest.skip(f"needs published data sets: {folder} does not exist, set $REJOINDER_DATA")
     return folder

@@ -1,8 +1,7 @@
-"""Environments for tests that need what the project's own environment must not hold.
+"""Virtual environments for frameworks whose dependencies conflict with each other.
 
-Frameworks are heavy and disagree about what they need.  Each gets `.venvs/NAME`: its pinned
-packages, laid over the environment that runs this, so that nothing is installed twice.  It is
-made once, and made anew when what it was made from has changed.
+Each framework has `.venvs/NAME`: its pinned packages on top of the environment that runs this, so
+that nothing is installed twice.  It is created once, and again when its requirements change.
 """
 
 import hashlib
@@ -18,28 +17,30 @@ HOME = ROOT / ".venvs"
 
 
 def make_environment(name: str, requirements: Path) -> Path:
-    """Return the Python of an environment that holds what the file lists."""
+    """Create an environment with the packages of a requirements file; return its Python."""
     folder = HOME / name
     python = folder / "bin" / "python"
-    below = sysconfig.get_path("purelib")
-    wanted = hashlib.sha256(requirements.read_bytes() + below.encode()).hexdigest()
+    base = sysconfig.get_path("purelib")
+    digest = hashlib.sha256(requirements.read_bytes() + base.encode()).hexdigest()
     stamp = folder / "made-from"
-    if stamp.exists() and stamp.read_text() == wanted:
+    if stamp.exists() and stamp.read_text() == digest:
         return python
-    sys.stderr.write(f"making .venvs/{name} (once) ...\n")
+    sys.stderr.write(f"creating .venvs/{name} (once) ...\n")
     shutil.rmtree(folder, ignore_errors=True)
     venv.create(folder, symlinks=True)
-    _lay_over(python, below)
+    _add_base(python, base)
     _install(python, requirements)
-    stamp.write_text(wanted)
+    stamp.write_text(digest)
     return python
 
 
-def _lay_over(python: Path, below: str) -> None:
-    """Let an environment see the packages of another one, after its own."""
-    asked = [str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
-    own = subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip()
-    (Path(own) / "below.pth").write_text(f"{below}\n")
+def _add_base(python: Path, base: str) -> None:
+    """Let an environment import the packages of another one, after its own."""
+    command = [str(python), "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    site_packages = subprocess.run(
+        command, check=True, capture_output=True, text=True
+    ).stdout.strip()
+    (Path(site_packages) / "base.pth").write_text(f"{base}\n")
 
 
 def _install(python: Path, requirements: Path) -> None:

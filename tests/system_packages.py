@@ -1,9 +1,9 @@
-"""Installs what tests need of the system, where it is missing and may be installed.
+"""Install the system packages that tests need, if they are missing and this user may.
 
 Usage: python tests/system_packages.py
 
-Java for Spark, PostgreSQL, and Chromium for the page, from Debian's packages.  Where that cannot
-be, it says so in one line, and the tests that need them are skipped and say the same.
+Java for Spark, PostgreSQL, and Chromium for the web page, from Debian.  If they cannot be
+installed, prints one line, and the tests that need them are skipped with the reason.
 """
 
 import os
@@ -34,14 +34,14 @@ def find_missing() -> list[str]:
 def install(packages: list[str]) -> bool:
     if not shutil.which("apt-get"):
         return False
-    before = [] if os.geteuid() == 0 else ["sudo", "-n"]
-    if before and not shutil.which("sudo"):
+    prefix = [] if os.geteuid() == 0 else ["sudo", "-n"]
+    if prefix and not shutil.which("sudo"):
         return False
     environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
     commands = [["update", "-q"], ["install", "-qy", "--no-install-recommends", *packages]]
     return all(
         subprocess.run(
-            [*before, "apt-get", *command],
+            [*prefix, "apt-get", *command],
             check=False,
             env=environment,
             stdout=subprocess.DEVNULL,

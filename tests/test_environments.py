@@ -7,12 +7,12 @@ from tests import environments
 from tests.environments import make_environment
 
 
-def test_an_environment_sees_ours_and_is_made_once(
+def test_an_environment_extends_ours_and_is_created_once(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(environments, "HOME", tmp_path)
     requirements = tmp_path / "small.txt"
-    requirements.write_text("# nothing of its own\n")
+    requirements.write_text("# no packages\n")
 
     python = make_environment("small", requirements)
 
@@ -26,7 +26,9 @@ def test_an_environment_sees_ours_and_is_made_once(
     assert not mark.exists()
 
 
-def test_what_cannot_be_installed_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_failed_installation_names_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(environments, "HOME", tmp_path)
     requirements = tmp_path / "broken.txt"
     requirements.write_text("./nowhere\n")

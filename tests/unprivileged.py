@@ -1,17 +1,17 @@
-"""Starts a command that the modes of files bind."""
+"""Run a command that file permissions apply to, even as root."""
 
 import os
 import shutil
 
 import pytest
 
-RIGHTS = "-dac_override,-dac_read_search"
+CAPABILITIES = "-dac_override,-dac_read_search"
 
 
 def without_privilege() -> list[str]:
-    """Return what to put before a command: modes do not bind root unless it gives that right up."""
+    """Return the prefix of such a command: root ignores permissions until it drops capabilities."""
     if os.geteuid() != 0:
         return []
     if shutil.which("setpriv") is None:
-        pytest.skip("needs setpriv, or another user than root")
-    return ["setpriv", f"--bounding-set={RIGHTS}", f"--inh-caps={RIGHTS}"]
+        pytest.skip("needs setpriv or a user other than root")
+    return ["setpriv", f"--bounding-set={CAPABILITIES}", f"--inh-caps={CAPABILITIES}"]

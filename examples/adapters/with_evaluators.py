@@ -1,4 +1,4 @@
-"""Lets the evaluators of sentence-transformers and BEIR measure a scorer, unmodified.
+"""Evaluate a scorer with the evaluators of sentence-transformers and BEIR.
 
 Usage: python examples/adapters/with_evaluators.py      (needs sentence-transformers and beir)
 """
@@ -40,14 +40,14 @@ def measure_as_samples(encoder: CrossEncoder, questions: Questions) -> dict[str,
 
 
 def measure_as_corpus(encoder: CrossEncoder, questions: Questions) -> dict[str, float]:
-    corpus, found, judged = {}, {}, {}
+    corpus, retrieved, judged = {}, {}, {}
     for item in questions:
-        named = {f"{item['id']}-{c['id']}": c for c in item["candidates"]}
-        corpus.update({name: {"title": "", "text": c["text"]} for name, c in named.items()})
-        found[item["id"]] = dict.fromkeys(named, 0.0)
-        judged[item["id"]] = {name: int(c["label"]) for name, c in named.items()}
-    asked = {item["id"]: item["question"] for item in questions}
-    reranked = Rerank(encoder).rerank(corpus, asked, found, top_k=100)
+        by_id = {f"{item['id']}-{c['id']}": c for c in item["candidates"]}
+        corpus.update({name: {"title": "", "text": c["text"]} for name, c in by_id.items()})
+        retrieved[item["id"]] = dict.fromkeys(by_id, 0.0)
+        judged[item["id"]] = {name: int(c["label"]) for name, c in by_id.items()}
+    queries = {item["id"]: item["question"] for item in questions}
+    reranked = Rerank(encoder).rerank(corpus, queries, retrieved, top_k=100)
     ndcg, *_ = EvaluateRetrieval.evaluate(judged, reranked, [1, 10])
     return dict(ndcg)
 

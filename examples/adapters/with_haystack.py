@@ -1,4 +1,4 @@
-"""Finds documents with Haystack's BM25 and reranks them by the sentence that answers.
+"""Retrieve documents with Haystack's BM25 and rerank them by the sentence that answers.
 
 Usage: python examples/adapters/with_haystack.py      (needs rejoinder[haystack])
 """
@@ -28,8 +28,8 @@ def main() -> None:
     pipeline.add_component("ranker", RejoinderRanker(top_k=2))
     pipeline.connect("retriever.documents", "ranker.documents")
 
-    found = pipeline.run({"retriever": {"query": QUESTION}, "ranker": {"query": QUESTION}})
-    for document in found["ranker"]["documents"]:
+    result = pipeline.run({"retriever": {"query": QUESTION}, "ranker": {"query": QUESTION}})
+    for document in result["ranker"]["documents"]:
         print(
             f"{document.score:.2f}  {document.meta['file']}: {document.meta['rejoinder_sentence']}"
         )

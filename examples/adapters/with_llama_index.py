@@ -1,4 +1,4 @@
-"""Reranks what a LlamaIndex retriever has found, and shows the sentence that answers.
+"""Rerank the nodes of a LlamaIndex retriever, and print the sentence that answers.
 
 Usage: python examples/adapters/with_llama_index.py      (needs rejoinder[llama-index])
 """
@@ -18,9 +18,9 @@ def main() -> None:
         for path in sorted(DOCS.iterdir())
     ]
     reranker = RejoinderRerank(top_n=2, budget_ms=500)
-    for found in reranker.postprocess_nodes(nodes, query_str="How many eggs does a queen lay?"):
-        start, end = found.metadata["rejoinder_start"], found.metadata["rejoinder_end"]
-        print(f"{found.score:.2f}  {found.node.node_id}[{start}:{end}]: {found.text[start:end]}")
+    for hit in reranker.postprocess_nodes(nodes, query_str="How many eggs does a queen lay?"):
+        start, end = hit.metadata["rejoinder_start"], hit.metadata["rejoinder_end"]
+        print(f"{hit.score:.2f}  {hit.node.node_id}[{start}:{end}]: {hit.text[start:end]}")
 
 
 if __name__ == "__main__":

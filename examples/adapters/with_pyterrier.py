@@ -1,4 +1,4 @@
-"""Compares a PyTerrier pipeline before and after reranking.
+"""Compare a PyTerrier pipeline before and after reranking.
 
 Usage: python examples/adapters/with_pyterrier.py      (needs rejoinder[pyterrier])
 """
@@ -28,9 +28,9 @@ JUDGED = pd.DataFrame(
 def main() -> None:
     texts = [(path.stem, path.read_text(encoding="utf-8")) for path in sorted(DOCS.iterdir())]
     documents = pd.DataFrame(texts, columns=["docno", "text"])
-    # Stands for a first stage: every document, in the order of its name.
-    found = QUESTIONS.merge(documents, how="cross").assign(score=0.0)
-    first = pt.Transformer.from_df(pt.model.add_ranks(found))
+    # Replaces a first stage: every document, in the order of their names.
+    retrieved = QUESTIONS.merge(documents, how="cross").assign(score=0.0)
+    first = pt.Transformer.from_df(pt.model.add_ranks(retrieved))
     pipelines = [first, first >> RejoinderReranker()]
     names = ["by name", "rejoinder"]
     table = pt.Experiment(pipelines, QUESTIONS, JUDGED, ["recip_rank", "P_1"], names=names)

@@ -1,4 +1,4 @@
-"""Ranks documents through the interface of `rerankers`.
+"""Rank documents through the interface of `rerankers`.
 
 Usage: python examples/adapters/with_rerankers.py      (needs rejoinder[rerankers])
 """
@@ -12,12 +12,12 @@ DOCS = Path(__file__).parents[1] / "docs"
 
 def main() -> None:
     paths = sorted(DOCS.iterdir())
-    found = RejoinderRanker().rank(
+    ranked = RejoinderRanker().rank(
         "How many eggs does a queen lay?",
         [path.read_text(encoding="utf-8") for path in paths],
         doc_ids=[path.name for path in paths],
     )
-    for result in found.top_k(2):
+    for result in ranked.top_k(2):
         print(f"{result.rank}  {result.score:.2f}  {result.doc_id}: {result.rejoinder_sentence}")
 
 

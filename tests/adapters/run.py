@@ -1,9 +1,9 @@
-"""Tries the adapters with the real frameworks, each in an environment of its own.
+"""Test the adapters with the real frameworks, each in its own environment.
 
 Usage: python -m tests.adapters.run [NAME...]
 
-For each framework: its tests with the coverage of its adapter, its example, and the code of
-its section in docs/adapters.md.
+For each framework, runs the tests with the coverage of the adapter, the example, and the code in
+its section of docs/adapters.md.
 """
 
 import os
@@ -25,7 +25,7 @@ SECTIONS = {
     "evaluators": ["sentence-transformers and BEIR", "MTEB"],
 }
 MODULES = {"evaluators": "mteb"}
-"""The adapter that a framework's tests must cover, where it is called otherwise."""
+"""The adapter that a framework's tests must cover, if its name differs."""
 
 QUIET = {
     "HF_HUB_OFFLINE": "1",
@@ -43,11 +43,11 @@ def main() -> None:
         with tempfile.TemporaryDirectory() as folder:
             run(python, str(ROOT / "examples/adapters" / f"with_{_to_module(name)}.py"))
             for section in SECTIONS[name]:
-                try_page(python, section, Path(folder))
+                run_section(python, section, Path(folder))
 
 
 def test(python: Path, name: str) -> None:
-    """Run a framework's tests; what they cover is kept beside its environment."""
+    """Run a framework's tests; keep the coverage beside its environment."""
     module = _to_module(name)
     covered = MODULES.get(name, module)
     run(
@@ -60,28 +60,28 @@ def test(python: Path, name: str) -> None:
     )
 
 
-def try_page(python: Path, section: str, folder: Path) -> None:
-    """Run the code of a section, in a folder with the index that the page speaks of."""
+def run_section(python: Path, section: str, folder: Path) -> None:
+    """Run the code of a section, in a folder with the index that the page uses."""
     page = (ROOT / "docs/adapters.md").read_text(encoding="utf-8")
-    found = re.search(
+    match = re.search(
         rf"^## {re.escape(section)}\n(.*?)(?=^## |\Z)", page, re.DOTALL | re.MULTILINE
     )
-    blocks = re.findall(r"```python\n(.*?)```", found[1] if found else "", re.DOTALL)
+    blocks = re.findall(r"```python\n(.*?)```", match[1] if match else "", re.DOTALL)
     assert blocks, f"docs/adapters.md has no code for {section}"
     docs = str(ROOT / "examples/docs")
     run(python, "-m", "rejoinder", "index", "add", docs, "--index", str(folder / "my-index"))
     for block in blocks:
-        run(python, "-c", block, at=folder)
+        run(python, "-c", block, cwd=folder)
 
 
-def run(python: Path, *arguments: str, at: Path = ROOT, **variables: str) -> None:
-    """Run a command; where it fails, say what it said and stop."""
+def run(python: Path, *arguments: str, cwd: Path = ROOT, **variables: str) -> None:
+    """Run a command; if it fails, exit with its output."""
     done = subprocess.run(
         [str(python), *arguments],
         check=False,
         capture_output=True,
         text=True,
-        cwd=at,
+        cwd=cwd,
         env={**os.environ, **QUIET, **variables},
     )
     if done.returncode:

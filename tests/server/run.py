@@ -2,7 +2,7 @@
 
 Usage: python -m tests.server.run [NAME...]
 
-The clients are as their packages ship them: only the address is ours.
+The clients are unmodified: only the address is ours.
 """
 
 import os
@@ -29,12 +29,12 @@ def main() -> None:
     for name in names:
         with tempfile.TemporaryDirectory() as folder:
             if name == "schemathesis":
-                try_document(Path(folder))
+                fuzz_with_schemathesis(Path(folder))
             else:
-                try_clients(name, Path(folder))
+                run_clients(name, Path(folder))
 
 
-def try_clients(name: str, folder: Path) -> None:
+def run_clients(name: str, folder: Path) -> None:
     """Run the programs of one environment against a server with the shipped models."""
     python = make_environment(f"clients-{name}", HERE / "requirements" / f"{name}.txt")
     with serving(folder, "--workers", "1") as running:
@@ -42,7 +42,7 @@ def try_clients(name: str, folder: Path) -> None:
             run(python, str(HERE / "clients" / program), running.address)
 
 
-def try_document(folder: Path) -> None:
+def fuzz_with_schemathesis(folder: Path) -> None:
     """Let schemathesis generate requests from the OpenAPI document."""
     python = make_environment("schemathesis", HERE / "requirements" / "schemathesis.txt")
     with Index(folder / "index", create=True) as index:
@@ -54,11 +54,11 @@ def try_document(folder: Path) -> None:
             *("-m", "schemathesis.cli", "run", f"{running.address}/openapi.json"),
             *("--checks", ",".join(CHECKS), "--max-examples", "320", "--phases", "fuzzing"),
             *("--generation-database", "none", "--no-color", "--seed", "1"),
-            place=folder,
+            cwd=folder,
         )
-        made = count_requests(running.address)
-    assert made >= MIN_REQUESTS, f"only {made} requests were made"
-    sys.stdout.write(f"schemathesis: {made} requests, no failure\n")
+        requests = count_requests(running.address)
+    assert requests >= MIN_REQUESTS, f"only {requests} requests were sent"
+    sys.stdout.write(f"schemathesis: {requests} requests, no failures\n")
 
 
 CHECKS = [
@@ -70,16 +70,16 @@ CHECKS = [
 
 
 def count_requests(address: str) -> int:
-    """Return how many requests a server has seen."""
+    """Return how many requests a server has handled."""
     import httpx2
 
     lines = httpx2.get(f"{address}/metrics").text.splitlines()
     return sum(int(line.split()[-1]) for line in lines if "requests_total{" in line)
 
 
-def run(python: Path, *arguments: str, place: Path | None = None) -> None:
+def run(python: Path, *arguments: str, cwd: Path | None = None) -> None:
     environment = {**os.environ, **QUIET}
-    done = subprocess.run([str(python), *arguments], check=False, env=environment, cwd=place)
+    done = subprocess.run([str(python), *arguments], check=False, env=environment, cwd=cwd)
     if done.returncode:
         raise SystemExit(f"failed: {' '.join(arguments)}")
 
