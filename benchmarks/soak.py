@@ -21,10 +21,11 @@ from typing import Any
 import numpy as np
 
 from benchmarks.common import draw_texts, measure_memory, write_cosinet
-from rejoinder.models.parallel import QuestionCandidates
 from rejoinder.models.registry import open_scorer
-from rejoinder.models.scorer import Scorer
+from rejoinder.models.scorer import Candidates, Scorer
 from rejoinder.types import Candidate
+
+QuestionCandidates = tuple[str, Candidates]
 
 
 def main() -> None:

@@ -100,6 +100,5 @@ def check_where(where: object) -> None:
 
 
 def _is_filter(value: object) -> bool:
-    if isinstance(value, Collection):
-        return all(isinstance(one, str) for one in value)  # the letters of one string
-    return False
+    # One string is a collection of strings too: its letters.
+    return isinstance(value, Collection) and all(isinstance(one, str) for one in value)

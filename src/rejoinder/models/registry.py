@@ -71,11 +71,7 @@ NAMED = ("lexical",)
 
 
 def get_family(name: str) -> Family:
-    """Return a family, importing its module.
-
-    Raises:
-        UnknownNameError: no family has this name.
-    """
+    """Return a family, importing its module."""
     if name not in FAMILIES:
         raise UnknownNameError("model family", name, FAMILIES)
     family: Family = load_object(FAMILIES[name])
@@ -120,14 +116,9 @@ class ScorerSummary:
 
 def describe_scorers() -> list[ScorerSummary]:
     """Return a summary of every scorer that has a name and can be a stage."""
-    named = [
-        ScorerSummary(name, scorer.summary, scorer.reads_order)
-        for name, scorer in list_named().items()
-    ]
-    shipped = [(name, get_family(name)) for name in list_shipped()]
-    return named + [
-        ScorerSummary(name, family.summary, family.reads_order) for name, family in shipped
-    ]
+    shipped = {name: get_family(name) for name in list_shipped()}
+    scorers: dict[str, NamedScorer | Family] = {**list_named(), **shipped}
+    return [ScorerSummary(name, item.summary, item.reads_order) for name, item in scorers.items()]
 
 
 def open_scorer(
@@ -157,11 +148,7 @@ def open_scorer(
 
 
 def make_scorer(bundle: Bundle, *, threads: int | None = None) -> Scorer:
-    """Return the scorer that a bundle holds.
-
-    Raises:
-        BundleError: its files are not those of its kind, or it holds no scorer.
-    """
+    """Return the scorer that a bundle holds."""
     family = _find_family(bundle)
     if family is None or family.open is None:
         kind = bundle.manifest.kind
@@ -170,11 +157,7 @@ def make_scorer(bundle: Bundle, *, threads: int | None = None) -> Scorer:
 
 
 def find_bundle(name: str | Path) -> Path:
-    """Return the folder of the shipped bundle with this name, else the path itself.
-
-    Raises:
-        InputError: it is a bare name, and neither a shipped bundle nor a folder.
-    """
+    """Return the folder of the shipped bundle with this name, else the path itself."""
     shipped = list_shipped()
     if str(name) not in shipped and Path(name).name == str(name) and not Path(name).exists():
         raise InputError(f"{name}: not a bundle; the shipped ones are {', '.join(shipped)}")
@@ -182,11 +165,7 @@ def find_bundle(name: str | Path) -> Path:
 
 
 def verify_bundle(name: str | Path) -> None:
-    """Check that a bundle is complete, and that it scores.
-
-    Raises:
-        BundleError: it is missing, corrupt or no scorer, or a score is not finite.
-    """
+    """Check that a bundle is complete, and that its scores are finite."""
     scorer = make_scorer(open_bundle(find_bundle(name)))
     scores = scorer.score("who wrote it?", ["Ada wrote it.", "It rained."])
     if not all(isfinite(score) for score in scores):
@@ -194,14 +173,7 @@ def verify_bundle(name: str | Path) -> None:
 
 
 def open_sidecar(name: str | Path) -> SidecarEncoder:
-    """Return the encoder of a bundle's sidecar.
-
-    Args:
-        name: the name of a shipped bundle, or a bundle's folder.
-
-    Raises:
-        BundleError: the bundle is missing or corrupt, or stores nothing.
-    """
+    """Return the encoder of the sidecar of a shipped bundle, or of the bundle in a folder."""
     bundle = open_bundle(list_shipped().get(str(name), Path(name)))
     family = _find_family(bundle)
     if family is None or family.open_sidecar is None:
@@ -213,12 +185,7 @@ def open_sidecar(name: str | Path) -> SidecarEncoder:
 
 
 def open_sidecars(names: Sequence[str | Path]) -> list[SidecarEncoder]:
-    """Return the encoders of several bundles for one index.
-
-    Raises:
-        BundleError: a bundle is missing or corrupt, or stores nothing.
-        InputError: two of them store the same kind of rows.
-    """
+    """Return the encoders of several bundles for one index; no two may store the same rows."""
     encoders: dict[str, SidecarEncoder] = {}
     for encoder in map(open_sidecar, names):
         if encoder.name in encoders:

@@ -13,7 +13,7 @@ from rejoinder.bundle.folder import open_bundle, write_bundle
 from rejoinder.cli import main
 from rejoinder.errors import BundleError, UnknownNameError
 from rejoinder.models.cosinet.network import CosinetNetwork
-from rejoinder.models.parallel import AsyncScorer, score_batch
+from rejoinder.models.parallel import spread
 from rejoinder.models.ranker.scorer import RankerScorer
 from rejoinder.models.static_vectors.vectors import SHIPPED_VECTORS
 from rejoinder.types import Candidate, Document, to_candidates
@@ -163,19 +163,18 @@ def test_many_questions_score_like_each_alone(bundle: Path, threads: int) -> Non
     scorer = rejoinder.load(bundle)
     questions = [(QUESTION, TEXTS), ("who?", TEXTS[:1]), ("", [])]
 
-    results = score_batch(scorer, questions, threads=threads)
+    results = spread(lambda item: scorer.score(*item), questions, threads=threads)
 
     for (question, texts), scores in zip(questions, results, strict=True):
         np.testing.assert_array_equal(scores, scorer.score(question, to_candidates(texts)))
 
 
-def test_asyncio_is_not_blocked_while_a_thread_scores(bundle: Path) -> None:
+def test_threads_of_asyncio_get_the_same_scores(bundle: Path) -> None:
     scorer = rejoinder.load(bundle)
 
     async def work() -> list[object]:
-        return list(
-            await asyncio.gather(*(AsyncScorer(scorer).score(QUESTION, TEXTS) for _ in range(4)))
-        )
+        scoring = (asyncio.to_thread(scorer.score, QUESTION, TEXTS) for _ in range(4))
+        return list(await asyncio.gather(*scoring))
 
     for results in asyncio.run(work()):
         np.testing.assert_array_equal(results, scorer.score(QUESTION, to_candidates(TEXTS)))

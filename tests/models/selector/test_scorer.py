@@ -14,7 +14,7 @@ from tests.models.selectors import VOCABULARY, WORDS, make_selector
 import rejoinder
 from rejoinder.bundle.folder import Manifest, open_bundle, write_bundle
 from rejoinder.errors import BundleError
-from rejoinder.models.parallel import count_cores, score_batch
+from rejoinder.models.parallel import count_cores, spread
 from rejoinder.models.selector.export import write_selector
 from rejoinder.models.selector.scorer import KIND, SelectorScorer
 from rejoinder.models.static_vectors.vectors import SHIPPED_VECTORS
@@ -84,7 +84,7 @@ def test_a_score_does_not_depend_on_the_others_or_on_threads(
 def test_many_callers_at_once_get_the_same_scores(scorer: SelectorScorer) -> None:
     expected = scorer.score(QUESTION, TEXTS)
 
-    for found in score_batch(scorer, [(QUESTION, TEXTS)] * 8, threads=4):
+    for found in spread(lambda texts: scorer.score(QUESTION, texts), [TEXTS] * 8, threads=4):
         np.testing.assert_array_equal(found, expected)
 
 

@@ -22,6 +22,9 @@ from rejoinder.models.scorer import Candidates, Scores, find_orders
 from rejoinder.text.words import WordSplitter, normalise_words, split_words
 from rejoinder.types import to_candidates
 
+K1, B = 1.2, 0.75
+"""BM25: the damping of repeated words, and of long texts."""
+
 
 class OriginalOrder:
     """RR: the reciprocal of a candidate's place in its segment, 1 for the first."""
@@ -43,13 +46,26 @@ class WordOverlap:
         self._split = split
 
     def score(self, question: str, candidates: Candidates) -> Scores:
-        """Return the counts."""
-        question_words = _word_set(question, self._split)
-        counts = [
-            len(question_words & _word_set(candidate.text, self._split))
+        """Return one score per candidate, in the order given."""
+        question_words = set(normalise_words(question, self._split))
+        scores = [
+            self._compare(question_words, set(normalise_words(candidate.text, self._split)))
             for candidate in to_candidates(candidates)
         ]
-        return np.array(counts, dtype=np.float64)
+        return np.array(scores, dtype=np.float64)
+
+    def _compare(self, one: set[str], other: set[str]) -> float:
+        return len(one & other)
+
+
+class Jaccard(WordOverlap):
+    """Shared distinct words over all distinct words of question and candidate."""
+
+    name = "jaccard"
+
+    def _compare(self, one: set[str], other: set[str]) -> float:
+        union = len(one | other)
+        return len(one & other) / union if union else 0.0
 
 
 class WordOverlapThenOrder:
@@ -67,27 +83,6 @@ class WordOverlapThenOrder:
         return self._overlap.score(question, candidates) + order / 2
 
 
-class Jaccard:
-    """Shared distinct words over all distinct words of question and candidate."""
-
-    name = "jaccard"
-    is_pointwise = True
-
-    def __init__(self, split: WordSplitter = split_words) -> None:
-        self._split = split
-
-    def score(self, question: str, candidates: Candidates) -> Scores:
-        """Return the similarities, between 0 and 1."""
-        question_words = _word_set(question, self._split)
-        return np.array(
-            [
-                _jaccard(question_words, _word_set(candidate.text, self._split))
-                for candidate in to_candidates(candidates)
-            ],
-            dtype=np.float64,
-        )
-
-
 class Random:
     """A random number, seeded by the question and the seed."""
 
@@ -100,15 +95,6 @@ class Random:
         """Return numbers between 0 and 1, the same on every call."""
         checksum = crc32(question.encode("utf-8", "surrogatepass"))
         return np.random.default_rng([self._seed, checksum]).random(len(candidates))
-
-
-def _word_set(text: str, split: WordSplitter) -> frozenset[str]:
-    return frozenset(normalise_words(text, split))
-
-
-def _jaccard(one: frozenset[str], other: frozenset[str]) -> float:
-    union = len(one | other)
-    return len(one & other) / union if union else 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,18 +131,11 @@ class Bm25:
     name = "bm25"
 
     def __init__(
-        self,
-        split: WordSplitter = split_words,
-        *,
-        corpus: CorpusStatistics | None = None,
-        k1: float = 1.2,
-        b: float = 0.75,
+        self, split: WordSplitter = split_words, *, corpus: CorpusStatistics | None = None
     ) -> None:
         self._split = split
         self._corpus = corpus
         self.is_pointwise = corpus is not None
-        self._k1 = k1
-        self._b = b
 
     def score(self, question: str, candidates: Candidates) -> Scores:
         """Return the scores; 0 means that no word is shared."""
@@ -168,19 +147,20 @@ class Bm25:
         weights = {word: corpus.weigh(word) for word in question_words}
         average = corpus.average_length or 1.0
         scores = [
-            self._score_one(weights, words, len(text) / average) if words else 0.0
+            _add_weights(weights, words, len(text) / average) if words else 0.0
             for words, text in zip(shared, texts, strict=True)
         ]
         return np.array(scores, dtype=np.float64)
 
-    def _score_one(
-        self, weights: Mapping[str, float], shared: Sequence[str], relative_length: float
-    ) -> float:
-        damping = self._k1 * (1 - self._b + self._b * relative_length)
-        return sum(
-            weights[word] * count * (self._k1 + 1) / (count + damping)
-            for word, count in Counter(shared).items()
-        )
+
+def _add_weights(
+    weights: Mapping[str, float], shared: Sequence[str], relative_length: float
+) -> float:
+    damping = K1 * (1 - B + B * relative_length)
+    return sum(
+        weights[word] * count * (K1 + 1) / (count + damping)
+        for word, count in Counter(shared).items()
+    )
 
 
 def _count_list(
