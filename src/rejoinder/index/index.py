@@ -334,7 +334,8 @@ class Index:
         problems = self.store.find_damage()
         problems.extend(self.sidecars.find_damage())
         for document in self.store.get_documents():
-            problems.extend(self._check_document(document))
+            if problem := self._check_document(document):
+                problems.append(f"{document.name}: {problem}; remove its file and add it again")
         try:
             self._full_text.refresh()
         except StoreError as error:
@@ -388,15 +389,15 @@ class Index:
             self.sidecars.fall_back()
             yield
 
-    def _check_document(self, document: StoredDocument) -> Iterator[str]:
+    def _check_document(self, document: StoredDocument) -> str:
+        """Return the problem of a corrupt document; empty where it is intact."""
         text = self.store.get_text(document.id)
         rows = self.store.get_sentences(document.id)
         if [row.position for row in rows] != list(range(document.sentences)):
-            yield f"{document.name}: {len(rows)} of {document.sentences} sentences are there"
-        elif any(" ".join(text[row.start : row.end].split()) != row.text for row in rows):
-            yield f"{document.name}: the offsets of a sentence do not match the text"
-        elif not self.store.has_valid_checksum(document.id):
-            yield f"{document.name}: checksum mismatch; remove its file and add it again"
+            return f"{len(rows)} of {document.sentences} sentences are there"
+        if any(" ".join(text[row.start : row.end].split()) != row.text for row in rows):
+            return "the offsets of a sentence do not match the text"
+        return "" if self.store.has_valid_checksum(document.id) else "checksum mismatch"
 
     def _find_candidates(self, places: Sequence[Place]) -> dict[Place, Candidate]:
         """Return the sentences at these places that are still there."""

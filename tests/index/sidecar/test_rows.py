@@ -11,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rejoinder.errors import StoreError
-from rejoinder.index.sidecar import files as row_files
 from rejoinder.index.sidecar import rows as row_store
 from rejoinder.index.sidecar.rows import RowStore
 from rejoinder.models.sidecar import Bytes, StoredRows
@@ -204,7 +203,7 @@ def test_opening_reads_no_rows(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     def refuse(rows: Bytes) -> int:
         raise AssertionError("rows were read")
 
-    monkeypatch.setattr(row_files, "sum_rows", refuse)
+    monkeypatch.setattr(row_store, "checksum_rows", refuse)
 
     assert RowStore(folder).state.generation == 5
 
@@ -234,7 +233,7 @@ def test_each_flipped_bit_of_a_header_is_detected(folder: Path, place: int) -> N
     assert store.find_document(1) is None
 
 
-@pytest.mark.parametrize(("name", "first"), [("rows-1", len(row_files.MAGIC)), ("places-1", 0)])
+@pytest.mark.parametrize(("name", "first"), [("rows-1", len(row_store.MAGIC)), ("places-1", 0)])
 @pytest.mark.parametrize("bit", [0, 2, 7])
 def test_each_bit_that_flips_is_noticed(
     folder: Path, name: str, first: int, bit: int, caplog: pytest.LogCaptureFixture

@@ -8,15 +8,14 @@ bundle, it is brought up to date.  An index keeps one folder per name.
 
 import logging
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 
 from rejoinder.errors import StoreError
-from rejoinder.index.sidecar.files import State
-from rejoinder.index.sidecar.rows import RowStore
+from rejoinder.index.sidecar.rows import RowStore, State
 from rejoinder.index.sqlite.documents import DocumentStore, StoredDocument, get_number
 from rejoinder.models.sidecar import Bytes, SidecarEncoder, StoredRows
 from rejoinder.types import Candidate, Document
@@ -64,11 +63,7 @@ class Sidecars:
 
     def get_states(self) -> dict[Path, State]:
         """Return the state of each folder that is not corrupt."""
-        states = {}
-        for folder in self.list_folders():
-            with suppress(StoreError):
-                states[folder] = RowStore(folder).state
-        return states
+        return {store.folder: store.state for store in self._open_all(lambda _: None)}
 
     def open(self, encoder: SidecarEncoder) -> RowStore | None:
         """Return the rows of an encoder; None where there are none.
@@ -94,16 +89,14 @@ class Sidecars:
         except StoreError as error:
             log.warning("%s; rebuilding it", error)
             shutil.rmtree(place)
-        bundle = str(encoder.folder.resolve())
-        return RowStore.create(
-            place, bundle=bundle, hash_=encoder.hash, row_bytes=encoder.row_bytes
-        )
+        bundle, row_bytes = str(encoder.folder.resolve()), encoder.row_bytes
+        return RowStore.create(place, bundle=bundle, hash_=encoder.hash, row_bytes=row_bytes)
 
     def follow(
         self,
         store: RowStore,
         encoder: SidecarEncoder,
-        on_progress: Progress = lambda *_: None,
+        on_progress: Progress,
         *,
         since: int | None = None,
     ) -> None:
@@ -114,9 +107,6 @@ class Sidecars:
         Args:
             since: look at all documents that were added after this generation, where the store
                 may lack some that it has followed.
-
-        Raises:
-            StoreError: it is corrupt or cannot be written; committed rows are kept.
         """
         generation = self._store.generation
         with store.changing() as writer:
@@ -150,18 +140,14 @@ class Sidecars:
         """Drop rows that SQLite no longer knows, after a backup was restored.
 
         The lock is held.  Document numbers given since the backup will be given again.
-
-        Raises:
-            StoreError: a folder cannot be written.
         """
         for folder, state in self.get_states().items():
             if state.generation > self._store.generation:
                 known = {document.id for document in self._store.get_documents()}
                 store = RowStore(folder)
                 with store.changing() as writer:
-                    for number in store.list_documents():
-                        if number not in known:
-                            writer.remove(number)
+                    for number in set(store.list_documents()) - known:
+                        writer.remove(number)
                     writer.commit(FROM_START)
 
     def drop_removed(self) -> None:
@@ -170,12 +156,9 @@ class Sidecars:
             with suppress(StoreError):
                 store = RowStore(folder)
                 known = store.state.generation
-                removed = self._store.get_removed(after=known)
-                if removed:
-                    is_behind = any(
-                        document.id not in store
-                        for document in self._store.get_documents(after=known)
-                    )
+                if removed := self._store.get_removed(after=known):
+                    added = self._store.get_documents(after=known)
+                    is_behind = any(document.id not in store for document in added)
                     with store.changing() as writer:
                         for number in removed:
                             writer.remove(number)
@@ -190,37 +173,31 @@ class Sidecars:
         """Rewrite folders without rows that were removed or are damaged; the lock is held.
 
         A folder with damaged rows is left behind SQLite, to be brought up to date.
-
-        Raises:
-            StoreError: a folder cannot be written; committed rows are kept.
         """
         known = {document.id for document in self._store.get_documents()}
-        for folder in self.list_folders():
-            try:
-                store = _open(folder)
-            except StoreError as error:
-                log.warning("%s", error)
-                continue
+        for store in self._open_all(log.warning):
             _rewrite(store, known)
 
     def find_damage(self) -> list[str]:
         """Return the problems of all folders."""
-        problems = []
-        numbers = {document.id for document in self._store.get_documents()}
-        for folder in self.list_folders():
-            try:
-                store = _open(folder)
-            except StoreError as error:
-                problems.append(str(error))
-                continue
+        problems: list[str] = []
+        known = {document.id for document in self._store.get_documents()}
+        for store in self._open_all(problems.append):
             problems += store.find_damage()
-            missing = len(numbers.difference(store.list_documents()))
-            if missing:
+            if missing := len(known.difference(store.list_documents())):
                 problems.append(
-                    f"{folder}: {missing} documents are missing; add files with"
+                    f"{store.folder}: {missing} documents are missing; add files with"
                     f" --sidecar {store.state.bundle}"
                 )
         return problems
+
+    def _open_all(self, on_problem: Callable[[str], None]) -> Iterator[RowStore]:
+        """Yield the stores of all folders that are not corrupt; report the others."""
+        for folder in self.list_folders():
+            try:
+                yield RowStore(folder)
+            except StoreError as error:
+                on_problem(f"{error}; {_say_how('BUNDLE')}")
 
     def _get_place(self, encoder: SidecarEncoder) -> Path:
         return self._folder / f"{encoder.name}-{encoder.hash}"
@@ -229,13 +206,6 @@ class Sidecars:
 def get_name(folder: Path) -> str:
     """Return the name of the rows in a folder of an index."""
     return folder.name.rpartition("-")[0]
-
-
-def _open(folder: Path) -> RowStore:
-    try:
-        return RowStore(folder)
-    except StoreError as error:
-        raise StoreError(f"{error}; {_say_how('BUNDLE')}") from error
 
 
 def _open_own(folder: Path, encoder: SidecarEncoder) -> RowStore:
