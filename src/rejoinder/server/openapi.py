@@ -2,7 +2,7 @@
 
 import ast
 import inspect
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import is_dataclass
 from http import HTTPStatus
 from itertools import pairwise
@@ -30,7 +30,9 @@ BODY_STATUSES = (400, 408, 413, *WORKER_STATUSES)
 
 def make_openapi(operations: Sequence[Operation], version: str) -> Json:
     """Return the document."""
-    kinds = list(dict.fromkeys(_list_types(operations)))
+    used = [kind for item in operations for kind in (item.takes, item.gives, item.error)]
+    parts = dict.fromkeys(part for kind in used for part in _split(kind))
+    kinds = [part for part in parts if part not in (None, bytes, str)]
     template = "#/components/schemas/{name}"
     schemas, components = msgspec.json.schema_components(kinds, ref_template=template)
     docs = {
@@ -88,13 +90,6 @@ def read_field_docs(source: str) -> dict[str, dict[str, str]]:
                 and isinstance(after.value, ast.Constant)
             }
     return docs
-
-
-def _list_types(operations: Sequence[Operation]) -> Iterator[Any]:
-    for operation in operations:
-        for kind in (operation.takes, operation.gives, operation.error):
-            if kind not in (None, bytes, str):
-                yield from _split(kind)
 
 
 def _describe(operation: Operation, by_type: dict[Any, Any]) -> Json:

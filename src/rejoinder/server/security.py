@@ -25,9 +25,6 @@ from rejoinder.errors import DataError, InputError
 from rejoinder.server.problems import Problem
 from rejoinder.server.settings import Settings, parse_address
 
-SAFE_METHODS = frozenset({"GET", "HEAD", "OPTIONS"})
-PREFIX = "rj-"
-
 _LINE = re.compile(r"sha256:([0-9a-f]{64}) (\S.*)")
 
 
@@ -44,7 +41,7 @@ class Guard:
         """Return the name of the request's key, or None where no key is needed; else refuse it."""
         if writes or self._keys is None:
             self._check_host(request.headers)
-        if request.method not in SAFE_METHODS:
+        if request.method not in {"GET", "HEAD", "OPTIONS"}:
             self._check_origin(request.headers)
         return self._check_key(request.headers)
 
@@ -113,7 +110,7 @@ def add_key(path: Path, name: str) -> str:
     """Create a key for a name of one line, append its hash to the file, and return it."""
     if not name.strip() or not name.isprintable():
         raise InputError(f"{name!r} is not a name for a key; give one line of text")
-    key = PREFIX + secrets.token_urlsafe(32)
+    key = "rj-" + secrets.token_urlsafe(32)
     try:
         handle = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as file:

@@ -8,8 +8,6 @@ from pathlib import Path
 from rejoinder.cascade.loading import DEFAULT
 from rejoinder.errors import InputError
 
-MEGABYTE = 1_000_000
-
 
 @dataclass(frozen=True, slots=True)
 class Settings:
@@ -33,8 +31,8 @@ class Settings:
     timeout_seconds: float = 30.0
     write_timeout_seconds: float = 120.0
     body_timeout_seconds: float = 20.0
-    max_body_bytes: int = 8 * MEGABYTE
-    max_upload_bytes: int = 64 * MEGABYTE
+    max_body_bytes: int = 8_000_000
+    max_upload_bytes: int = 64_000_000
     max_documents: int = 1_000
     max_question_characters: int = 10_000
 

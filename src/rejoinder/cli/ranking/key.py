@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from rejoinder.cli import options
+from rejoinder.errors import MissingExtraError
 
 
 @click.command(epilog=options.example("rejoinder key search-team --to keys.txt"))
@@ -18,6 +19,8 @@ from rejoinder.cli import options
 )
 def key(name: str, path: Path) -> None:
     """Create an API key for NAME, and print it; only its hash is stored."""
-    from rejoinder.server.security import add_key
-
+    try:
+        from rejoinder.server.security import add_key
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("the server", extra="serve") from error
     click.echo(add_key(path, name))

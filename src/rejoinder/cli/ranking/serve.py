@@ -17,7 +17,7 @@ from rejoinder.errors import MissingExtraError
     context_settings={"auto_envvar_prefix": "REJOINDER_SERVE"},
 )
 @click.argument("index", required=False, type=click.Path(file_okay=False, path_type=Path))
-@click.option("--scorer", help=f"{options.SCORER}  [default: the cascade `default`]")
+@options.scorer
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port",
@@ -27,13 +27,11 @@ from rejoinder.errors import MissingExtraError
     help="Port; 0 for a free one.",
 )
 @click.option(
-    "--workers",
-    type=click.IntRange(min=1),
-    help="Worker processes.  [default: one per core, at most 4]",
+    "--workers", type=options.COUNT, help="Worker processes.  [default: one per core, at most 4]"
 )
 @click.option(
     "--budget-ms",
-    type=click.FloatRange(min=0),
+    type=options.MILLISECONDS,
     help="Time limit for requests without a budget of their own.",
 )
 @click.option(
@@ -60,7 +58,7 @@ from rejoinder.errors import MissingExtraError
     "--max-waiting",
     default=64,
     show_default=True,
-    type=click.IntRange(min=1),
+    type=options.COUNT,
     help="Size of the queue; requests beyond it get status 429.",
 )
 @click.option(
@@ -72,7 +70,7 @@ from rejoinder.errors import MissingExtraError
 )
 def serve(
     index: Path | None,
-    scorer: str | None,
+    scorer: str,
     host: str,
     port: int,
     workers: int | None,
@@ -94,13 +92,12 @@ def serve(
         from rejoinder.server.serve import serve as run
     except ModuleNotFoundError as error:
         raise MissingExtraError("the server", extra="serve") from error
-    from rejoinder.cascade.loading import DEFAULT
     from rejoinder.index.index import DATABASE
     from rejoinder.server.settings import Settings, choose_workers
 
     settings = Settings(
         index=index,
-        scorer=scorer or DEFAULT,
+        scorer=scorer,
         host=host,
         port=port,
         workers=workers or choose_workers(),

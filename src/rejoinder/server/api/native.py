@@ -32,6 +32,8 @@ from rejoinder.types import Answers
 
 MAX_NAME_CHARACTERS = 500
 ID: Json = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}
+AFTER: Json = {**ID, "default": 0}
+CONTAINS: Json = {"type": "string", "default": ""}
 LIMIT: Json = {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}
 NAME: Json = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_CHARACTERS}
 META: Json = {"type": "array", "items": {"type": "string", "pattern": "^[^=]+=.*$"}}
@@ -66,13 +68,10 @@ async def rank(call: Call) -> Response:
     gives=DocumentsPage,
     statuses=WORKER_STATUSES,
     parameters=(
-        describe_parameter(
-            "after", "The `next` of the previous page; 0 for the first.", {**ID, "default": 0}
-        ),
+        describe_parameter("after", "The `next` of the previous page; 0 for the first.", AFTER),
         describe_parameter("limit", "The size of a page.", LIMIT),
         describe_parameter(
-            *("contains", "Only list documents with this in their name or title."),
-            {"type": "string", "default": ""},
+            "contains", "Only documents with this in their name or title.", CONTAINS
         ),
     ),
 )

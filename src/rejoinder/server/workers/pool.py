@@ -47,7 +47,6 @@ SLOTS = 2
 """Jobs that one worker runs in parallel: one tokenises while another's network runs."""
 MAX_WRITES = 16
 """Writes to the index that may queue; they run one at a time."""
-MAX_BACKOFF_SECONDS = 5.0
 
 _log = logging.getLogger(__name__)
 
@@ -292,7 +291,7 @@ class Pool:
             except InputError as error:
                 _log.error("a worker could not be started: %s", error)
                 await asyncio.sleep(backoff)
-                backoff = min(2 * backoff, MAX_BACKOFF_SECONDS)
+                backoff = min(2 * backoff, 5.0)
                 continue
             if generation is not self._generation:
                 worker.close()
