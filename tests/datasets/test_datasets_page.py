@@ -14,15 +14,15 @@ PAGE = (Path(__file__).parents[2] / "docs" / "datasets.md").read_text(encoding="
 
 
 def test_the_example_of_our_format_can_be_read(write: Write, tmp_path: Path) -> None:
-    found = re.search(r"```json\n(.+?)```", PAGE, re.DOTALL)
-    assert found is not None
+    match = re.search(r"```json\n(.+?)```", PAGE, re.DOTALL)
+    assert match is not None
 
-    examples = list(read_examples(write("page.jsonl", found[1])))
+    examples = list(read_examples(write("page.jsonl", match[1])))
 
     assert [example.labels for example in examples] == [(True, False), (True, False)]
     write_examples(tmp_path / "again.jsonl", examples[:1])
     again = (tmp_path / "again.jsonl").read_text(encoding="utf-8")
-    assert again == found[1].splitlines(keepends=True)[0]
+    assert again == match[1].splitlines(keepends=True)[0]
 
 
 @pytest.mark.parametrize("name", DATASETS)

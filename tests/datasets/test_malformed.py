@@ -169,14 +169,14 @@ def test_any_bytes_are_read_or_refused(read: Read, raw: bytes) -> None:
 def test_every_reader_names_an_unusable_file(read: Read, tmp_path: Path) -> None:
     (tmp_path / "empty").touch()
     (tmp_path / "latin").write_bytes(b"caf\xe9\n")
-    (tmp_path / "torn.gz").write_bytes(b"\x1f\x8b\x08\x00")
+    (tmp_path / "corrupt.gz").write_bytes(b"\x1f\x8b\x08\x00")
 
     for name, message in {
         "": "Is a directory",
         "nowhere": "No such file or directory",
         "empty": "the file is empty",
         "latin": "not UTF-8: byte 0xe9",
-        "torn.gz": "the compressed data is corrupt",
+        "corrupt.gz": "the compressed data is corrupt",
     }.items():
         with pytest.raises(DataError, match=message) as raised:
             list(read(tmp_path / name))

@@ -195,19 +195,19 @@ def test_the_large_files_of_insuranceqa_have_their_known_counts() -> None:
     questions = read_json_object(folder / "train.json.gz").fields.values()
 
     assert len(answers) == 27_413
-    found = sum(len(row["answers"]) + len(row["negatives"]) for row in questions)
-    assert DATASETS["insuranceqa"].counts["train"] == FileCounts(len(questions), found)
-    assert (len(questions), found) == (12_889, 2_599_125)
+    candidates = sum(len(row["answers"]) + len(row["negatives"]) for row in questions)
+    assert DATASETS["insuranceqa"].counts["train"] == FileCounts(len(questions), candidates)
+    assert (len(questions), candidates) == (12_889, 2_599_125)
 
 
 def test_wikiqa_is_what_the_paper_describes() -> None:
     figures = DATASETS["wikiqa"].published[0].figures
 
-    found = asdict(compute_statistics(read("wikiqa", "test"), split_words=str.split))
+    computed = asdict(compute_statistics(read("wikiqa", "test"), split_words=str.split))
 
     # Lengths are left out: the paper counts the words that spaCy finds.
     for name in ("questions", "candidates", "answered_share", "candidates_per_question"):
-        assert round(found[name], 4 if name == "answered_share" else 2) == figures[name]
+        assert round(computed[name], 4 if name == "answered_share" else 2) == figures[name]
 
 
 @pytest.mark.parametrize("name", ["squad-v1", "trecqa", "selqa"])

@@ -153,7 +153,7 @@ def test_differences_are_paired() -> None:
 
 
 def test_recall_counts_questions_with_an_answer_among_the_first() -> None:
-    examples = make_examples(count=4, size=4)  # the answer of question n stands at place n
+    examples = make_examples(count=4, size=4)  # the answer of question n is at place n
     order = Slow("order", lambda text: 0.0)
 
     assert measure_recall(order, examples, (1, 2, 4)) == {1: 0.25, 2: 0.5, 4: 1.0}

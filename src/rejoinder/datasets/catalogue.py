@@ -75,11 +75,7 @@ def resolve_split(choice: str | Path, split: str | None = None) -> tuple[str, st
 
 
 def get_dataset(name: str) -> Dataset:
-    """Return the data set with this name.
-
-    Raises:
-        UnknownNameError: there is none.
-    """
+    """Return the data set with this name."""
     if name not in DATASETS:
         raise UnknownNameError("data set", name, DATASETS)
     return DATASETS[name]
@@ -105,11 +101,7 @@ def find_splits(dataset: Dataset, folder: Path | None = None) -> dict[str, str |
 def locate(
     dataset: Dataset, split: str, folders: Sequence[Path]
 ) -> tuple[SplitFiles, tuple[Path, ...]]:
-    """Return the first source of the split that is complete in one of the folders, and its files.
-
-    Raises:
-        MissingDataError: there is none.
-    """
+    """Return the first source of the split that is complete in a folder, and its files."""
     sources = dataset.splits[split]
     for folder in folders:
         for source in sources:

@@ -179,22 +179,19 @@ def parse_json_lines(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[J
 
 def read_json_object(path: Path) -> JsonObject:
     """Return the single JSON object of a file."""
-    value = _read_whole(path)
-    if not isinstance(value, dict):
-        raise DataError("expected one JSON object", path=path)
-    return JsonObject(value, path)
+    return JsonObject(_read_whole(path, dict), path)
 
 
 def read_json_list(path: Path) -> list[JsonObject]:
     """Return the objects of a file that is one JSON list."""
-    value = _read_whole(path)
-    if not isinstance(value, list):
-        raise DataError("expected one JSON list", path=path)
-    return JsonObject({"list": value}, path).get_objects("list")
+    return JsonObject({"list": _read_whole(path, list)}, path).get_objects("list")
 
 
-def _read_whole(path: Path) -> Any:
-    return _parse("\n".join(line for _, line in read_lines(path)), path, 1)
+def _read_whole(path: Path, kind: type[T]) -> T:
+    value = _parse("\n".join(line for _, line in read_lines(path)), path, 1)
+    if not isinstance(value, kind):
+        raise DataError(f"expected one JSON {'object' if kind is dict else 'list'}", path=path)
+    return value
 
 
 def _parse(text: str, path: Path, first_line: int) -> Any:

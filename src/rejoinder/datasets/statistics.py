@@ -51,19 +51,16 @@ def compute_statistics(
         answers += sum(example.labels)
         question_words += len(split_words(example.question))
         candidate_words += sum(len(split_words(candidate.text)) for candidate in example.candidates)
+    count = max(questions, 1)
     return Statistics(
         questions,
         candidates,
-        _divide(answered, questions),
-        _divide(candidates, questions),
-        _divide(answers, questions),
-        _divide(question_words, questions),
-        _divide(candidate_words, candidates),
+        answered / count,
+        candidates / count,
+        answers / count,
+        question_words / count,
+        candidate_words / max(candidates, 1),
     )
-
-
-def _divide(total: int, count: int) -> float:
-    return total / count if count else 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -96,14 +96,11 @@ def calibrate(
     loaded = load(scorer) if isinstance(scorer, str | Path) else scorer
 
     def run(name: str, examples: Sequence[Example]) -> Observations:
-        return observe(
-            loaded, examples, on_question=lambda done: on_progress(done, len(examples), name)
-        )
+        return observe(loaded, examples, lambda done: on_progress(done, len(examples), name))
 
     names = [str(item) if isinstance(item, str | Path) else "examples" for item in datasets]
     observations = run("fitting", _read_all(datasets, options))
-    limits = {"precision": options.precision, "answer_rate": options.answer_rate}
-    fitted = fit_confidence(observations, **limits)
+    fitted = fit_confidence(observations, options.precision, options.answer_rate)
     fitted_to = names[0] if len(names) == 1 else f"{len(names)} data sets"
     reports = {f"{fitted_to} (held-out folds)": fitted}
     for test in options.tests:
@@ -120,16 +117,9 @@ def calibrate(
 
 
 def observe(
-    scorer: Scorer,
-    examples: Iterable[Example],
-    *,
-    on_question: Callable[[int], None] = lambda _: None,
+    scorer: Scorer, examples: Iterable[Example], on_question: Callable[[int], None] = lambda _: None
 ) -> Observations:
-    """Rank each question that has candidates, and check whether the first one is an answer.
-
-    Raises:
-        InputError: no question has candidates.
-    """
+    """Rank each question that has candidates, and check whether the first one is an answer."""
     cascade = scorer if isinstance(scorer, Cascade) else Cascade(scorer.name, [Stage(scorer)])
     last = len(cascade.stages) - 1
     rows, correct, answerable = [], [], 0

@@ -179,20 +179,13 @@ class CalibrationReport:
 
 
 def fit_confidence(
-    observations: Observations, *, precision: float | None = None, answer_rate: float | None = None
+    observations: Observations, precision: float | None = None, answer_rate: float | None = None
 ) -> CalibrationReport:
     """Cross-validate every method, and fit the one with the lowest log loss to all questions.
 
     The figures are of the held-out folds: each question is rated by weights that were fitted
-    to the other folds.
-
-    Args:
-        precision: use the lowest threshold that reaches it; 0.5 if neither is given.
-        answer_rate: use the threshold at which this share of questions is answered.
-
-    Raises:
-        InputError: there are too few correct or wrong answers, or no threshold reaches the
-            precision.
+    to the other folds.  The threshold is the lowest that reaches the precision, or that at which
+    the share `answer_rate` of the questions is answered; 0.5 if neither is given.
     """
     correct = observations.correct
     if min(correct.sum(), (~correct).sum()) < FOLDS:

@@ -70,11 +70,6 @@ def measure(rankings: Sequence[Sequence[bool]], measures: Sequence[str]) -> Valu
             All candidates must be present: answer selection ranks a closed list.
         measures: such as P@1, MAP, MRR, nDCG@10, recall@5.  MAP and MRR are means over
             questions; this function returns the average precision and reciprocal rank of each.
-
-    Raises:
-        MissingExtraError: ir-measures is not installed.
-        InputError: no measure is named, or one with too large a k.
-        UnknownNameError: no measure has this name.
     """
     parsed = parse_measures(measures)
     judgements = {
@@ -94,7 +89,7 @@ def measure(rankings: Sequence[Sequence[bool]], measures: Sequence[str]) -> Valu
 
 
 def parse_measures(names: Sequence[str]) -> dict[str, Any]:
-    """Return the measures of ir-measures by our names; raises the errors of `measure`."""
+    """Return the measures of ir-measures by our names."""
     if not names:
         raise InputError(f"no measure is named; known: {', '.join(KNOWN_MEASURES)}")
     return {name: _parse(name) for name in names}

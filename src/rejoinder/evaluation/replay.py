@@ -121,9 +121,6 @@ def choose(
     """Return the most accurate outcome within the budget.
 
     Without a budget, return the fastest that is at most `max_loss` less accurate than the best.
-
-    Raises:
-        InputError: nothing is as fast as the budget.
     """
     if budget_ms is not None:
         within = [item for item in frontier if item.latency_ms <= budget_ms]

@@ -24,11 +24,7 @@ class CachedScorer:
     """
 
     def __init__(self, scorer: Scorer, *, path: Path | None = None) -> None:
-        """Load the cached scores of the file, if there is one.
-
-        Raises:
-            InputError: the file cannot be read.
-        """
+        """Load the cached scores of the file, if there is one."""
         self.name = scorer.name
         self.is_pointwise = is_pointwise(scorer)
         self.scorer = scorer

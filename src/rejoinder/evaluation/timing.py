@@ -61,11 +61,7 @@ def time_scorer(scorer: Scorer, counts: Sequence[int], *, repeats: int = 20) -> 
 
 
 def measure_cost(scorer: Scorer, examples: Sequence[Example]) -> Cost:
-    """Return the cost of a scorer, fitted to calls on parts of real lists.
-
-    Raises:
-        InputError: no question has candidates.
-    """
+    """Return the cost of a scorer, fitted to calls on parts of real lists."""
     questions = [example for example in examples if example.candidates][:TIMED_QUESTIONS]
     calls = []
     for number, example in enumerate(questions):

@@ -59,12 +59,13 @@ class TuneResult:
     questions: int
     candidates: float
     """Mean length of a list."""
-    contenders: tuple[Contender, ...]
+    contenders: Sequence[Contender]
     """The scorers, cheapest first."""
-    recalls: tuple[dict[int, float], ...]
+    recalls: Sequence[dict[int, float]]
     """Of each contender, by k."""
-    outcomes: tuple[Outcome, ...]
-    frontier: tuple[Outcome, ...]
+    outcomes: Sequence[Outcome]
+    frontier: Sequence[Outcome]
+    """Fastest first."""
     chosen: Outcome
     measured_ms: float
     """Measured latency of the chosen cascade."""
@@ -123,20 +124,12 @@ def tune(
         examples,
         on_question=lambda done: on_progress(done, len(examples), ""),
     )
-    recalls = tuple(measure_recall(item.scorer, examples, RECALLS) for item in cached)
-    frontier = tuple(find_frontier(outcomes))
+    recalls = [measure_recall(item.scorer, examples, RECALLS) for item in cached]
+    frontier = find_frontier(outcomes)
     chosen = choose(frontier, budget_ms=options.budget_ms, max_loss=options.max_loss)
-    candidates = sum(len(item.candidates) for item in examples) / len(examples)
+    size = sum(len(item.candidates) for item in examples) / len(examples)
     result = TuneResult(
-        name,
-        len(examples),
-        candidates,
-        tuple(contenders),
-        recalls,
-        tuple(outcomes),
-        frontier,
-        chosen,
-        measured_ms=0.0,
+        name, len(examples), size, contenders, recalls, outcomes, frontier, chosen, measured_ms=0.0
     )
     _write(options.to, result)
     result = replace(result, measured_ms=measure_latency(load(options.to), examples))

@@ -67,9 +67,9 @@ def test_check_counts_and_names_the_difference(folder: Path) -> None:
 
 
 def test_check_as_json(folder: Path) -> None:
-    found = json.loads(run("check", "qamr", "--data", folder, "--json").stdout)
+    checks = json.loads(run("check", "qamr", "--data", folder, "--json").stdout)
 
-    of_train = [item for item in found if item["split"] == "train"]
+    of_train = [item for item in checks if item["split"] == "train"]
     figures = {item["figure"]: item["computed"] for item in of_train}
     assert figures["words_per_candidate"] == (2 + 4) / 2
     assert figures["answered_share"] == 1.0

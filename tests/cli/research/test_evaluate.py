@@ -57,12 +57,12 @@ def test_table_shows_percentages_and_the_protocol(dataset: Path) -> None:
 
 
 def test_measures_can_be_chosen(dataset: Path) -> None:
-    found = json.loads(
+    result = json.loads(
         run("evaluate", "bm25", dataset, "--measures", "nDCG@3, recall@1", "--json").stdout
     )
 
-    assert found["nDCG@3"] == found["recall@1"] == 1.0
-    assert "MAP" not in found
+    assert result["nDCG@3"] == result["recall@1"] == 1.0
+    assert "MAP" not in result
 
 
 def test_a_measure_that_is_named_twice_counts_once(dataset: Path) -> None:
@@ -109,10 +109,10 @@ def test_a_file_that_cannot_be_written_is_named(dataset: Path, tmp_path: Path) -
 
 
 def test_seeds_give_deviations(dataset: Path) -> None:
-    found = json.loads(run("evaluate", "random", dataset, "--seeds", "4", "--json").stdout)
+    result = json.loads(run("evaluate", "random", dataset, "--seeds", "4", "--json").stdout)
 
-    assert found["seeds"] == 4
-    assert set(found["deviations"]) == {"P@1", "MAP", "MRR"}
+    assert result["seeds"] == 4
+    assert set(result["deviations"]) == {"P@1", "MAP", "MRR"}
     assert "±" in run("evaluate", "random", dataset, "--seeds", "4").stdout
 
 
@@ -177,7 +177,7 @@ def test_wrong_usage_is_exit_2(dataset: Path) -> None:
 
 
 def test_corrupt_data_names_file_and_line(tmp_path: Path) -> None:
-    path = tmp_path / "torn.jsonl"
+    path = tmp_path / "truncated.jsonl"
     path.write_text(json.dumps(LINES[0]) + '\n{"question": "wh', encoding="utf-8")
 
     result = run("evaluate", "bm25", path)

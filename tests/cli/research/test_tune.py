@@ -53,12 +53,12 @@ def test_tune_prints_the_frontier_and_writes_the_cascade(dataset: Path, tmp_path
 def test_tune_as_json(dataset: Path, tmp_path: Path) -> None:
     options = ("--to", tmp_path / "c.toml", "--budget-ms", 10_000, "--json", "--questions", 5)
 
-    found = json.loads(run("tune", dataset, *SCORERS, *options).stdout)
+    result = json.loads(run("tune", dataset, *SCORERS, *options).stdout)
 
-    assert found["questions"] == 5
-    assert found["chosen"]["P@1"] == found["frontier"][-1]["P@1"]
-    assert found["chosen"]["measured_ms"] > 0
-    assert {row["scorer"] for row in found["scorers"]} == {"jaccard", "bm25"}
+    assert result["questions"] == 5
+    assert result["chosen"]["P@1"] == result["frontier"][-1]["P@1"]
+    assert result["chosen"]["measured_ms"] > 0
+    assert {row["scorer"] for row in result["scorers"]} == {"jaccard", "bm25"}
 
 
 def test_calibrate_writes_a_threshold_that_rank_uses(dataset: Path, tmp_path: Path) -> None:

@@ -117,6 +117,6 @@ def test_a_long_list_is_the_document_first_and_then_others() -> None:
 def test_every_second_list_is_extended() -> None:
     examples = [make(str(number), False, True) for number in range(4)]
 
-    found = list(extend_every_second(examples, size=4))
+    extended = list(extend_every_second(examples, size=4))
 
-    assert [len(example.candidates) for example in found] == [2, 4, 2, 4]
+    assert [len(example.candidates) for example in extended] == [2, 4, 2, 4]

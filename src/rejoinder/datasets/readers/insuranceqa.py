@@ -60,11 +60,7 @@ def _decode(indices: str, words: dict[str, str], path: Path, line: int) -> str:
 
 
 def find_insuranceqa_package() -> Path:
-    """Return the folder of the installed package.
-
-    Raises:
-        MissingDataError: it is not installed, or in a release without data.
-    """
+    """Return the folder of the installed package; some of its releases have no data."""
     spec = find_spec(PACKAGE)
     folders = (spec.submodule_search_locations if spec else None) or []
     for folder in map(Path, folders):

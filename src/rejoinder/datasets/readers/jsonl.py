@@ -84,11 +84,7 @@ def _read_position(row: JsonObject, document: Document | None) -> int:
 
 
 def to_line(example: Example) -> bytes:
-    """Return an example as a line of the file.
-
-    Raises:
-        InputError: two different documents have the same id.
-    """
+    """Return an example as a line of the file."""
     documents: dict[str, Document] = {}
     for candidate in example.candidates:
         document = candidate.document

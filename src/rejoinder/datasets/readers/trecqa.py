@@ -18,54 +18,39 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from rejoinder.datasets.files import JsonObject, read_json_lines, read_lines
+from rejoinder.datasets.files import read_json_lines, read_lines
 from rejoinder.datasets.readers.judged import Judged, shuffle, to_unordered_example
 from rejoinder.errors import DataError
 from rejoinder.types import Example
-
-_Question = tuple[str, str, list[Judged]]
-"""Its id, its text, and its sentences."""
-
-
-def read_trecqa(path: Path, *, seed: int = 0) -> Iterator[Example]:
-    """Yield one example per JSON line (question, candidates); ids count from 0."""
-    rows = enumerate(read_json_lines(path))
-    return _to_examples((_to_question(row, str(number)) for number, row in rows), seed)
-
-
-def read_trecqa_xml(path: Path, *, seed: int = 0) -> Iterator[Example]:
-    """Yield one example per <QApairs>, under its own id."""
-    return _to_examples(_read_xml(path), seed)
-
-
-def _to_examples(questions: Iterator[_Question], seed: int) -> Iterator[Example]:
-    for index, (id, text, judged) in enumerate(questions):
-        yield to_unordered_example(id, text, shuffle(judged, seed=seed, index=index))
-
-
-def _to_question(row: JsonObject, id: str) -> _Question:
-    judged = [
-        Judged(item.get("sentence", str), item.get_label("label"))
-        for item in row.get_objects("candidates")
-    ]
-    return id, row.get("question", str), judged
-
 
 _Lines = Iterator[tuple[int, str]]
 _OPENING = re.compile(r"<QApairs id='([^']+)'>")
 
 
-def _read_xml(path: Path) -> Iterator[_Question]:
+def read_trecqa(path: Path, *, seed: int = 0) -> Iterator[Example]:
+    """Yield one example per JSON line (question, candidates); ids count from 0."""
+    for index, row in enumerate(read_json_lines(path)):
+        judged = [
+            Judged(item.get("sentence", str), item.get_label("label"))
+            for item in row.get_objects("candidates")
+        ]
+        question = row.get("question", str)
+        yield to_unordered_example(str(index), question, shuffle(judged, seed=seed, index=index))
+
+
+def read_trecqa_xml(path: Path, *, seed: int = 0) -> Iterator[Example]:
+    """Yield one example per <QApairs>, under its own id."""
     lines = read_lines(path)
-    for number, line in lines:
+    for index, (number, line) in enumerate(lines):
         opening = _OPENING.fullmatch(line)
         if opening is None:
             problem = f"expected <QApairs id='…'>, found {line[:40]!r}"
             raise DataError(problem, path=path, line=number)
-        yield _read_block(opening[1], lines, path, number)
+        question, judged = _read_block(opening[1], lines, path, number)
+        yield to_unordered_example(opening[1], question, shuffle(judged, seed=seed, index=index))
 
 
-def _read_block(id: str, lines: _Lines, path: Path, opened: int) -> _Question:
+def _read_block(id: str, lines: _Lines, path: Path, opened: int) -> tuple[str, list[Judged]]:
     question = None
     judged = []
     for number, line in lines:
@@ -77,7 +62,7 @@ def _read_block(id: str, lines: _Lines, path: Path, opened: int) -> _Question:
             case "<negative>":
                 judged.append(Judged(_read_words("</negative>", lines, path, number), False))
             case "</QApairs>" if question is not None:
-                return id, question, judged
+                return question, judged
             case _:
                 expected = "</QApairs> or a sentence" if question is not None else "<question>"
                 problem = f"expected {expected}, found {line[:40]!r}"
