@@ -20,10 +20,10 @@ FILES = {"/one.tsv": BODY, "/two.tsv": b"two"}
 
 
 class Handler(BaseHTTPRequestHandler):
-    """Serves the files; /truncated.tsv promises more than it sends."""
+    """Serves the files; /short.tsv promises more than it sends."""
 
     def do_GET(self) -> None:
-        if self.path not in {*FILES, "/truncated.tsv"}:
+        if self.path not in {*FILES, "/short.tsv"}:
             self.send_error(404)
             return
         body = FILES.get(self.path, BODY[:1000])
@@ -146,10 +146,10 @@ def test_a_refusal_by_the_server_is_a_one_line_error(server: str, tmp_path: Path
 
 def test_a_connection_that_ends_early_leaves_nothing_behind(server: str, tmp_path: Path) -> None:
     with pytest.raises(DownloadError) as raised:
-        download(make_dataset(f"{server}/truncated.tsv"), tmp_path / "data", on_progress=ignore)
+        download(make_dataset(f"{server}/short.tsv"), tmp_path / "data", on_progress=ignore)
 
     assert str(raised.value) == (
-        f"cannot download {server}/truncated.tsv: the connection ended after 1000 of {len(BODY)} bytes;"
+        f"cannot download {server}/short.tsv: the connection ended after 1000 of {len(BODY)} bytes;"
         " try again"
     )
     assert not list(tmp_path.iterdir())
