@@ -8,7 +8,7 @@ import pytest
 from safetensors.numpy import save
 
 from rejoinder.bundle.folder import Manifest, write_bundle
-from rejoinder.models.static_vectors.vectors import StaticVectors, quantise, to_files
+from rejoinder.models.static_vectors.vectors import StaticVectors, quantise_rows, to_files
 
 WIDTH, CHANNELS, HIDDEN = 6, 10, 4
 WORDS = ["cat", "dog", "red", "the", "is", "here", "where", "?", ".", "it", "rained"]
@@ -33,7 +33,7 @@ def make_cosinet(folder: Path, head: str, *, seed: int = 0) -> Path:
             weights[f"head.network.bias_ih_l0{suffix}"] = draw(HIDDEN)
             weights[f"head.network.bias_hh_l0{suffix}"] = draw(HIDDEN)
     weights["output.weight"], weights["output.bias"] = draw(1, read), draw(1)
-    vectors = StaticVectors(WORDS, *quantise(draw(len(WORDS), WIDTH)), are_pieces=False)
+    vectors = StaticVectors(WORDS, *quantise_rows(draw(len(WORDS), WIDTH)), are_pieces=False)
     config = {"model": "cosinet", "vector_width": WIDTH, "head": head, "are_pieces": False}
     files = {"weights.safetensors": save(weights), **to_files(vectors)}
     write_bundle(folder, Manifest("cosinet", config, training={"data": ["none"]}), files)

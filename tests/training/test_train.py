@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from click.testing import CliRunner
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnxruntime")
@@ -13,11 +14,58 @@ pytest.importorskip("onnxruntime")
 import rejoinder  # noqa: E402
 from rejoinder import DistilOptions, HasOptions, RankerOptions, SelectorOptions  # noqa: E402
 from rejoinder.bundle.folder import open_bundle  # noqa: E402
+from rejoinder.cli import main  # noqa: E402
 from rejoinder.errors import InputError, UnknownNameError  # noqa: E402
+from rejoinder.models.registry import FAMILIES  # noqa: E402
 from rejoinder.training.loop import Step  # noqa: E402
 from rejoinder.training.mixing import Part  # noqa: E402
 from rejoinder.types import Example  # noqa: E402
 from tests.models.selectors import write_encoder  # noqa: E402
+
+# Each word of a candidate counts by its relatedness to the question: a pair is their mean.
+NEW_RANKER = {
+    "__init__": """
+from rejoinder.models.ranker import make_family
+
+FAMILY = make_family(
+    "toy-ranker",
+    "mean relatedness",
+    network="toy_ranker.network:ToyNetwork",
+    encoder="toy_ranker.module:Toy",
+)
+""",
+    "network": """
+import numpy as np
+
+from rejoinder.models.ranker.network import Network
+
+
+class ToyNetwork(Network):
+    def __init__(self, weights, kernel=None):
+        self._weight = weights["weight"]
+
+    def encode(self, pairs):
+        ends = np.cumsum(pairs.lengths)
+        means = np.add.reduceat(pairs.related, ends - pairs.lengths) / pairs.lengths
+        return means.astype(np.float32)[:, None] * self._weight
+""",
+    "module": """
+import torch
+
+
+class Toy(torch.nn.Module):
+    pair_width = hidden_width = 4
+
+    def __init__(self, vector_width):
+        super().__init__()
+        self.weight = torch.nn.Parameter(torch.ones(4))
+
+    def forward(self, batch):
+        side = batch.candidate
+        texts = side.related.split(side.lengths.tolist())
+        return torch.stack([text.mean() for text in texts])[:, None] * self.weight
+""",
+}
 
 
 def test_a_ranker_is_trained_on_examples(examples: list[Example], tmp_path: Path) -> None:
@@ -92,6 +140,25 @@ def test_a_scorer_is_the_teacher(examples: list[Example], tmp_path: Path) -> Non
     assert scored[-1] == (12, 12)
     assert messages == [f"scoring with jaccard; its scores are cached in {cache}"]
     assert open_bundle(trained.bundle, kind="cosinet").manifest.training["loss"] == "anchored"
+
+
+def test_a_new_ranker_is_one_folder_and_one_line_of_the_registry(
+    examples: list[Example], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "toy_ranker").mkdir()
+    for name, text in NEW_RANKER.items():
+        (tmp_path / "toy_ranker" / f"{name}.py").write_text(text, encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.setitem(FAMILIES, "toy-ranker", "toy_ranker:FAMILY")
+
+    command = ["train", "toy-ranker", "examples/questions.jsonl", "--epochs", "1"]
+    result = CliRunner().invoke(main, [*command, "--to", str(tmp_path / "first")])
+    options = RankerOptions(model="toy-ranker", to=tmp_path / "m", start=str(tmp_path / "first"))
+    rejoinder.train_ranker(options, examples)
+
+    assert result.exit_code == 0, result.output
+    assert open_bundle(tmp_path / "m").manifest.kind == "toy-ranker"
+    assert rejoinder.load(tmp_path / "m").score("where?", ["the cat is here"]).shape == (1,)
 
 
 @pytest.mark.parametrize(

@@ -53,6 +53,8 @@ class Family:
     reads_order: bool = False
     training: str | None = None
     """The dotted path of its trainer ("package.module:OBJECT"), which only training imports."""
+    encoder: str | None = None
+    """The dotted path of a small ranker's pair encoder in torch, which only training imports."""
 
 
 FAMILIES: dict[str, str] = {

@@ -15,10 +15,10 @@ from rejoinder.models.kernel import load_kernel  # noqa: E402
 from rejoinder.models.ranker.export import check_parity, write_ranker  # noqa: E402
 from rejoinder.models.ranker.heads import HEADS  # noqa: E402
 from rejoinder.models.ranker.module.ranker import (  # noqa: E402
-    ENCODERS,
     RankerConfig,
     TorchScorer,
     initialise,
+    list_rankers,
 )
 from rejoinder.models.static_vectors.vectors import load_vectors  # noqa: E402
 from rejoinder.types import Candidate, Document, Example  # noqa: E402
@@ -56,7 +56,7 @@ def export(folder: Path, model: str, head: str, *, context: bool = False) -> Tor
 
 @pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("head", HEADS)
-@pytest.mark.parametrize("model", ENCODERS)
+@pytest.mark.parametrize("model", list_rankers())
 def test_the_runtime_agrees_with_torch(
     model: str, head: str, compiled: bool, tmp_path: Path
 ) -> None:
@@ -93,7 +93,7 @@ def test_context_is_read_as_torch_does_and_changes_scores(head: str, tmp_path: P
     )
 
 
-@pytest.mark.parametrize("model", ENCODERS)
+@pytest.mark.parametrize("model", list_rankers())
 def test_stored_tokens_score_like_their_text(model: str, tmp_path: Path) -> None:
     export(tmp_path / "b", model, "birnn")
     scorer = open_ranker(tmp_path / "b")

@@ -52,7 +52,7 @@ def test_reads_segments_as_torch_does(name: str, lengths: list[int]) -> None:
     ranker = make_ranker("rel-cnn", name)
     import torch
 
-    pairs = make_rows(sum(lengths), ranker.encoder.pair_width)  # type: ignore[arg-type]
+    pairs = make_rows(sum(lengths), ranker.encoder.pair_width)
     with torch.no_grad():
         expected = ranker.head(torch.from_numpy(pairs), torch.tensor(lengths)).numpy()
 

@@ -4,12 +4,12 @@ import numpy as np
 
 from rejoinder.models.kernel import Matrix
 from rejoinder.models.ranker.word_table import WordTables
-from rejoinder.models.static_vectors.vectors import StaticVectors, quantise
+from rejoinder.models.static_vectors.vectors import StaticVectors, quantise_rows
 
 WORDS = [f"w{place}" for place in range(200)]
 SOURCE = StaticVectors(
     WORDS,
-    *quantise(np.random.default_rng(0).normal(size=(200, 4)).astype(np.float32)),
+    *quantise_rows(np.random.default_rng(0).normal(size=(200, 4)).astype(np.float32)),
     are_pieces=False,
 )
 
@@ -88,7 +88,7 @@ def test_many_threads_see_complete_rows() -> None:
 PIECES = ["[PAD]", "[UNK]", "play", "##ing", "##er", "a", "."]
 CUT = StaticVectors(
     PIECES,
-    *quantise(np.random.default_rng(1).normal(size=(7, 4)).astype(np.float32)),
+    *quantise_rows(np.random.default_rng(1).normal(size=(7, 4)).astype(np.float32)),
     are_pieces=True,
 )
 

@@ -12,7 +12,7 @@ from tests.models.selectors import VOCABULARY, WORDS, make_selector  # noqa: E40
 from rejoinder.bundle.folder import open_bundle  # noqa: E402
 from rejoinder.errors import BundleError, MissingExtraError  # noqa: E402
 from rejoinder.models.encoders.loading import order_pieces  # noqa: E402
-from rejoinder.models.encoders.onnx_graph import quantise, read_state  # noqa: E402
+from rejoinder.models.encoders.onnx_graph import quantise_weight, read_state  # noqa: E402
 from rejoinder.models.selector import export as export_selector  # noqa: E402
 from rejoinder.models.selector.export import (  # noqa: E402
     correlate_ranks,
@@ -213,8 +213,8 @@ def test_a_bundle_of_the_usual_encoder_begins_with_the_shipped_pieces() -> None:
 def test_whole_numbers_have_a_scale_per_row_or_column() -> None:
     matrix = np.array([[1.0, -0.5], [0.0, 0.0], [0.0, 10.0]], dtype=np.float32)
 
-    rows, by_row = quantise(matrix, axis=1, limit=127)
-    columns, by_column = quantise(matrix, axis=0, limit=63)
+    rows, by_row = quantise_weight(matrix, axis=1, limit=127)
+    columns, by_column = quantise_weight(matrix, axis=0, limit=63)
 
     assert rows.tolist() == [[127, -64], [0, 0], [0, 127]]  # -0.5 / (1 / 127) = -63.5
     np.testing.assert_allclose(by_row[:, 0], [1 / 127, 0, 10 / 127], rtol=1e-6)

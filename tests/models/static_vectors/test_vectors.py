@@ -9,7 +9,7 @@ from rejoinder.models.static_vectors.vectors import (
     KIND,
     StaticVectors,
     load_vectors,
-    quantise,
+    quantise_rows,
     to_files,
 )
 
@@ -17,7 +17,7 @@ MATRIX = np.array([[0, 0], [3, 4], [0, 2], [1, 0]], dtype=np.float32)
 
 
 def make(vocabulary: list[str], *, are_pieces: bool) -> StaticVectors:
-    return StaticVectors(vocabulary, *quantise(MATRIX), are_pieces=are_pieces)
+    return StaticVectors(vocabulary, *quantise_rows(MATRIX), are_pieces=are_pieces)
 
 
 def test_a_word_is_the_mean_of_its_pieces_at_length_one() -> None:
@@ -52,14 +52,14 @@ def test_a_row_of_zeros_counts_as_unknown() -> None:
 
     assert np.linalg.norm(vectors.embed(["[", "x"])[0]) == pytest.approx(1)
     assert np.isfinite(
-        StaticVectors(["zero"], *quantise(MATRIX[:1]), are_pieces=False).embed(["zero"])
+        StaticVectors(["zero"], *quantise_rows(MATRIX[:1]), are_pieces=False).embed(["zero"])
     ).all()
 
 
 def test_quantising_loses_less_than_half_a_step() -> None:
     matrix = np.random.default_rng(0).normal(size=(50, 16)).astype(np.float32)
 
-    rows, scales = quantise(matrix)
+    rows, scales = quantise_rows(matrix)
 
     restored = rows * scales.astype(np.float32)[:, None]
     steps = np.abs(matrix).max(axis=1, keepdims=True) / 127

@@ -54,7 +54,7 @@ class Graph:
         matrix = self.state[f"{name}.weight"][rows]
         if not self._is_int8:
             return self.add("Gather", self.constant(matrix, f"{name}.weight"), ids)
-        whole, scales = quantise(matrix, axis=1, limit=LIMIT)
+        whole, scales = quantise_weight(matrix, axis=1, limit=LIMIT)
         states = self.to_float(self.add("Gather", self.constant(whole, f"{name}.int8"), ids))
         scale = self.add("Gather", self.constant(scales, f"{name}.scale"), ids)
         return self.add("Mul", states, scale)
@@ -73,7 +73,7 @@ class Graph:
         if not self._is_int8:
             kept = self.constant(weight, f"{name}.weight")
             return self.add("Add", self.add("MatMul", states, kept), bias)
-        whole, scales = quantise(weight, axis=0, limit=LIMIT)
+        whole, scales = quantise_weight(weight, axis=0, limit=LIMIT)
         if lowest:
             states = self.add("Sub", states, self.scalar(lowest))
         given, step, zero = self._quantise_rows(states, is_signed=not lowest)
@@ -173,7 +173,7 @@ def _is_unnamed(name: str) -> bool:
     return name[0] == "c" and name[1:].isdigit()
 
 
-def quantise(matrix: Array, *, axis: int, limit: int) -> tuple[NDArray[np.int8], Array]:
+def quantise_weight(matrix: Array, *, axis: int, limit: int) -> tuple[NDArray[np.int8], Array]:
     """Return int8 numbers up to the limit, and the scales along the axis, which is kept."""
     scales = np.abs(matrix).max(axis=axis, keepdims=True) / limit
     divisors = np.where(scales > 0, scales, 1)

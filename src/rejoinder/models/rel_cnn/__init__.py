@@ -5,5 +5,6 @@ from rejoinder.models.ranker import make_family
 FAMILY = make_family(
     "rel-cnn",
     "a small network with two convolutions and a bilinear similarity",
-    "rejoinder.models.rel_cnn.network:RelCnnNetwork",
+    network="rejoinder.models.rel_cnn.network:RelCnnNetwork",
+    encoder="rejoinder.models.rel_cnn.module:RelCnn",
 )

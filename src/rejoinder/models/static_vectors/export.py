@@ -17,7 +17,7 @@ import numpy as np
 from rejoinder.bundle.folder import Manifest, write_bundle
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.models.encoders.loading import DEFAULT, find_encoder
-from rejoinder.models.static_vectors.vectors import KIND, StaticVectors, quantise, to_files
+from rejoinder.models.static_vectors.vectors import KIND, StaticVectors, quantise_rows, to_files
 
 WIDTH = 256
 
@@ -40,7 +40,7 @@ def distil_vectors(encoder: str = DEFAULT, *, width: int = WIDTH) -> StaticVecto
         reason = str(error).splitlines()[0]
         raise InputError(f"{encoder}: cannot be loaded as an encoder: {reason}") from error
     matrix = np.asarray(model.embedding, dtype=np.float32)
-    return StaticVectors(model.tokens, *quantise(matrix), are_pieces=True)
+    return StaticVectors(model.tokens, *quantise_rows(matrix), are_pieces=True)
 
 
 def write_vectors(

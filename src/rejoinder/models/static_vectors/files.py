@@ -16,7 +16,7 @@ import numpy as np
 
 from rejoinder.datasets.files import read_lines
 from rejoinder.errors import DataError
-from rejoinder.models.static_vectors.vectors import Matrix, StaticVectors, quantise
+from rejoinder.models.static_vectors.vectors import Matrix, StaticVectors, quantise_rows
 from rejoinder.text.wordpiece import pretokenize
 from rejoinder.types import Example
 
@@ -49,7 +49,7 @@ def load_published_vectors(path: Path, examples: Iterable[Example]) -> StaticVec
         return word in needed or (seen <= MOST_FREQUENT and pretokenize(word) == [word])
 
     words, matrix = read_vector_file(path, is_selected, required=needed)
-    return StaticVectors(words, *quantise(matrix), are_pieces=False)
+    return StaticVectors(words, *quantise_rows(matrix), are_pieces=False)
 
 
 def read_vector_file(

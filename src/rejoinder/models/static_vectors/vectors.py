@@ -96,7 +96,7 @@ def read_pieces(word: bytes) -> tuple[int, ...]:
     return (first, *(-1 - piece for piece in rest))
 
 
-def quantise(matrix: Matrix) -> tuple[NDArray[np.int8], NDArray[np.float16]]:
+def quantise_rows(matrix: Matrix) -> tuple[NDArray[np.int8], NDArray[np.float16]]:
     """Return int8 rows from -127 to 127, and the scale of each row."""
     scales = np.abs(matrix).max(axis=1) / 127
     divisors = np.where(scales > 0, scales, 1)[:, None]

@@ -10,10 +10,10 @@ from rejoinder.errors import UnknownNameError  # noqa: E402
 from rejoinder.models.ranker.heads import HEADS  # noqa: E402
 from rejoinder.models.ranker.module.pairs import TrainingPairs  # noqa: E402
 from rejoinder.models.ranker.module.ranker import (  # noqa: E402
-    ENCODERS,
     RankerConfig,
     count_parameters,
     initialise,
+    list_rankers,
 )
 from rejoinder.training.loop import Recipe, make_optimizer, train  # noqa: E402
 from rejoinder.training.losses import LOSSES  # noqa: E402
@@ -22,7 +22,7 @@ EXAMPLES = make_examples()
 
 
 @pytest.mark.parametrize("head", HEADS)
-@pytest.mark.parametrize("model", ENCODERS)
+@pytest.mark.parametrize("model", list_rankers())
 def test_a_batch_scores_like_one_question_at_a_time(model: str, head: str) -> None:
     pairs = TrainingPairs(EXAMPLES, SpelledVectors())
     network = initialise(RankerConfig(model, WIDTH, head), seed=1).eval()
@@ -37,7 +37,7 @@ def test_a_batch_scores_like_one_question_at_a_time(model: str, head: str) -> No
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize(
     ("model", "head"),
-    [(model, "none") for model in ENCODERS] + [("cosinet", head) for head in HEADS],
+    [(model, "none") for model in list_rankers()] + [("cosinet", head) for head in HEADS],
 )
 def test_one_batch_is_memorised(model: str, head: str, loss: str) -> None:
     pairs = TrainingPairs(EXAMPLES[:4], SpelledVectors())

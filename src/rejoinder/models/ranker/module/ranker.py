@@ -9,22 +9,18 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from rejoinder.errors import UnknownNameError
-from rejoinder.models.compare_aggregate.module import CompareAggregate, CompareAggregateBilstm
-from rejoinder.models.cosinet.module import Cosinet
 from rejoinder.models.ranker.heads import HEADS
 from rejoinder.models.ranker.module.heads import make_head_module
 from rejoinder.models.ranker.module.pairs import Batch, TrainingPairs, WordVectors
 from rejoinder.models.ranker.relatedness import CONTEXT_FEATURES
-from rejoinder.models.rel_cnn.module import RelCnn
+from rejoinder.models.registry import FAMILIES, get_family, load_object
 from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.types import Example, to_candidates
 
-ENCODERS: dict[str, type[nn.Module]] = {
-    "cosinet": Cosinet,
-    "rel-cnn": RelCnn,
-    "compare-aggregate": CompareAggregate,
-    "compare-aggregate-bilstm": CompareAggregateBilstm,
-}
+
+def list_rankers() -> dict[str, str]:
+    """Return the dotted path of each small ranker's pair encoder, by its family's name."""
+    return {name: path for name in FAMILIES if (path := get_family(name).encoder)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +35,8 @@ class RankerConfig:
     """Whether it reads context features (`get_context_features`)."""
 
     def __post_init__(self) -> None:
-        if self.model not in ENCODERS:
-            raise UnknownNameError("model", self.model, ENCODERS)
+        if self.model not in (models := list_rankers()):
+            raise UnknownNameError("model", self.model, models)
         if self.head not in HEADS:
             raise UnknownNameError("head", self.head, HEADS)
 
@@ -58,9 +54,8 @@ class Ranker(nn.Module):
     def __init__(self, config: RankerConfig) -> None:
         super().__init__()
         self.config = config
-        self.encoder = ENCODERS[config.model](config.vector_width)
-        pair_width: int = self.encoder.pair_width  # type: ignore[assignment]
-        hidden_width: int = self.encoder.hidden_width  # type: ignore[assignment]
+        self.encoder = load_object(list_rankers()[config.model])(config.vector_width)
+        pair_width, hidden_width = self.encoder.pair_width, self.encoder.hidden_width
         self.head = make_head_module(config.head, pair_width, hidden_width)
         self.output = nn.Linear(pair_width if config.head == "none" else hidden_width, 1)
         # The name is that of the weight in bundles.
