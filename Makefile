@@ -23,7 +23,7 @@ check: .venv/full
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python docs/make_help.py --check
-	$(BIN)/python docs/make_http_api.py --check
+	$(BIN)/python docs/make_server.py --check
 	$(BIN)/python tests/audit.py
 
 # The built wheel with the core dependencies only, as users install it.
@@ -52,7 +52,7 @@ format: .venv/full
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	$(BIN)/python docs/make_help.py
-	$(BIN)/python docs/make_http_api.py
+	$(BIN)/python docs/make_server.py
 
 clean:
 	rm -rf .venv .venvs build dist .coverage .pytest_cache .mypy_cache .ruff_cache

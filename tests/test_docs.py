@@ -81,7 +81,7 @@ def test_every_command_is_on_the_help_page() -> None:
 
 
 def test_the_sentence_that_the_servers_page_marks_is_in_its_documents() -> None:
-    text = (ROOT / "docs/http-api.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs/server.md").read_text(encoding="utf-8")
     documents = [path.read_text(encoding="utf-8") for path in ROOT.glob("examples/docs/*.*")]
 
     (sentence,) = re.findall(r'"sentence": "([^"]+)"', text)

@@ -37,7 +37,7 @@ def test_fields_are_described_by_their_docstrings() -> None:
 
 
 def test_the_page_is_up_to_date() -> None:
-    command = [sys.executable, "docs/make_http_api.py", "--check"]
+    command = [sys.executable, "docs/make_server.py", "--check"]
     result = subprocess.run(command, check=False, capture_output=True, text=True, cwd=ROOT)
 
     assert result.returncode == 0, result.stderr

@@ -1,6 +1,6 @@
-"""Generate docs/http-api.md from the server's operations and types.
+"""Generate docs/server.md from the server's operations and types.
 
-Usage: python docs/make_http_api.py [--check]
+Usage: python docs/make_server.py [--check]
 """
 
 import json
@@ -13,8 +13,8 @@ from rejoinder import __version__
 from rejoinder.server.openapi import make_openapi
 from rejoinder.server.routes import OPERATIONS
 
-PAGE = Path(__file__).with_name("http-api.md")
-INTRODUCTION = PAGE.with_name("http-api.head.md")
+PAGE = Path(__file__).with_name("server.md")
+INTRODUCTION = PAGE.with_name("server.head.md")
 
 EXAMPLES: dict[str, Any] = {
     "post_v1_answer": {"question": "how are glacier caves formed?", "top": 2, "explain": True},
