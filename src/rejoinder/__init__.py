@@ -26,11 +26,8 @@ _NAMES = {
     "index.index": "Index",
     "models.ranking": "rank",
     "models.scorer": "Scorer",
-    "training.distillation": "distil",
-    "training.has": "train_has",
+    "training": "distil train_has train_ranker train_selector",
     "training.options": "DistilOptions HasOptions RankerOptions SelectorOptions Trained",
-    "training.ranker": "train_ranker",
-    "training.selector": "train_selector",
     "types": (
         "Answer Answers Candidate Document Example Mark Ranking ScoredCandidate Source StageTrace"
         " WordMatch"

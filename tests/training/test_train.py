@@ -183,6 +183,8 @@ def test_beta_must_be_positive() -> None:
 def test_an_unknown_choice_is_refused() -> None:
     with pytest.raises(UnknownNameError, match="unknown head 'brnn'; did you mean 'birnn'"):
         RankerOptions(model="cosinet", to="m", head="brnn")
+    with pytest.raises(UnknownNameError, match="unknown loss 'listwize'; did you mean 'listwise'"):
+        RankerOptions(model="cosinet", to="m", loss="listwize")
     with pytest.raises(UnknownNameError, match="unknown precision 'int7'"):
         SelectorOptions(to="m", precision="int7")
 
@@ -202,3 +204,39 @@ def test_help_does_not_import_torch(arguments: list[str]) -> None:
     )
 
     subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+
+WITHOUT_TORCH = "import sys; sys.modules['torch'] = None\n"
+NEEDS_TORCH = "training needs extra packages: pip install 'rejoinder[train]'"
+
+
+@pytest.mark.parametrize("name", ["train_ranker", "train_selector", "train_has", "distil"])
+def test_without_torch_a_training_names_the_extra(name: str) -> None:
+    code = (
+        f"{WITHOUT_TORCH}"
+        "import rejoinder\n"
+        "assert rejoinder.RankerOptions(model='cosinet', to='m').epochs == 3\n"
+        "try:\n"
+        f"    rejoinder.{name}\n"
+        "except rejoinder.MissingExtraError as error:\n"
+        "    print(error)"
+    )
+
+    result = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
+
+    assert result.stdout.decode() == f"{NEEDS_TORCH}\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["train", "cosinet", "wikiqa"], ["train", "static-vectors"], ["distil", "bm25", "wikiqa"]],
+    ids=" ".join,
+)
+def test_without_torch_a_command_is_one_line(arguments: list[str], tmp_path: Path) -> None:
+    command = [*arguments, "--to", str(tmp_path / "m")]
+    code = f"{WITHOUT_TORCH}from rejoinder.cli import main\nmain({command})"
+
+    result = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True)
+
+    assert result.returncode == 1
+    assert result.stderr.decode() == f"Error: {NEEDS_TORCH}\n"

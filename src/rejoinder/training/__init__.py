@@ -1,1 +1,30 @@
-"""Training with torch."""
+"""Training with torch; importing the package, or its options, needs none."""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+from rejoinder.errors import MissingExtraError
+
+if TYPE_CHECKING:
+    from rejoinder.training.distillation import distil as distil
+    from rejoinder.training.distillation import train_static_vectors as train_static_vectors
+    from rejoinder.training.has import train_has as train_has
+    from rejoinder.training.ranker import train_ranker as train_ranker
+    from rejoinder.training.selector import train_selector as train_selector
+
+_MODULES = {
+    "distil": "distillation",
+    "train_has": "has",
+    "train_ranker": "ranker",
+    "train_selector": "selector",
+    "train_static_vectors": "distillation",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _MODULES:
+        raise AttributeError(f"module 'rejoinder.training' has no attribute {name!r}")
+    try:
+        return getattr(import_module(f"rejoinder.training.{_MODULES[name]}"), name)
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("training", extra="train") from error

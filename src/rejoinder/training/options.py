@@ -4,13 +4,12 @@ Each option is a field of a dataclass, annotated with its help; `rejoinder train
 command line from these classes.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import Annotated, Any, get_args
 
-from rejoinder.errors import InputError, MissingExtraError, UnknownNameError
+from rejoinder.errors import InputError, UnknownNameError
 from rejoinder.models.encoders.loading import DEFAULT
 from rejoinder.types import Example
 
@@ -242,18 +241,6 @@ class Trainer:
     examples: Sequence[str] = ()
     """Commands that follow the help."""
 
-    def load(self) -> Callable[..., Trained]:
-        """Return the training function.
-
-        Raises:
-            MissingExtraError: torch is not installed.
-        """
-        try:
-            function: Callable[..., Trained] = resolve_name(self.train)
-        except ModuleNotFoundError as error:
-            raise MissingExtraError("training", extra="train") from error
-        return function
-
     def make_options(self, kind: str, **values: Any) -> TrainingOptions:
         """Return the options of a training of this kind."""
         if any(item.name == "model" for item in fields(self.options)):
@@ -266,10 +253,10 @@ DATA_HELP = (
     " each question WEIGHT times.  If training is interrupted, give the same command again: it"
     " resumes from the last checkpoint."
 )
-RANKER = Trainer(RankerOptions, "rejoinder.training.ranker:train_ranker")
+RANKER = Trainer(RankerOptions, "rejoinder.training:train_ranker")
 SELECTOR = Trainer(
     SelectorOptions,
-    "rejoinder.training.selector:train_selector",
+    "rejoinder.training:train_selector",
     "To transfer, then adapt (TANDA): train on general data first, then on your own with --from.",
     (
         "rejoinder train selector qed --to general --data data",
@@ -280,7 +267,7 @@ SELECTOR = Trainer(
 )
 HAS = Trainer(
     HasOptions,
-    "rejoinder.training.has:train_has",
+    "rejoinder.training:train_has",
     "A step reads --batch answers, each with its question and one wrong candidate.",
     (
         "rejoinder train has wikiqa --dev wikiqa:dev --keep-best --to my-has --data data",

@@ -93,8 +93,6 @@ def test_vectors_of_a_file_go_into_the_bundle(dataset: Path, tmp_path: Path) -> 
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--head", "brnn"], "unknown head 'brnn'; did you mean 'birnn'?"),
-        (["--loss", "listwize"], "unknown loss 'listwize'; did you mean 'listwise'?"),
         (["--keep-best"], "keeping the best epoch needs dev examples"),
         (["--learning-rate", "1e38"], "the loss became"),
         (["--vectors", "nowhere.txt"], "nowhere.txt: No such file or directory"),
@@ -109,6 +107,19 @@ def test_a_mistake_is_one_line_and_leaves_nothing(
     assert result.exit_code == 1
     assert message in result.stderr.splitlines()[-1]
     assert "Traceback" not in result.output
+    assert not (tmp_path / "m").exists()
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--head", "brnn"), ("--loss", "listwize"), ("--epochs", "0")]
+)
+def test_a_value_that_is_not_allowed_is_a_usage_error(
+    dataset: Path, tmp_path: Path, option: str, value: str
+) -> None:
+    result = run("cosinet", dataset, "--to", tmp_path / "m", option, value)
+
+    assert result.exit_code == 2
+    assert f"Invalid value for '{option}': " in result.stderr.splitlines()[-1]
     assert not (tmp_path / "m").exists()
 
 

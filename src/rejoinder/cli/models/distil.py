@@ -27,7 +27,7 @@ def distil(teacher: str, datasets: tuple[str, ...], as_json: bool, **given: Any)
     the lists are extended by the candidates of another document.  The teacher's scores are
     cached beside the bundle, for a second run.
     """
-    from rejoinder.training.distillation import distil
+    from rejoinder.training import distil
 
     with show_progress("distilling") as progress:
         trained = distil(

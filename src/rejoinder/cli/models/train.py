@@ -50,7 +50,7 @@ def _make_command(family: Family, trainer: Trainer) -> click.Command:
     def run(datasets: tuple[str, ...], as_json: bool, **given: Any) -> None:
         made = trainer.make_options(family.name, **given)
         with show_progress(f"training {family.name}") as progress:
-            trained = trainer.load()(
+            trained = resolve_name(trainer.train)(
                 made,
                 datasets,
                 on_step=lambda step: progress(step.number, step.of, f"loss {step.loss:.3f}"),
@@ -68,7 +68,7 @@ def _make_command(family: Family, trainer: Trainer) -> click.Command:
 @add_options(StaticVectorsOptions)
 def static_vectors(**given: Any) -> None:
     """Distil word vectors from an encoder; needs no text, and nothing is random."""
-    from rejoinder.training.distillation import train_static_vectors
+    from rejoinder.training import train_static_vectors
 
     made = StaticVectorsOptions(**given)
     say(f"distilling {made.encoder}; this takes a minute or two")

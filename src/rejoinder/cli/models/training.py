@@ -40,7 +40,6 @@ def _make_option(
         option.flag or f"--{name.replace('_', '-')}",
         name,
         type=_get_type((get_args(kind) or (kind,))[0], option),
-        metavar=f"[{'|'.join(option.choices)}]" if option.choices else None,
         required=is_required,
         default=None if is_required else default,
         show_default=not (is_required or default is None or default is False or default == ()),
@@ -51,6 +50,8 @@ def _make_option(
 
 
 def _get_type(kind: Any, option: Option) -> Any:
+    if option.choices:
+        return click.Choice(option.choices)
     if kind is Path:
         return click.Path(path_type=Path)
     if option.min is not None:
