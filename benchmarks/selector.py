@@ -32,9 +32,10 @@ from benchmarks.common import describe_machine, open_session
 from rejoinder.bundle.folder import Bundle, open_bundle
 from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.evaluation import evaluate
+from rejoinder.models.onnx_session import Feed, to_feed
 from rejoinder.models.selector.export import write_selector
 from rejoinder.models.selector.module import SelectorConfig, load_selector
-from rejoinder.models.selector.pair_reader import Feed, PairTokens, to_feed
+from rejoinder.models.selector.pair_reader import PairTokens
 from rejoinder.models.selector.pair_reader import pad as pad_feeds
 from rejoinder.models.selector.scorer import SelectorScorer
 from rejoinder.text.wordpiece import WordPiece
@@ -81,9 +82,7 @@ def main() -> None:
 def export(folder: Path, precision: str, config: SelectorConfig | None = None) -> Path:
     """Write the encoder with an untrained output as a bundle."""
     model, vocabulary = load_selector(config or SelectorConfig())
-    write_selector(
-        folder, model, vocabulary, precision=precision, training={}, scores={}, sample=[]
-    )
+    write_selector(folder, model, vocabulary, precision=precision, training={}, sample=[])
     return folder
 
 

@@ -47,7 +47,6 @@ def write_tiny_has(
         VOCABULARY,
         precision=precision,
         training={},
-        scores={},
         sample=sample,
     )
     return HasScorer(open_bundle(folder), threads=1)

@@ -5,11 +5,11 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from rejoinder.datasets.readers.judged import Judged, to_ordered_example, to_unordered_example  # noqa: E402
+from rejoinder.models.onnx_session import to_feed  # noqa: E402
 from rejoinder.models.selector.context import ContextConfig  # noqa: E402
 from rejoinder.models.selector.pair_reader import (  # noqa: E402
     PairReader,
     PairTokens,
-    to_feed,
 )
 from rejoinder.text.wordpiece import WordPiece  # noqa: E402
 from rejoinder.training.batches import CandidateLists, choose_candidates, make_chunks  # noqa: E402

@@ -94,7 +94,7 @@ def measure_costs(
         scorer = HasScorer(open_bundle(folder), threads=1)
         with TemporaryDirectory() as place:
             texts = [item.text for item in candidates]
-            bound = scorer.bind(store_texts(Path(place, "store"), scorer.encoder, texts))
+            bound = scorer.bind(store_texts(Path(place, "store"), scorer.sidecar, texts))
             memory = _measure_memory(Path(place, "memory"), scorer, stored)
             label = f"{name} (stored)" if name == "attention" else name
             yield AnswerCost(label, *_time(bound, scorer, candidates, repeats), *memory)
@@ -113,7 +113,7 @@ def _time(
     """Return milliseconds for the question, and median and 95th percentile of the rest."""
 
     def encode() -> object:
-        return pool(encoding.encoder.texts.encode([QUESTION])[0])
+        return pool(encoding.sidecar.texts.encode([QUESTION])[0])
 
     def score() -> object:
         return scorer.score(QUESTION, candidates)
@@ -127,7 +127,7 @@ def _time(
 
 def _measure_memory(folder: Path, scorer: HasScorer, answers: int) -> tuple[int, int]:
     """Return the bytes of one answer on disk, and in memory after all were read."""
-    encoder = scorer.encoder
+    encoder = scorer.sidecar
     rng = np.random.default_rng(0)
     store = RowStore.create(folder, bundle="", hash_=encoder.hash, row_bytes=encoder.row_bytes)
     count = answers // STORED_PER_DOCUMENT

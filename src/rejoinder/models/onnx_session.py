@@ -2,14 +2,21 @@
 
 import os
 from base64 import b64decode
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rejoinder.errors import BundleError
 
+NETWORK, VOCABULARY = "model.onnx", "vocabulary.txt"
+"""The files of a bundle that hold its network, and the word pieces that it reads."""
+Feed = dict[str, NDArray[np.generic]]
+"""The inputs of a network for one text or pair, by name: shape (1, items, …)."""
 EXACT = ("session.x64quantprecision", "1")
 """The option for int8 products that cannot overflow, which are slower on every processor."""
 PRODUCT = b64decode(
@@ -31,22 +38,17 @@ def import_onnxruntime() -> Any:
     return onnxruntime
 
 
-def open_session(network: bytes, folder: Path, *, name: str = "model.onnx") -> Any:
-    """Return a session that uses one thread; callers spread their calls over threads.
-
-    Raises:
-        BundleError: the file is not a network.
-    """
+def open_session(network: bytes, folder: Path, *, name: str = NETWORK) -> Any:
+    """Return a session that uses one thread; callers spread their calls over threads."""
     onnxruntime = import_onnxruntime()
     options = onnxruntime.SessionOptions()
     options.intra_op_num_threads = 1
     if overflows():
         options.add_session_config_entry(*EXACT)
     options.log_severity_level = 4  # failures are raised, and reported as our errors
-    try:
-        return onnxruntime.InferenceSession(network, options, providers=["CPUExecutionProvider"])
-    except network_errors() as error:
-        raise refuse(folder, error, name) from error
+    with refuse_corrupt(folder, name):
+        session = onnxruntime.InferenceSession(network, options, providers=["CPUExecutionProvider"])
+    return session
 
 
 @cache
@@ -62,10 +64,13 @@ def overflows() -> bool:
     return bool((product != 64 * 255 * 127).any())
 
 
-def network_errors() -> tuple[type[Exception], ...]:
-    """Return the errors that onnxruntime raises about a network; they share no base class."""
+@contextmanager
+def refuse_corrupt(folder: Path, name: str = NETWORK) -> Iterator[None]:
+    """Raise a BundleError for any error of onnxruntime about a network of the bundle."""
     errors = import_onnxruntime().capi.onnxruntime_pybind11_state
-    return (
+    try:
+        yield
+    except (  # they share no base class
         errors.Fail,
         errors.InvalidArgument,
         errors.InvalidGraph,
@@ -73,11 +78,14 @@ def network_errors() -> tuple[type[Exception], ...]:
         errors.NotImplemented,
         errors.RuntimeException,
         ValueError,
-    )
+    ) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        message = f"{folder}: {name} cannot be run: {reason}; export the bundle again"
+        raise BundleError(message) from error
 
 
-def refuse(folder: Path, error: Exception, name: str = "model.onnx") -> BundleError:
-    """Return the error to raise about a network that cannot be run."""
-    lines = str(error).splitlines()
-    reason = lines[0] if lines else type(error).__name__
-    return BundleError(f"{folder}: {name} cannot be run: {reason}; export the bundle again")
+def to_feed(ids: Sequence[int], kinds: Sequence[int] | None = None) -> Feed:
+    """Return the tokens of a text or pair as a network's inputs; all are of kind 0 by default."""
+    row = np.array([ids], dtype=np.int64)
+    own = np.zeros_like(row) if kinds is None else np.array([kinds], dtype=np.int64)
+    return {"ids": row, "mask": np.ones_like(row), "kinds": own}

@@ -10,11 +10,11 @@ import numpy as np
 
 from rejoinder.bundle.folder import open_bundle
 from rejoinder.evaluation.timing import time_ms
+from rejoinder.models.onnx_session import Feed
 from rejoinder.models.scorer import Candidates
 from rejoinder.models.selector.context import SIMILARITIES, ContextConfig
 from rejoinder.models.selector.export import write_selector
 from rejoinder.models.selector.module import SelectorConfig, make_reader
-from rejoinder.models.selector.pair_reader import Feed
 from rejoinder.models.selector.scorer import SelectorScorer
 from rejoinder.papers import context_data
 from rejoinder.papers.context_data import BASE, ContextRow
@@ -115,7 +115,7 @@ def _open(row: ContextRow, folder: Path) -> SelectorScorer:
     if row.form == "ensemble":
         models = [read_context([start], form, row.similarity) for form in ("local", "global")]
     model = read_context(models, row.form, row.similarity)
-    write_selector(folder, model, vocabulary, training={}, scores={}, sample=[])
+    write_selector(folder, model, vocabulary, training={}, sample=[])
     return SelectorScorer(open_bundle(folder), threads=1)
 
 

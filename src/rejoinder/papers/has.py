@@ -46,7 +46,7 @@ from rejoinder.training.loop import Recipe, use_threads
 from rejoinder.training.mixing import Part
 from rejoinder.types import Example
 
-_write = partial(write_has, training={}, scores={})
+_write = partial(write_has, training={})
 BETAS = (1.0, 2.0, 5.0, 10.0, 20.0)
 DELTAS = (0.0, 1e-7, 1e-6, 1e-5, 1e-4)
 RELATED = "+relatedness"
@@ -351,7 +351,7 @@ def _measure(
 
 def _store(place: Path, examples: Sequence[Example], name: str) -> HasScorer:
     scorer = HasScorer(open_bundle(place / "bundle"))
-    return scorer.bind(store_texts(place / name, scorer.encoder, list_texts(examples)))
+    return scorer.bind(store_texts(place / name, scorer.sidecar, list_texts(examples)))
 
 
 def _choose_share(scorer: Scorer, related: RelatednessScorer, dev: Sequence[Example]) -> float:

@@ -74,7 +74,6 @@ def train_has(options: HasOptions, data: TrainingData = (), **hooks: Unpack[Hook
             vocabulary,
             precision=options.precision,
             training=training,
-            scores={},
             sample=list_texts(training_set.parts[0].examples[:PARITY_TEXTS])[:PARITY_TEXTS],
         )
 
@@ -92,7 +91,7 @@ def train_has(options: HasOptions, data: TrainingData = (), **hooks: Unpack[Hook
 def _measure(scorer: HasScorer, dev: Sequence[Example]) -> Mapping[str, float]:
     """Return the measures over stored answers, as an index would hold them."""
     with TemporaryDirectory() as place:
-        stored = store_texts(Path(place, "store"), scorer.encoder, list_texts(dev))
+        stored = store_texts(Path(place, "store"), scorer.sidecar, list_texts(dev))
         return evaluate(scorer.bind(stored), dev).means
 
 

@@ -80,7 +80,6 @@ def train_selector(
             vocabulary,
             precision=options.precision,
             training={"from": " ".join(options.start) or options.encoder, **training},
-            scores={},
             sample=training_set.parts[0].examples[:PARITY_SAMPLE],
         )
 

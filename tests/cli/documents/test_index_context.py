@@ -20,7 +20,7 @@ def run(*arguments: str | Path) -> Result:
 
 
 def write(folder: Path, form: str) -> Path:
-    write_selector(folder, make_contextual(form), VOCABULARY, training={}, scores={}, sample=[])
+    write_selector(folder, make_contextual(form), VOCABULARY, training={}, sample=[])
     return folder
 
 

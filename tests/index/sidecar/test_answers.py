@@ -50,7 +50,7 @@ def other(bundles: Path) -> HasScorer:
 
 @pytest.fixture
 def stored(index: Index, scorer: HasScorer) -> Index:
-    index.store_sidecar(scorer.encoder)
+    index.store_sidecar(scorer.sidecar)
     return index
 
 
@@ -65,7 +65,7 @@ def get_rows(index: Index) -> Path:
 
 
 def open_answers(index: Index, scorer: HasScorer) -> IndexRows:
-    rows = index.open_sidecar(scorer.encoder)
+    rows = index.open_sidecar(scorer.sidecar)
     assert rows is not None
     return rows
 
@@ -182,7 +182,7 @@ def test_a_sentence_that_is_too_long_is_named(
     (docs / "long.txt").write_text("Short one. " + "water " * 60 + "end.", encoding="utf-8")
     index.add([docs])
 
-    index.store_sidecar(scorer.encoder)
+    index.store_sidecar(scorer.sidecar)
 
     assert "long.txt: only the first 32 tokens are stored of sentence 2\n" in caplog.text
     answers = open_answers(index, scorer)
@@ -196,7 +196,7 @@ def test_many_that_are_too_long_are_named_in_one_line(
     (docs / "long.txt").write_text(("Hot " + "water " * 60 + "end. ") * 7, encoding="utf-8")
     index.add([docs])
 
-    index.store_sidecar(scorer.encoder)
+    index.store_sidecar(scorer.sidecar)
 
     assert [record.message.split("of ")[-1] for record in caplog.records] == [
         "sentence 1, 2, 3, 4, 5 and 2 more"
@@ -204,7 +204,7 @@ def test_many_that_are_too_long_are_named_in_one_line(
 
 
 def test_an_index_without_answers_encodes_on_the_fly(index: Index, scorer: HasScorer) -> None:
-    assert index.open_sidecar(scorer.encoder) is None
+    assert index.open_sidecar(scorer.sidecar) is None
     assert Engine(index, scorer).answer("is tea hot?").answers
 
 

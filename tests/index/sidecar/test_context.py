@@ -25,8 +25,7 @@ from rejoinder.models.encoders.onnx_bert import build_sentence_encoder
 from rejoinder.models.lexical.scorers import WordOverlap
 from rejoinder.models.selector import module as similarities
 from rejoinder.models.selector.export import write_selector
-from rejoinder.models.selector.page_encoder import PageEncoder, open_page_encoder
-from rejoinder.models.selector.scorer import KIND, SelectorScorer
+from rejoinder.models.selector.scorer import KIND, PageEncoder, SelectorScorer, open_page_encoder
 from rejoinder.models.selector.similarity import StaticTexts, Vectors
 from rejoinder.server.workers.jobs import JobRunner
 from rejoinder.server.workers.messages import (
@@ -61,7 +60,6 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> Path:
                 VOCABULARY,
                 precision="fp32",
                 training={},
-                scores={},
                 sample=[],
             )
     return folder

@@ -5,9 +5,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rejoinder.models.has.compositions import AttentionWeights, BitAttention, pack, unpack
+from rejoinder.models.has.compositions import AttentionWeights, Hashed, pack, unpack
 from rejoinder.models.kernel import Matrix
 from rejoinder.models.sidecar import StoredRows, join_rows
+
+
+def make(weights: AttentionWeights) -> Hashed:
+    return Hashed(weights, weights.of_word.shape[1])
 
 
 def make_weights(rng: np.random.Generator, width: int, attention_width: int) -> AttentionWeights:
@@ -54,7 +58,7 @@ def test_scores_equal_the_plain_computation(
     weights = make_weights(rng, width, attention_width)
     question = rng.normal(size=width).astype(np.float32)
     states = [rng.normal(size=(length, width)).astype(np.float32) for length in lengths]
-    attention = BitAttention(weights)
+    attention = make(weights)
     if not compiled:
         attention._kernel = None
 
@@ -80,7 +84,7 @@ def test_a_score_does_not_depend_on_the_answers_around_it() -> None:
     question = rng.normal(size=384).astype(np.float32)
     lengths = rng.integers(1, 60, 40).tolist()
     rows = [pack(rng.normal(size=(length, 384)).astype(np.float32)) for length in lengths]
-    attention = BitAttention(weights)
+    attention = make(weights)
 
     together = attention.score(question, join_rows(rows, 48))
 
@@ -101,14 +105,14 @@ def test_a_question_without_direction_scores_nothing() -> None:
     weights = make_weights(np.random.default_rng(0), 16, 4)
     rows = join_rows([pack(np.ones((2, 16), np.float32))], 2)
 
-    assert BitAttention(weights).score(np.zeros(16, np.float32), rows).tolist() == [0]
+    assert make(weights).score(np.zeros(16, np.float32), rows).tolist() == [0]
 
 
 def test_words_that_cancel_out_score_nothing() -> None:
     weights = AttentionWeights(*(np.zeros(shape, np.float32) for shape in ((4, 16), (4, 16), 4)))
     opposite = np.concatenate([np.ones((1, 16)), -np.ones((1, 16))]).astype(np.float32)
 
-    found = BitAttention(weights).score(np.ones(16, np.float32), join_rows([pack(opposite)], 2))
+    found = make(weights).score(np.ones(16, np.float32), join_rows([pack(opposite)], 2))
 
     assert found.tolist() == [0]
 
@@ -116,7 +120,7 @@ def test_words_that_cancel_out_score_nothing() -> None:
 def test_no_answers_have_no_scores() -> None:
     weights = make_weights(np.random.default_rng(0), 16, 4)
 
-    assert BitAttention(weights).score(np.ones(16, np.float32), join_rows([], 2)).tolist() == []
+    assert make(weights).score(np.ones(16, np.float32), join_rows([], 2)).tolist() == []
 
 
 def test_more_bits_than_the_kernel_has_room_for_are_unpacked() -> None:
@@ -125,7 +129,7 @@ def test_more_bits_than_the_kernel_has_room_for_are_unpacked() -> None:
     states = rng.normal(size=(3, 1040)).astype(np.float32)
     question = rng.normal(size=1040).astype(np.float32)
 
-    found = BitAttention(weights).score(question, join_rows([pack(states)], 130))
+    found = make(weights).score(question, join_rows([pack(states)], 130))
 
     expected, _ = score_plainly(weights, question, np.where(states >= 0, 1.0, -1.0))
     assert found[0] == pytest.approx(expected, abs=1e-4)

@@ -124,7 +124,7 @@ def test_a_document_whose_sentences_are_not_known_has_only_a_title() -> None:
 
 @pytest.mark.parametrize("similarity", ["ngrams", "static"])
 def test_a_document_of_twenty_thousand_sentences(similarity: str) -> None:
-    from rejoinder.models.selector.page_encoder import get_static
+    from rejoinder.models.selector.scorer import get_static
 
     sentences = tuple(f"word{place} and {place % 7} c" for place in range(20_000))
     document = Document("long", "letters", sentences)

@@ -63,7 +63,6 @@ def export(folder: Path, model: Selector, precision: str) -> SelectorScorer:
         VOCABULARY,
         precision=precision,
         training={"data": ["none"]},
-        scores={"dev": 1},
         sample=SAMPLE,
         files={"README.md": b"a card"},
     )
@@ -185,7 +184,7 @@ def test_another_activation_is_named(tmp_path: Path) -> None:
 
 
 def test_without_a_sample_the_largest_tolerance_is_stated(tmp_path: Path) -> None:
-    write_selector(tmp_path / "m", make_selector(), VOCABULARY, training={}, scores={}, sample=[])
+    write_selector(tmp_path / "m", make_selector(), VOCABULARY, training={}, sample=[])
 
     assert open_bundle(tmp_path / "m").manifest.tolerance == 1.0
 
@@ -265,7 +264,6 @@ def test_a_reopened_selector_is_exported_unchanged(tmp_path: Path) -> None:
         vocabulary,
         precision="fp32",
         training={},
-        scores={},
         sample=SAMPLE,
     )
     one, other = (open_bundle(tmp_path / name).manifest for name in ("m", "again"))

@@ -63,7 +63,6 @@ def export(folder: Path, model: AnySelector, precision: str = "fp32") -> Selecto
         VOCABULARY,
         precision=precision,
         training={},
-        scores={},
         sample=SAMPLE,
     )
     return SelectorScorer(open_bundle(folder))

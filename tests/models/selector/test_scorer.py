@@ -35,7 +35,7 @@ TEXTS = [
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("selectors") / "tiny"
-    write_selector(folder, make_selector(), VOCABULARY, training={}, scores={}, sample=[])
+    write_selector(folder, make_selector(), VOCABULARY, training={}, sample=[])
     return folder
 
 
@@ -139,7 +139,7 @@ def shipped_pieces(tmp_path_factory: pytest.TempPathFactory) -> SelectorScorer:
     vocabulary = [*shipped, "[CLS]", "[SEP]"]
     folder = tmp_path_factory.mktemp("selectors") / "shipped"
     model = make_selector(layers=1, vocabulary=vocabulary)
-    write_selector(folder, model, vocabulary, training={}, scores={}, sample=[])
+    write_selector(folder, model, vocabulary, training={}, sample=[])
     return SelectorScorer(open_bundle(folder))
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rejoinder.models.selector.page_encoder import get_static
+from rejoinder.models.selector.scorer import get_static
 from rejoinder.models.selector.similarity import Ngrams, VectorPage
 
 PAGE = ["The red cat sat.", "A dog.", "the red cat", "", "?!"]
@@ -66,7 +66,7 @@ def test_a_rating_does_not_depend_on_other_ratings() -> None:
 def test_many_sentences_are_embedded_as_few_are() -> None:
     texts = [f"sentence {at} of a cat" for at in range(2500)]
 
-    vectors = get_static().vectors.embed(["", *texts])
+    vectors = get_static().embed(["", *texts])
 
     np.testing.assert_array_equal(vectors[0], 0)
-    np.testing.assert_array_equal(vectors[2001], get_static().vectors.embed([texts[2000]])[0])
+    np.testing.assert_array_equal(vectors[2001], get_static().embed([texts[2000]])[0])

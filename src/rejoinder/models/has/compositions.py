@@ -22,7 +22,7 @@ from typing import Protocol
 
 import numpy as np
 
-from rejoinder.models.kernel import Ids, Kernel, Linear, Matrix, load_kernel, pad_columns
+from rejoinder.models.kernel import Ids, Linear, Matrix, load_kernel, pad_columns
 from rejoinder.models.sidecar import Bytes, StoredRows
 
 Weights = Mapping[str, Matrix]
@@ -88,46 +88,6 @@ def unpack(rows: Bytes, width: int) -> Matrix:
     return bits.astype(np.float32) * 2 - 1
 
 
-class BitAttention:
-    """Scores answers of packed bits, with the compiled kernel where there is one."""
-
-    def __init__(self, weights: AttentionWeights, kernel: Kernel | None = None) -> None:
-        self._weights = weights
-        self._width = weights.of_word.shape[1]
-        kernel = kernel or load_kernel()
-        self._kernel = kernel if kernel and self._width <= kernel.max_width else None
-        if self._kernel:
-            self._tables = self._kernel.to_bit_tables(weights.of_word.T)
-            self._hidden = pad_columns(weights.of_hidden, self._kernel.line)
-
-    def score(self, question: Matrix, answers: StoredRows) -> Matrix:
-        """Return the score of each answer, shape (A,).
-
-        Args:
-            question: its vector, shape (D,).
-            answers: rows of bits, at least one for each answer.
-        """
-        size = float(np.linalg.norm(question))
-        if not self._kernel or not size:
-            return self._score_unpacked(question, answers)
-        question = np.asarray(question, dtype=np.float32)
-        projected = pad_columns(self._weights.of_question @ question, self._kernel.line)
-        direction = question / np.float32(size)
-        return self._kernel.attend_bits(
-            answers, self._width, self._tables, projected, self._hidden, direction
-        )
-
-    def _score_unpacked(self, question: Matrix, answers: StoredRows) -> Matrix:
-        scores = []
-        for first in range(0, len(answers.lengths), UNPACKED_ANSWERS):
-            part = answers.take(
-                np.arange(first, min(first + UNPACKED_ANSWERS, len(answers.lengths)))
-            )
-            words = unpack(part.gather(), self._width)
-            scores.append(attend(self._weights, question, words, part.lengths))
-        return np.concatenate([np.empty(0, np.float32), *scores])
-
-
 class Composition(Protocol):
     """Stores an answer as rows of bytes, and scores such answers."""
 
@@ -143,11 +103,17 @@ class Composition(Protocol):
 
 
 class Hashed:
-    """A bit per number of a word; attention straight from the bits."""
+    """A bit per number of a word; attention from the packed bits, where possible in the kernel."""
 
-    def __init__(self, weights: Weights, width: int) -> None:
+    def __init__(self, weights: AttentionWeights, width: int) -> None:
         self.row_bytes = -(-width // 8)
-        self._attention = BitAttention(_read_attention(weights))
+        self._weights = weights
+        self._width = weights.of_word.shape[1]
+        kernel = load_kernel()
+        self._kernel = kernel if kernel and self._width <= kernel.max_width else None
+        if self._kernel:
+            self._tables = self._kernel.to_bit_tables(weights.of_word.T)
+            self._hidden = pad_columns(weights.of_hidden, self._kernel.line)
 
     def to_rows(self, states: Matrix) -> Bytes:
         """Return the signs of the words' numbers, packed."""
@@ -155,15 +121,32 @@ class Hashed:
 
     def score(self, question: Matrix, answers: StoredRows) -> Matrix:
         """Return the score (A,) of stored answers."""
-        return self._attention.score(question, answers)
+        size = float(np.linalg.norm(question))
+        if not self._kernel or not size:
+            return self._score_unpacked(question, answers)
+        question = np.asarray(question, dtype=np.float32)
+        projected = pad_columns(self._weights.of_question @ question, self._kernel.line)
+        direction = question / np.float32(size)
+        return self._kernel.attend_bits(
+            answers, self._width, self._tables, projected, self._hidden, direction
+        )
+
+    def _score_unpacked(self, question: Matrix, answers: StoredRows) -> Matrix:
+        scores = []
+        places = np.arange(len(answers.lengths))
+        for first in range(0, len(places), UNPACKED_ANSWERS):
+            part = answers.take(places[first : first + UNPACKED_ANSWERS])
+            words = unpack(part.gather(), self._width)
+            scores.append(attend(self._weights, question, words, part.lengths))
+        return np.concatenate([np.empty(0, np.float32), *scores])
 
 
 class Attended:
     """A float per number of a word; attention over the floats."""
 
-    def __init__(self, weights: Weights, width: int) -> None:
+    def __init__(self, weights: AttentionWeights, width: int) -> None:
         self.row_bytes = 4 * width
-        self._weights = _read_attention(weights)
+        self._weights = weights
         self._multiply = Linear(self._weights.of_word.T, kernel=load_kernel())
 
     def to_rows(self, states: Matrix) -> Bytes:
@@ -179,7 +162,7 @@ class Attended:
 class Pooled:
     """One vector for the whole answer."""
 
-    def __init__(self, _: Weights, width: int) -> None:
+    def __init__(self, width: int) -> None:
         self.row_bytes = 4 * width
 
     def to_rows(self, states: Matrix) -> Bytes:
@@ -192,9 +175,9 @@ class Pooled:
 
 
 COMPOSITIONS: dict[str, Callable[[Weights, int], Composition]] = {
-    "has": Hashed,
-    "attention": Attended,
-    "pooling": Pooled,
+    "has": lambda weights, width: Hashed(_read_attention(weights), width),
+    "attention": lambda weights, width: Attended(_read_attention(weights), width),
+    "pooling": lambda _, width: Pooled(width),
 }
 
 

@@ -7,16 +7,18 @@ not depend on other texts.
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rejoinder.bundle.folder import Bundle
 from rejoinder.models.kernel import Matrix
-from rejoinder.models.onnx_session import network_errors, open_session, refuse
+from rejoinder.models.onnx_session import (
+    NETWORK,
+    VOCABULARY,
+    open_session,
+    refuse_corrupt,
+    to_feed,
+)
 from rejoinder.models.parallel import count_cores, spread
 from rejoinder.text.wordpiece import CLS, SEP, WordPiece
-
-NETWORK = "model.onnx"
-VOCABULARY = "vocabulary.txt"
 
 
 class TextTokens:
@@ -59,10 +61,8 @@ class TextEncoder:
         except (OSError, KeyError, ValueError) as error:
             raise bundle.refuse(f"file, setting or word piece is missing: {error}") from error
         self._session = open_session(network, bundle.folder)
-        try:  # a network that opens may still be corrupt
+        with refuse_corrupt(bundle.folder):  # a network that opens may still be corrupt
             (states,) = self.encode([""])
-        except network_errors() as error:
-            raise refuse(bundle.folder, error) from error
         self.width = states.shape[1]
 
     def encode(self, texts: Sequence[str]) -> list[Matrix]:
@@ -72,9 +72,3 @@ class TextEncoder:
     def _encode(self, text: str) -> Matrix:
         states = self._session.run(None, to_feed(self.tokens.encode(text)))[0][0]
         return np.asarray(states[1:-1], dtype=np.float32)
-
-
-def to_feed(ids: Sequence[int]) -> dict[str, NDArray[np.int64]]:
-    """Return a text as the network's inputs."""
-    row = np.array([ids], dtype=np.int64)
-    return {"ids": row, "mask": np.ones_like(row), "kinds": np.zeros_like(row)}

@@ -6,22 +6,21 @@ at most one in twenty may, and the manifest states the share.  Otherwise nothing
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import torch
+from safetensors.numpy import save
 
-from rejoinder.bundle.folder import Manifest, open_bundle, write_bundle
+from rejoinder.bundle.folder import Bundle, Manifest
 from rejoinder.errors import BundleError, MissingExtraError
-from rejoinder.models.encoders.loading import order_pieces
-from rejoinder.models.has.encoder import NETWORK, VOCABULARY, TextEncoder, TextTokens
+from rejoinder.models.has.encoder import TextEncoder, TextTokens
 from rejoinder.models.has.module import Has, pad_texts
 from rejoinder.models.has.scorer import KIND, WEIGHTS
 from rejoinder.models.kernel import Matrix
-from rejoinder.models.selector.export import SIZES, check_precision
+from rejoinder.models.selector.export import write_network
 from rejoinder.text.wordpiece import WordPiece
 
 MAX_DIFFERENCE = 1e-4
@@ -36,47 +35,34 @@ def write_has(
     *,
     precision: str = "int8",
     training: Mapping[str, Any],
-    scores: Mapping[str, Any],
     sample: Sequence[str],
-    files: Mapping[str, bytes] = MappingProxyType({}),
 ) -> None:
     """Write encoder, attention, vocabulary and their provenance.
 
     Args:
         vocabulary: the word piece of each row of the encoder's embedding.
         sample: texts that torch and the runtime both encode before anything is written.
-        files: further files of the bundle, by name, such as its model card.
 
     Raises:
         BundleError: the folder cannot be written, or the sample's states differ too much.
         MissingExtraError: onnx is not installed.
         ValueError: the precision is neither fp32 nor int8.
     """
-    check_precision(precision)
-    from safetensors.numpy import save
-
-    rows = order_pieces(vocabulary)
-    bert = {name: getattr(model.encoder.config, name) for name in SIZES}
-    config = {**asdict(model.config), "bert": bert}
     expected = _encode_with_torch(model, vocabulary, sample)
-    contents = {
-        VOCABULARY: "".join(f"{vocabulary[row]}\n" for row in rows).encode(),
-        WEIGHTS: save(_read_attention(model)),
-        **files,
-    }
-    flipped = 0.0
-    for tried in dict.fromkeys(("fp32", precision)):  # int8 of a wrong network proves nothing
-        contents[NETWORK] = _build(model, rows, tried)
-        found = _encode_with_runtime(Manifest(KIND, config), contents, sample)
-        flipped = _check(found, expected, tried)
-    manifest = Manifest(
-        KIND,
-        config,
-        precision=precision,
-        training=training,
-        scores={**scores, "flipped bits": round(flipped, 5)},
+
+    def compare(bundle: Bundle, precision: str) -> dict[str, Any]:
+        flipped = _check(TextEncoder(bundle).encode(sample), expected, precision)
+        return {"scores": {"flipped bits": round(flipped, 5)}}
+
+    write_network(
+        folder,
+        Manifest(KIND, asdict(model.config), precision=precision, training=training),
+        {WEIGHTS: save(_read_attention(model))},
+        encoder=model.encoder,
+        vocabulary=vocabulary,
+        build=partial(_build, model),
+        compare=compare,
     )
-    write_bundle(folder, manifest, contents)
 
 
 def _read_attention(model: Has) -> dict[str, Matrix]:
@@ -89,12 +75,7 @@ def _read_attention(model: Has) -> dict[str, Matrix]:
 
 
 def _build(model: Has, rows: Sequence[int], precision: str) -> bytes:
-    """Return an ONNX file that gives inputs (P, L) their states (P, L, D), as the model does.
-
-    Args:
-        rows: for each piece of the bundle's vocabulary, its row of the model's embedding.
-        precision: fp32, or int8 for the embedding and the weights of products.
-    """
+    """Return an ONNX file that gives inputs (P, L) their states (P, L, D), as the model does."""
     try:
         from rejoinder.models.encoders.onnx_bert import add_encoder, get_inputs
         from rejoinder.models.encoders.onnx_graph import Graph
@@ -123,22 +104,8 @@ def _encode_with_torch(model: Has, vocabulary: Sequence[str], texts: Sequence[st
     return states
 
 
-def _encode_with_runtime(
-    manifest: Manifest, contents: Mapping[str, bytes], texts: Sequence[str]
-) -> list[Matrix]:
-    with TemporaryDirectory() as place:
-        trial = Path(place, "trial")
-        write_bundle(trial, manifest, contents)
-        encoder = TextEncoder(open_bundle(trial))
-    return encoder.encode(texts)
-
-
 def _check(found: Sequence[Matrix], expected: Sequence[Matrix], precision: str) -> float:
-    """Return the share of bits that differ.
-
-    Raises:
-        BundleError: states in fp32, or bits in int8, differ too much.
-    """
+    """Return the share of bits that differ, unless states in fp32, or bits, differ too much."""
     if not found:
         return 0.0
     one, other = np.concatenate(found), np.concatenate(expected)

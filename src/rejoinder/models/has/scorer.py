@@ -16,7 +16,8 @@ import numpy as np
 from rejoinder.bundle.folder import Bundle
 from rejoinder.errors import StoreError
 from rejoinder.models.has.compositions import COMPOSITIONS, pool
-from rejoinder.models.has.encoder import NETWORK, VOCABULARY, TextEncoder
+from rejoinder.models.has.encoder import TextEncoder
+from rejoinder.models.onnx_session import NETWORK, VOCABULARY
 from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.models.sidecar import Bytes, CandidateRows, StoredRows, join_rows
 from rejoinder.types import Candidate, Document, to_candidates
@@ -48,20 +49,17 @@ class AnswerEncoder:
             }
             make = COMPOSITIONS[bundle.manifest.config["composition"]]
             self.composition = make(weights, self.texts.width)
+            self.row_bytes = self.composition.row_bytes
         except (OSError, KeyError) as error:
             raise bundle.refuse(f"file, setting or weight is missing: {error}") from error
-
-    @property
-    def row_bytes(self) -> int:
-        """The length of a row."""
-        return self.composition.row_bytes
 
     def encode(self, document: Document, headings: Collection[int]) -> list[Bytes]:
         """Return the rows of each sentence, shape (rows, row_bytes); a heading has none."""
         texts = document.sentences[:]
         rows: list[Bytes] = [np.empty((0, self.row_bytes), dtype=np.uint8)] * len(texts)
         answers = [place for place in range(len(texts)) if place not in headings]
-        self._warn_if_too_long(document.id, [at for at in answers if self._is_too_long(texts[at])])
+        is_too_long = self.texts.tokens.is_too_long
+        self._warn_of_truncation(document.id, [at for at in answers if is_too_long(texts[at])])
         for first in range(0, len(answers), MAX_BATCH):
             batch = answers[first : first + MAX_BATCH]
             encoded = self.encode_texts([texts[place] for place in batch])
@@ -73,10 +71,7 @@ class AnswerEncoder:
         """Return the rows of each text, shape (rows, row_bytes)."""
         return [self.composition.to_rows(states) for states in self.texts.encode(texts)]
 
-    def _is_too_long(self, text: str) -> bool:
-        return self.texts.tokens.is_too_long(text)
-
-    def _warn_if_too_long(self, document: str, places: Sequence[int]) -> None:
+    def _warn_of_truncation(self, document: str, places: Sequence[int]) -> None:
         if places:
             unnamed = len(places) - MAX_NAMED
             log.warning(
@@ -95,14 +90,9 @@ class HasScorer:
 
     def __init__(self, bundle: Bundle, *, threads: int | None = None) -> None:
         self.name = Path(bundle.folder).name
-        self.encoder = AnswerEncoder(bundle, threads=threads)
+        self.sidecar = AnswerEncoder(bundle, threads=threads)
         self._leaves_missing = False
         self._rows: CandidateRows | None = None
-
-    @property
-    def sidecar(self) -> AnswerEncoder:
-        """The encoder of its stored rows."""
-        return self.encoder
 
     def bind(self, rows: CandidateRows) -> "HasScorer":
         """Return the same scorer over stored rows."""
@@ -126,23 +116,23 @@ class HasScorer:
         scores = np.full(len(items), np.nan)
         if not items:
             return scores
-        (states,) = self.encoder.texts.encode([question])
+        (states,) = self.sidecar.texts.encode([question])
         vector = pool(states)
         stored = self._find(items)
         known = np.flatnonzero(stored.lengths)
         if len(known):
-            scores[known] = self.encoder.composition.score(vector, stored.take(known))
+            scores[known] = self.sidecar.composition.score(vector, stored.take(known))
         unknown = np.flatnonzero(stored.lengths == 0)
         if len(unknown) and (self._rows is None or not self._leaves_missing):
-            rows = self.encoder.encode_texts([items[place].text for place in unknown.tolist()])
-            made = join_rows(rows, self.encoder.row_bytes)
-            scores[unknown] = self.encoder.composition.score(vector, made)
+            rows = self.sidecar.encode_texts([items[place].text for place in unknown.tolist()])
+            made = join_rows(rows, self.sidecar.row_bytes)
+            scores[unknown] = self.sidecar.composition.score(vector, made)
         return scores
 
     def _find(self, candidates: Sequence[Candidate]) -> StoredRows:
         if self._rows is not None:
             return self._rows.find(candidates)
-        return join_rows([np.empty((0, 1), np.uint8)] * len(candidates), self.encoder.row_bytes)
+        return join_rows([np.empty((0, 1), np.uint8)] * len(candidates), self.sidecar.row_bytes)
 
 
 def hash_bundle(bundle: Bundle) -> str:

@@ -6,6 +6,6 @@ FAMILY = Family(
     "selector",
     "a transformer that reads question and candidate together; the best and slowest",
     lazy("rejoinder.models.selector.scorer:SelectorScorer"),
-    lazy("rejoinder.models.selector.page_encoder:open_page_encoder"),
+    lazy("rejoinder.models.selector.scorer:open_page_encoder"),
     training="rejoinder.training.options:SELECTOR",
 )

@@ -13,7 +13,7 @@ the order of documents nor other candidates change it.
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -79,21 +79,15 @@ class ContextConfig:
         return self.form == "stored"
 
 
+@dataclass(eq=False)
 class PreparedDocument:
     """A document and all that depends on it alone, computed on first use."""
 
-    def __init__(
-        self,
-        document: Document,
-        similarity: Similarity | None,
-        tokenize: Callable[[str], Sequence[int]],
-        stored: SidecarRows | None = None,
-    ) -> None:
-        self.document = document
-        self._similarity = similarity
-        self._tokenize = tokenize
-        self._stored = stored
-        self._pieces: dict[int, Sequence[int]] = {}
+    document: Document
+    _similarity: Similarity | None
+    _tokenize: Callable[[str], Sequence[int]]
+    _stored: SidecarRows | None
+    _pieces: dict[int, Sequence[int]] = field(default_factory=dict)
 
     @property
     def title_place(self) -> int:
@@ -125,7 +119,7 @@ class PreparedDocument:
         rows = self._stored.find_document(self.document) if self._stored else None
         if rows is not None and len(rows) == len(self.document.sentences) + 1:
             assert isinstance(self._similarity, Cosine), "only vectors are stored"
-            return self._similarity.restore(rows.view("<f4"))
+            return VectorPage(self._similarity, rows.view("<f4"))
         return self._similarity.prepare(list_texts(self.texts, self.document.title))
 
 

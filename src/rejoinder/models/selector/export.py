@@ -4,8 +4,9 @@ The network must agree with torch to 1e-4 in fp32; int8 must rank a sample nearl
 does, and its manifest states the tolerance of its scores.  Otherwise nothing is written.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from math import ceil
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -15,23 +16,22 @@ from typing import Any
 import numpy as np
 import torch
 
-from rejoinder.bundle.folder import Manifest, open_bundle, write_bundle
+from rejoinder.bundle.folder import Bundle, Manifest, open_bundle, write_bundle
 from rejoinder.errors import BundleError, MissingExtraError
 from rejoinder.models.encoders.loading import order_pieces
+from rejoinder.models.onnx_session import NETWORK, VOCABULARY
 from rejoinder.models.scorer import Scores
 from rejoinder.models.selector.module import (
     AnySelector,
     Ensemble,
     Selector,
     SelectorConfig,
+    describe_similarity,
     freeze_embeddings,
-    get_files,
-    get_settings,
     make_reader,
 )
-from rejoinder.models.selector.page_encoder import VECTORS
 from rejoinder.models.selector.pair_reader import split_form
-from rejoinder.models.selector.scorer import KIND, NETWORK, VOCABULARY, SelectorScorer
+from rejoinder.models.selector.scorer import KIND, VECTORS, SelectorScorer
 from rejoinder.types import Example
 
 SIZES = (
@@ -43,8 +43,8 @@ SIZES = (
     "type_vocab_size",
 )
 """The settings of the encoder from which it is rebuilt."""
-PRECISIONS = ("fp32", "int8")
 MAX_DIFFERENCE = {"fp32": 1e-4, "int8": 1.0}
+"""Between the scores of the runtime and of torch, by precision."""
 MIN_CORRELATION = 0.98
 """Between the ranks of int8 and of torch over the pairs of the sample."""
 MIN_PAIRS = 20
@@ -60,7 +60,6 @@ def write_selector(
     *,
     precision: str = "int8",
     training: Mapping[str, Any],
-    scores: Mapping[str, Any],
     sample: Sequence[Example],
     files: Mapping[str, bytes] = MappingProxyType({}),
 ) -> None:
@@ -76,35 +75,59 @@ def write_selector(
         MissingExtraError: onnx is not installed.
         ValueError: the precision is neither fp32 nor int8.
     """
-    check_precision(precision)
+    expected = _score_with_torch(model, vocabulary, sample)
+    settings, context_files = describe_similarity(model.config.context)
+
+    def compare(bundle: Bundle, precision: str) -> dict[str, Any]:
+        scorer = SelectorScorer(bundle)
+        found = [scorer.score(example.question, example.candidates) for example in sample]
+        return {"tolerance": _check(np.concatenate([np.empty(0), *found]), expected, precision)}
+
+    config = {**model.config.to_dict(), **settings}
+    write_network(
+        folder,
+        Manifest(KIND, config, precision=precision, training=training),
+        {**context_files, **files},
+        encoder=(model.local if isinstance(model, Ensemble) else model).encoder,
+        vocabulary=vocabulary,
+        build=partial(_build, model),
+        compare=compare,
+    )
+
+
+def write_network(
+    folder: Path,
+    manifest: Manifest,
+    files: Mapping[str, bytes],
+    *,
+    encoder: Any,
+    vocabulary: Sequence[str],
+    build: Callable[[Sequence[int], str], bytes],
+    compare: Callable[[Bundle, str], dict[str, Any]],
+) -> None:
+    """Write a bundle of a network over an encoder, if the runtime computes as torch does.
+
+    Args:
+        files: all but the network and its vocabulary.
+        vocabulary: the word piece of each row of the encoder's embedding.
+        build: returns the network in a precision, for the rows of the embedding that it keeps.
+        compare: compares a bundle in a precision with torch; returns fields of the manifest.
+    """
+    if manifest.precision not in MAX_DIFFERENCE:
+        known = ", ".join(MAX_DIFFERENCE)
+        raise ValueError(f"precision {manifest.precision!r} is none of {known}")
+    sizes = {name: getattr(encoder.config, name) for name in SIZES}
+    manifest = replace(manifest, config={**manifest.config, "bert": sizes})
     rows = order_pieces(vocabulary)
     pieces = "".join(f"{vocabulary[row]}\n" for row in rows)
-    expected = _score_with_torch(model, vocabulary, sample)
-    member = model.local if isinstance(model, Ensemble) else model
-    config = {
-        **model.config.to_dict(),
-        **get_settings(model.config.context),
-        "bert": {name: getattr(member.encoder.config, name) for name in SIZES},
-    }
-    for tried in dict.fromkeys(("fp32", precision)):  # int8 of a wrong network proves nothing
-        contents = {
-            NETWORK: _build(model, rows, tried),
-            VOCABULARY: pieces.encode(),
-            **get_files(model.config.context),
-            **files,
-        }
-        found = _score_with_runtime(folder.name, Manifest(KIND, config), contents, sample)
-        tolerance = _check(found, expected, tried)
-    manifest = Manifest(
-        KIND, config, precision=precision, tolerance=tolerance, training=training, scores=scores
-    )
-    write_bundle(folder, manifest, contents)
-
-
-def check_precision(precision: str) -> None:
-    """Refuse a precision that is neither fp32 nor int8."""
-    if precision not in PRECISIONS:
-        raise ValueError(f"precision {precision!r} is none of {', '.join(PRECISIONS)}")
+    # In fp32 too: that int8 is about as wrong as expected proves nothing about the network.
+    for tried in dict.fromkeys(("fp32", manifest.precision)):
+        contents = {NETWORK: build(rows, tried), VOCABULARY: pieces.encode(), **files}
+        with TemporaryDirectory() as place:
+            trial = Path(place, folder.name)
+            write_bundle(trial, manifest, contents)
+            fields = compare(open_bundle(trial), tried)
+    write_bundle(folder, replace(manifest, **fields), contents)
 
 
 def reopen_selector(folder: Path) -> tuple[AnySelector, list[str]]:
@@ -168,7 +191,7 @@ def _score_with_torch(
 ) -> Scores:
     """Return the scores of all pairs, each read by itself as the runtime does."""
     model.eval()
-    reader = make_reader(model.config, tuple(vocabulary))
+    reader = make_reader(model.config, vocabulary)
     found = []
     with torch.inference_mode():
         for example in sample:
@@ -178,23 +201,8 @@ def _score_with_torch(
     return np.array(found, dtype=np.float64)
 
 
-def _score_with_runtime(
-    name: str, manifest: Manifest, contents: Mapping[str, bytes], sample: Sequence[Example]
-) -> Scores:
-    with TemporaryDirectory() as place:
-        trial = Path(place, name)
-        write_bundle(trial, manifest, contents)
-        scorer = SelectorScorer(open_bundle(trial))
-    found = [scorer.score(example.question, example.candidates) for example in sample]
-    return np.concatenate([np.empty(0), *found])
-
-
 def _check(found: Scores, expected: Scores, precision: str) -> float:
-    """Return the tolerance for the manifest.
-
-    Raises:
-        BundleError: the scores differ too much.
-    """
+    """Return the tolerance for the manifest, unless the scores differ too much."""
     largest = MAX_DIFFERENCE[precision]
     difference = float(np.abs(found - expected).max(initial=0.0))
     if not difference <= largest:

@@ -25,13 +25,6 @@ from rejoinder.errors import InputError
 from rejoinder.models.encoders.loading import DEFAULT, find_encoder, order_pieces
 from rejoinder.models.encoders.packed import read_packed
 from rejoinder.models.selector.context import ContextConfig
-from rejoinder.models.selector.page_encoder import (
-    ENCODER,
-    ENCODER_VOCABULARY,
-    VECTORS,
-    get_static,
-    name_vectors,
-)
 from rejoinder.models.selector.pair_reader import (
     CANDIDATE,
     KINDS,
@@ -42,14 +35,14 @@ from rejoinder.models.selector.pair_reader import (
     PairTokens,
     split_form,
 )
-from rejoinder.models.selector.similarity import (
-    MAX_TOKENS,
-    Cosine,
-    EncodedTexts,
-    Ngrams,
-    SentenceEncoder,
-    Similarity,
+from rejoinder.models.selector.scorer import (
+    ENCODER_VOCABULARY,
+    VECTORS,
+    get_similarity,
+    get_static,
+    name_vectors,
 )
+from rejoinder.models.selector.similarity import ENCODER, MAX_TOKENS, EncodedTexts
 from rejoinder.text.wordpiece import WordPiece
 
 HIDDEN_WIDTH = 128
@@ -91,7 +84,7 @@ class MultiWay(nn.Module):
     Pairs".  Each token of the question attends to the tokens of one part at a time; attention is
     the dot product with one learnt weight per dimension and part.  The attended states of each
     part, averaged over the question, and their product with the question's own mean state, go
-    through one hidden layer.  The output starts at zero, so that scores start unchanged.
+    through one hidden layer.
     """
 
     def __init__(self, width: int, vector_width: int = 0) -> None:
@@ -99,9 +92,7 @@ class MultiWay(nn.Module):
         self.scales = nn.Parameter(torch.ones(3, width))
         self.project = nn.Linear(vector_width, width) if vector_width else None
         self.hidden = nn.Linear(7 * width, HIDDEN_WIDTH)
-        self.output = nn.Linear(HIDDEN_WIDTH, 1)
-        nn.init.zeros_(self.output.weight)
-        nn.init.zeros_(self.output.bias)
+        self.output = _make_output()
         self.dropout = nn.Dropout(0.1)
 
     def forward(
@@ -134,6 +125,14 @@ class MultiWay(nn.Module):
         # Vectors have length 1, states about the square root of their width.
         states = self.project(vectors * vectors.shape[2] ** 0.5).float()
         return states, (vectors != 0).any(dim=2)
+
+
+def _make_output() -> nn.Linear:
+    """Return the layer after a hidden one; it starts at zero, so that scores start unchanged."""
+    output = nn.Linear(HIDDEN_WIDTH, 1)
+    nn.init.zeros_(output.weight)
+    nn.init.zeros_(output.bias)
+    return output
 
 
 def take_mean(states: Tensor, weights: Tensor) -> Tensor:
@@ -211,9 +210,7 @@ class Ensemble(nn.Module):
         self.local, self.page = local, page
         width = local.encoder.config.hidden_size
         self.hidden = nn.Linear(4 * width, HIDDEN_WIDTH)
-        self.output = nn.Linear(HIDDEN_WIDTH, 1)
-        nn.init.zeros_(self.output.weight)
-        nn.init.zeros_(self.output.bias)
+        self.output = _make_output()
         for member in (local, page):
             member.encoder.requires_grad_(False)
             member.encoder.encoder.layer[-TUNED_LAYERS:].requires_grad_(True)
@@ -348,51 +345,31 @@ def _load(name: str) -> tuple[Any, Any]:
     return encoder, tokenizer
 
 
-def make_reader(config: SelectorConfig, vocabulary: tuple[str, ...]) -> PairReader:
+def make_reader(config: SelectorConfig, vocabulary: Sequence[str]) -> PairReader:
     """Return the reader that turns text into the inputs of a selector's network."""
     tokens = PairTokens(WordPiece(vocabulary), max_tokens=config.max_tokens)
-    return PairReader(tokens, config.context, get_similarity(config.context))
-
-
-def get_similarity(context: ContextConfig) -> Similarity | None:
-    """Return the similarity that the runtime will use; None where no page is read.
-
-    Raises:
-        InputError: the encoder cannot be found.
-    """
-    if not context.has_page:
-        return None
-    if context.similarity == "ngrams":
-        return Ngrams()
-    return get_static() if context.similarity == "static" else _get_encoder()
+    return PairReader(tokens, config.context, get_similarity(config.context, _get_encoder))
 
 
 def get_vector_width(similarity: str) -> int:
     """Return the width of the vectors that a cosine compares."""
-    found = get_similarity(ContextConfig("stored", similarity))
-    assert isinstance(found, Cosine), "only a cosine has vectors"
-    return found.vectors.width
+    return (get_static() if similarity == "static" else _get_encoder()).width
 
 
-def get_files(context: ContextConfig) -> dict[str, bytes]:
-    """Return the files that a bundle needs to find its context."""
-    if not context.has_page or context.similarity != "encoder":
-        return {}
+def describe_similarity(context: ContextConfig) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """Return the settings and the files by which a bundle finds its context."""
+    if not context.has_page or context.similarity == "ngrams":
+        return {}, {}
+    if context.similarity == "static":
+        return {VECTORS: name_vectors()}, {}
     network, pieces = _build_encoder()
-    return {ENCODER: network, ENCODER_VOCABULARY: "".join(f"{x}\n" for x in pieces).encode()}
-
-
-def get_settings(context: ContextConfig) -> dict[str, Any]:
-    """Return the settings that a bundle needs to find its context."""
-    if not context.has_page or context.similarity != "static":
-        return {}
-    return {VECTORS: name_vectors()}
+    vocabulary = "".join(f"{piece}\n" for piece in pieces)
+    return {}, {ENCODER: network, ENCODER_VOCABULARY: vocabulary.encode()}
 
 
 @cache
-def _get_encoder() -> Cosine:
-    network, pieces = _build_encoder()
-    return Cosine(EncodedTexts(SentenceEncoder(network, pieces, Path(ENCODER))))
+def _get_encoder() -> EncodedTexts:
+    return EncodedTexts(*_build_encoder(), Path(ENCODER))
 
 
 @cache

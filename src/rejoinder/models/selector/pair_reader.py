@@ -11,11 +11,13 @@ zeros are padding.
 import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.models.onnx_session import Feed, to_feed
 from rejoinder.models.selector.context import Context, ContextConfig, ContextFinder
 from rejoinder.models.selector.similarity import Similarity
 from rejoinder.models.sidecar import SidecarRows
@@ -27,9 +29,9 @@ QUESTION, CANDIDATE, LOCAL, PAGE = range(4)
 KINDS = 4
 MAX_NEIGHBOUR = 48
 """Tokens of a neighbour, so that two of them leave room for the page."""
-MAX_TITLE = 16
-Feed = dict[str, NDArray[np.generic]]
-"""The inputs of a network for one pair, by name: shape (1, items, …)."""
+MAX_TITLE_TOKENS = 16
+ContextPieces = tuple[int, Sequence[int]]
+"""The kind and the word pieces of a sentence of the context."""
 SECOND = "page_"
 """The prefix of the second encoder's inputs in an ensemble."""
 
@@ -50,15 +52,15 @@ class PairTokens:
         self,
         question: Sequence[int],
         candidate: Sequence[int],
-        around: Sequence[tuple[int, Sequence[int]]] = (),
+        around: Sequence[ContextPieces] = (),
         *,
         max_around: int = 0,
     ) -> tuple[list[int], list[int]]:
         """Return ids and kinds of a pair.
 
         Args:
-            around: kind and pieces of context sentences, the most important first.  A neighbour
-                that is too long is truncated, a sentence of the page is left out.
+            around: the most important first.  A neighbour that is too long is truncated, a
+                sentence of the page is left out.
             max_around: the maximum number of context tokens.
         """
         first = [self._cls, *question[: self._max_tokens // 2 - 2], self._sep]
@@ -136,35 +138,13 @@ class PairReader:
                 "near": self._get_vectors(context, context.neighbours if context else ()),
                 "page": self._get_vectors(context, context.page if context else ()),
             }
+        near, page = _list_around(context) if context else ([], [])
+        max_around = self._config.max_tokens
+        join = partial(self._tokens.join, question_ids, candidate_ids, max_around=max_around)
         if self._config.form == "ensemble":
-            pages = to_feed(*self._join_tokens(question_ids, candidate_ids, context, local=False))
-            return {
-                **to_feed(*self._join_tokens(question_ids, candidate_ids, context, page=False)),
-                **{f"{SECOND}{name}": value for name, value in pages.items()},
-            }
-        return to_feed(*self._join_tokens(question_ids, candidate_ids, context))
-
-    def _join_tokens(
-        self,
-        question_ids: Sequence[int],
-        candidate_ids: Sequence[int],
-        context: Context | None,
-        *,
-        local: bool = True,
-        page: bool = True,
-    ) -> tuple[list[int], list[int]]:
-        around: list[tuple[int, Sequence[int]]] = []
-        if context is not None and local:
-            get = context.document.get_pieces
-            around += [(LOCAL, get(place)) for place in context.neighbours]
-        if context is not None and page:
-            title = context.document.title_place
-            for place in context.page:
-                pieces = context.document.get_pieces(place)
-                around.append((PAGE, pieces[:MAX_TITLE] if place == title else pieces))
-        return self._tokens.join(
-            question_ids, candidate_ids, around, max_around=self._config.max_tokens
-        )
+            second = {f"{SECOND}{name}": value for name, value in to_feed(*join(page)).items()}
+            return {**to_feed(*join(near)), **second}
+        return to_feed(*join([*near, *page]))
 
     def _get_vectors(self, context: Context | None, places: Sequence[int]) -> NDArray[np.float32]:
         if context is None or not places:
@@ -172,13 +152,12 @@ class PairReader:
         return context.document.get_vectors(places)[None]
 
 
-def to_feed(ids: Sequence[int], kinds: Sequence[int]) -> Feed:
-    """Return a pair as the network's inputs."""
-    return {
-        "ids": np.array([ids], dtype=np.int64),
-        "mask": np.ones((1, len(ids)), dtype=np.int64),
-        "kinds": np.array([kinds], dtype=np.int64),
-    }
+def _list_around(context: Context) -> tuple[list[ContextPieces], list[ContextPieces]]:
+    """Return the neighbours, and the sentences of the page."""
+    get, title = context.document.get_pieces, context.document.title_place
+    near = [(LOCAL, get(place)) for place in context.neighbours]
+    kept = [get(place)[: MAX_TITLE_TOKENS if place == title else None] for place in context.page]
+    return near, [(PAGE, pieces) for pieces in kept]
 
 
 def pad(feeds: Sequence[Feed]) -> Feed:

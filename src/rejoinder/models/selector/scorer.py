@@ -1,4 +1,7 @@
-"""The selector as a scorer: a cross-encoder in onnxruntime.
+"""The selector as a scorer, a cross-encoder in onnxruntime, and the page vectors that it may store.
+
+Page vectors are those of a document's sentences, by which a selector finds context.  Static vectors
+are the shipped ones; an encoder is part of the selector's bundle; n-grams need no vectors.
 
 One pair per call, pairs spread over threads.  So there is no padding, and a score depends on its
 own pair alone: int8 takes its scale over all inputs of a call, and in a batch the score of a pair
@@ -6,30 +9,45 @@ would depend on the others.
 """
 
 import copy
+import hashlib
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 
-from rejoinder.bundle.folder import Bundle
+from rejoinder.bundle.folder import Bundle, open_bundle
 from rejoinder.errors import BundleError, StoreError
-from rejoinder.models.onnx_session import network_errors, open_session, refuse
+from rejoinder.models.onnx_session import (
+    NETWORK,
+    VOCABULARY,
+    Feed,
+    open_session,
+    refuse_corrupt,
+)
 from rejoinder.models.parallel import count_cores
 from rejoinder.models.scorer import Candidates, Scores
-from rejoinder.models.selector.context import ContextConfig
-from rejoinder.models.selector.page_encoder import PageEncoder, open_similarity
-from rejoinder.models.selector.pair_reader import Feed, PairReader, PairTokens
-from rejoinder.models.selector.similarity import Cosine
-from rejoinder.models.sidecar import SidecarRows
-from rejoinder.models.static_vectors.vectors import SHIPPED_VECTORS
+from rejoinder.models.selector.context import ContextConfig, list_texts
+from rejoinder.models.selector.pair_reader import PairReader, PairTokens
+from rejoinder.models.selector.similarity import (
+    ENCODER,
+    Cosine,
+    EncodedTexts,
+    Ngrams,
+    Similarity,
+    StaticTexts,
+)
+from rejoinder.models.sidecar import Bytes, SidecarRows
+from rejoinder.models.static_vectors.vectors import SHIPPED_VECTORS, load_vectors
 from rejoinder.text.wordpiece import WordPiece, hash_vocabulary
-from rejoinder.types import Candidate, to_candidates
+from rejoinder.types import Candidate, Document, to_candidates
 
 KIND = "selector"
-NETWORK = "model.onnx"
-VOCABULARY = "vocabulary.txt"
+ENCODER_VOCABULARY = "encoder.txt"
+VECTORS = "vectors"
+"""The setting of a bundle that identifies the static vectors it was trained with."""
 
 _log = logging.getLogger(__name__)
 
@@ -55,16 +73,17 @@ class SelectorScorer:
             network = (bundle.folder / NETWORK).read_bytes()
         except (OSError, KeyError, TypeError, ValueError) as error:
             raise bundle.refuse(f"file, setting or word piece is missing: {error}") from error
-        shipped = _read_shipped_vocabulary()
+        shipped = (SHIPPED_VECTORS / VOCABULARY).read_text(encoding="utf-8")
         self._reads_stored = text.startswith(shipped)
         stored = self._pieces.vocabulary[: shipped.count("\n")]
-        self._stored_hash = hash_vocabulary(stored) if self._reads_stored else None
+        self.tokenizer = hash_vocabulary(stored) if self._reads_stored else None
+        """The hash of the tokenizer whose stored tokens it reads."""
         self._has_warned = False
         similarity = open_similarity(context, bundle)
         self.sidecar: PageEncoder | None = None
         """The encoder of its page vectors; None where it reads none."""
         if isinstance(similarity, Cosine):
-            self.sidecar = PageEncoder(bundle, context, similarity.vectors)
+            self.sidecar = PageEncoder(bundle, context, similarity)
         self._reader = PairReader(self._tokens, context, similarity)
         self._session = open_session(network, bundle.folder)
         self._try_out(bundle.folder)
@@ -94,11 +113,6 @@ class SelectorScorer:
         pieces = [self._tokenize(candidate) for candidate in candidates]
         self._warn_if_too_long(self._tokens.tokenize(question), pieces)
         return self._reader.read(question, candidates, pieces=pieces)
-
-    @property
-    def tokenizer(self) -> str | None:
-        """The hash of the tokenizer whose stored tokens it reads."""
-        return self._stored_hash
 
     def encode(self, text: str) -> bytes | None:
         """Return a text as `Candidate.tokens`, to store; None where it is not read back.
@@ -140,13 +154,88 @@ class SelectorScorer:
         """Score one pair, with the last piece in it: a network that opens may still be corrupt."""
         last = [len(self._pieces) - 1]
         (feed,) = self._reader.read("", [Candidate("", "")], pieces=[last])
-        try:
+        with refuse_corrupt(folder):
             score = self.run(feed)
-        except network_errors() as error:
-            raise refuse(folder, error) from error
         if not np.isfinite(score):
             raise BundleError(f"{folder}: {NETWORK} gives a score that is not finite")
 
 
-def _read_shipped_vocabulary() -> str:
-    return (SHIPPED_VECTORS / VOCABULARY).read_text(encoding="utf-8")
+class PageEncoder:
+    """Turns documents into the vectors by which a selector's bundle finds context.
+
+    Bundles that embed with the same weights have the same hash, and read each other's vectors.
+    """
+
+    name = "context"
+
+    def __init__(self, bundle: Bundle, config: ContextConfig, embedder: Cosine) -> None:
+        self.folder = bundle.folder
+        weights = [name_vectors()]
+        if config.similarity == "encoder":
+            weights = [str(bundle.manifest.files.get(x)) for x in (ENCODER, ENCODER_VOCABULARY)]
+        self.hash = hashlib.sha256("\n".join(weights).encode()).hexdigest()[:16]
+        self.row_bytes = 4 * embedder.width
+        self._embedder = embedder
+
+    def encode(self, document: Document, headings: Collection[int]) -> list[Bytes]:  # noqa: ARG002
+        """Return one row per sentence, headings included, and one for the title after them."""
+        texts = list_texts(document.sentences[:], document.title)
+        vectors = self._embedder.embed(texts).astype("<f4")
+        return list(vectors.view(np.uint8)[:, None])
+
+
+def open_page_encoder(bundle: Bundle) -> PageEncoder:
+    """Return the encoder of the page vectors that a selector's bundle reads."""
+    try:
+        config = ContextConfig(**bundle.manifest.config.get("context", {}))
+    except (TypeError, ValueError) as error:
+        raise bundle.refuse(f"cannot read its settings of context: {error}") from error
+    similarity = open_similarity(config, bundle)
+    if not isinstance(similarity, Cosine):
+        raise BundleError(
+            f"{bundle.folder}: reads no context that is chosen by vectors, so it stores nothing"
+            " beside an index; leave out --sidecar"
+        )
+    return PageEncoder(bundle, config, similarity)
+
+
+def open_similarity(context: ContextConfig, bundle: Bundle) -> Similarity | None:
+    """Return the similarity by which a selector's bundle finds context."""
+
+    def open_encoder() -> Cosine:
+        try:
+            network = (bundle.folder / ENCODER).read_bytes()
+        except OSError as error:
+            raise bundle.refuse(f"{ENCODER} is missing: {error}") from error
+        vocabulary = bundle.read_text(ENCODER_VOCABULARY).split("\n")[:-1]
+        return EncodedTexts(network, vocabulary, bundle.folder)
+
+    similarity = get_similarity(context, open_encoder)
+    is_static = isinstance(similarity, StaticTexts)
+    if is_static and bundle.manifest.config.get(VECTORS) != name_vectors():
+        raise BundleError(
+            f"{bundle.folder}: was trained with other static vectors than those that come"
+            " with rejoinder; train it again"
+        )
+    return similarity
+
+
+def get_similarity(context: ContextConfig, open_encoder: Callable[[], Cosine]) -> Similarity | None:
+    """Return the similarity by which a selector finds context; None where it reads no page."""
+    if not context.has_page:
+        return None
+    if context.similarity == "ngrams":
+        return Ngrams()
+    return get_static() if context.similarity == "static" else open_encoder()
+
+
+@cache
+def get_static() -> StaticTexts:
+    """Return the cosine of the shipped vectors."""
+    return StaticTexts(load_vectors())
+
+
+@cache
+def name_vectors() -> str:
+    """Return the checksum that identifies the shipped vectors."""
+    return str(open_bundle(SHIPPED_VECTORS).manifest.files["vectors.safetensors"])

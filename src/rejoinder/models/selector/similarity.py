@@ -8,6 +8,7 @@ bit.
 Axes: C candidates, S sentences of the page, D width of a vector.
 """
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
@@ -17,7 +18,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.models.onnx_session import open_session
+from rejoinder.models.onnx_session import open_session, to_feed
 from rejoinder.models.parallel import count_cores
 from rejoinder.models.static_vectors.vectors import StaticVectors
 from rejoinder.text.wordpiece import CLS, SEP, WordPiece, pretokenize
@@ -28,6 +29,8 @@ WORD_BITS = 21
 """Bits of a word's number: three of them fit into 63 bits."""
 MAX_BATCH = 1000
 """Texts whose vectors are summed together."""
+ENCODER = "encoder.onnx"
+"""The file of a bundle that holds its sentence encoder."""
 MAX_TOKENS = 128
 """Tokens that a sentence encoder reads of a text."""
 
@@ -60,42 +63,29 @@ class Ngrams:
         return _NgramPage(sentences)
 
 
-class Cosine:
-    """The cosine of vectors; question and candidate make one vector together."""
+class Cosine(ABC):
+    """The cosine of vectors of length 1; question and candidate make one vector together."""
 
-    def __init__(self, vectors: "Embedder") -> None:
-        self.vectors = vectors
+    width: int
+    """The length D of a vector."""
+
+    @abstractmethod
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Return one row per text, (texts, D); zeros for a text without known words."""
+
+    @abstractmethod
+    def embed_pairs(self, question: str, candidates: Sequence[str]) -> Vectors:
+        """Return one row for the question with each candidate, (C, D)."""
 
     def prepare(self, sentences: Sequence[str]) -> "VectorPage":
         """Return the page as vectors."""
-        return self.restore(self.vectors.embed(sentences))
-
-    def restore(self, vectors: Vectors) -> "VectorPage":
-        """Return the page of vectors that were computed before."""
-        return VectorPage(self.vectors, vectors)
-
-
-class Embedder(Protocol):
-    """Turns texts into vectors of length 1; a text without known words gets zeros."""
-
-    @property
-    def width(self) -> int:
-        """The length D of a vector."""
-        ...
-
-    def embed(self, texts: Sequence[str]) -> Vectors:
-        """Return one row per text, (texts, D)."""
-        ...
-
-    def embed_pairs(self, question: str, candidates: Sequence[str]) -> Vectors:
-        """Return one row for the question with each candidate, (C, D)."""
-        ...
+        return VectorPage(self, self.embed(sentences))
 
 
 class VectorPage:
     """Sentences as vectors."""
 
-    def __init__(self, embedder: Embedder, vectors: Vectors) -> None:
+    def __init__(self, embedder: Cosine, vectors: Vectors) -> None:
         self._embedder = embedder
         self.vectors = vectors  # (S, D)
 
@@ -108,17 +98,13 @@ class VectorPage:
         return rated
 
 
-class StaticTexts:
+class StaticTexts(Cosine):
     """Texts as sums of static vectors: a pair is the sum of its two sides."""
 
     def __init__(self, vectors: StaticVectors) -> None:
         self._vectors = vectors
         self._pieces = vectors.pieces or WordPiece(vectors.vocabulary)
-
-    @property
-    def width(self) -> int:
-        """The length of a vector."""
-        return self._vectors.width
+        self.width = vectors.width
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one row per text, (texts, D)."""
@@ -147,51 +133,35 @@ class StaticTexts:
         return [piece for piece in pieces if piece != unknown]
 
 
-class SentenceEncoder:
-    """Encodes texts with a transformer in onnxruntime: the mean state of a text, of length 1."""
+class EncodedTexts(Cosine):
+    """Texts as mean states of a transformer in onnxruntime: one pass each, a pair in one too."""
 
-    def __init__(
-        self, network: bytes, vocabulary: Sequence[str], folder: Path, *, threads: int | None = None
-    ) -> None:
+    def __init__(self, network: bytes, vocabulary: Sequence[str], folder: Path) -> None:
         self._pieces = WordPiece(vocabulary)
         self._cls, self._sep = (self._pieces.vocabulary.index(token) for token in (CLS, SEP))
-        self._session = open_session(network, folder)
-        self._pool = ThreadPoolExecutor(threads or count_cores(), "sentence-encoder")
+        self._session = open_session(network, folder, name=ENCODER)
+        self._pool = ThreadPoolExecutor(count_cores(), "sentence-encoder")
         self.width = int(self._session.get_outputs()[0].shape[1])
-
-    def encode(self, texts: Sequence[str]) -> NDArray[np.float32]:
-        """Return one row per text, (texts, width)."""
-        rows = list(self._pool.map(self._encode, texts))
-        return np.array(rows, dtype=np.float32).reshape(len(texts), self.width)
-
-    def _encode(self, text: str) -> NDArray[np.float32]:
-        pieces = [piece for word in self._pieces.tokenize(text) for piece in word]
-        ids = np.array([[self._cls, *pieces[: MAX_TOKENS - 2], self._sep]], dtype=np.int64)
-        feed = {"ids": ids, "mask": np.ones_like(ids), "kinds": np.zeros_like(ids)}
-        return np.asarray(self._session.run(None, feed)[0][0], dtype=np.float32)
-
-
-class EncodedTexts:
-    """Texts as vectors of a transformer: one pass each, a pair in one pass too."""
-
-    def __init__(self, encoder: SentenceEncoder) -> None:
-        self._encoder = encoder
-
-    @property
-    def width(self) -> int:
-        """The length of a vector."""
-        return self._encoder.width
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one row per text, (texts, D); zeros for a text without words."""
         vectors = np.zeros((len(texts), self.width), dtype=np.float32)
         places = [place for place, text in enumerate(texts) if text.strip()]
-        vectors[places] = self._encoder.encode([texts[place] for place in places])
+        vectors[places] = self._encode_all([texts[place] for place in places])
         return vectors
 
     def embed_pairs(self, question: str, candidates: Sequence[str]) -> Vectors:
         """Return one row for the question with each candidate, (C, D)."""
-        return self._encoder.encode([f"{question} {candidate}" for candidate in candidates])
+        return self._encode_all([f"{question} {candidate}" for candidate in candidates])
+
+    def _encode_all(self, texts: Sequence[str]) -> Vectors:
+        rows = list(self._pool.map(self._encode, texts))
+        return np.array(rows, dtype=np.float32).reshape(len(texts), self.width)
+
+    def _encode(self, text: str) -> Vectors:
+        pieces = [piece for word in self._pieces.tokenize(text) for piece in word]
+        feed = to_feed([self._cls, *pieces[: MAX_TOKENS - 2], self._sep])
+        return np.asarray(self._session.run(None, feed)[0][0], dtype=np.float32)
 
 
 def _to_length_1(sums: Vectors) -> Vectors:
