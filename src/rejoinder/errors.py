@@ -81,3 +81,9 @@ class MissingExtraError(RejoinderError, ImportError):
 def is_panic(error: BaseException) -> bool:
     """Whether a Rust library panicked; its class derives from BaseException and is not exported."""
     return type(error).__name__ == "PanicException"
+
+
+def shorten(error: BaseException) -> str:
+    """Return the first line of a library's error message, or the error's class."""
+    message = str(error).strip()
+    return message.splitlines()[0][:200] if message else type(error).__name__

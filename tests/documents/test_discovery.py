@@ -25,7 +25,7 @@ def test_a_named_file_may_end_in_anything_and_counts_once(tmp_path: Path) -> Non
     assert find_files([path, path]) == [path]
 
 
-def test_nothing_to_read_is_said(tmp_path: Path) -> None:
+def test_nothing_to_read_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"nothing to read in .*; files end in \.csv, \.docx"):
         find_files([tmp_path])
     with pytest.raises(InputError, match="no such file or folder"):

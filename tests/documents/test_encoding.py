@@ -24,15 +24,15 @@ CURLY = "“Curly quotes” and a dash – that’s what Windows writes in a na�
         (JAPANESE, "euc_jp"),
     ],
 )
-def test_common_encodings_are_found(text: str, encoding: str) -> None:
+def test_common_encodings_are_detected(text: str, encoding: str) -> None:
     assert decode((text * 10).encode(encoding)) == text * 10
 
 
-def test_what_is_declared_goes_before_a_guess() -> None:
+def test_a_declared_encoding_precedes_detection() -> None:
     assert decode("żółw".encode("cp1250"), declared="windows-1250") == "żółw"
 
 
-def test_an_unknown_declaration_counts_for_nothing() -> None:
+def test_an_unknown_declared_encoding_is_ignored() -> None:
     assert decode((RUSSIAN * 10).encode("cp1251"), declared="klingon") == RUSSIAN * 10
 
 

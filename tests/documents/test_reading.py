@@ -76,7 +76,7 @@ def test_control_characters_do_not_come_through(tmp_path: Path, sandbox: Sandbox
     assert "\x07" not in document.sentences[0].text
 
 
-def test_what_cannot_be_read_is_named(tmp_path: Path, sandbox: SandboxedReader) -> None:
+def test_an_unreadable_file_is_named(tmp_path: Path, sandbox: SandboxedReader) -> None:
     (tmp_path / "a.txt").write_bytes(os.urandom(4000) + b"\0\xff")
 
     with pytest.raises(InputError, match=r"a\.txt: not text$"):

@@ -1,4 +1,4 @@
-"""What is asked of OpenSearch and Elasticsearch; no server can be had, so no answer is tested."""
+"""Queries to OpenSearch and Elasticsearch; without a server, no response is tested."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""PostgreSQL's full text search, asked of a real server."""
+"""PostgreSQL's full-text search, on a real server."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -38,7 +38,7 @@ def retriever(address: str) -> Iterator[PostgresRetriever]:
     made.close()
 
 
-def test_any_word_finds_in_its_stems_and_more_words_come_first(
+def test_any_stemmed_word_matches_and_more_words_rank_higher(
     retriever: PostgresRetriever,
 ) -> None:
     found = retriever.search("what do queens of a colony drink: tea?", 9)
@@ -68,7 +68,7 @@ def test_a_title_finds_its_sentences_after_their_own_words(retriever: PostgresRe
     assert set(texts) == set(TEA.sentences)
 
 
-def test_filters_keep_to_what_they_say(retriever: PostgresRetriever) -> None:
+def test_filters_restrict_the_search(retriever: PostgresRetriever) -> None:
     def find(**where: str | list[str]) -> set[str]:
         found = retriever.search("tea bees", 9, where=where)
         return {item.candidate.id.split("#")[0] for item in found}
@@ -96,7 +96,7 @@ def test_no_question_breaks_it(retriever: PostgresRetriever, question: str) -> N
     assert retriever.search("honey", 0) == []
 
 
-def test_an_engine_answers_out_of_it(retriever: PostgresRetriever, tmp_path: Path) -> None:
+def test_an_engine_retrieves_from_it(retriever: PostgresRetriever, tmp_path: Path) -> None:
     with Index(tmp_path / "index", create=True) as index:
         engine = Engine(index, retriever=retriever)
         (answer,) = engine.answer("who is in a colony?").answers

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from rejoinder.batch.schemas import Columns, check_columns
-from rejoinder.errors import DataError, InputError
+from rejoinder.errors import DataError, InputError, shorten
 
 MAX_ROWS = 500
 """The most rows of a partition."""
@@ -91,7 +91,7 @@ def read_partition(partition: Partition, columns: Sequence[str]) -> pa.RecordBat
         batch.validate(full=True)  # Arrow trusts the file, even that text is UTF-8
     except _READ_ERRORS as error:
         raise DataError(
-            f"row group {partition.group} cannot be read ({_shorten(error)})",
+            f"row group {partition.group} cannot be read ({shorten(error)})",
             path=Path(partition.path),
         ) from error
     return batch
@@ -120,8 +120,4 @@ def _open(path: Path) -> tuple[pa.Schema, pq.FileMetaData]:
         with pq.ParquetFile(path) as file:
             return file.schema_arrow, file.metadata
     except _READ_ERRORS as error:
-        raise DataError(f"not a parquet file ({_shorten(error)})", path=path) from error
-
-
-def _shorten(error: Exception) -> str:
-    return str(error).splitlines()[0][:200] if str(error) else type(error).__name__
+        raise DataError(f"not a parquet file ({shorten(error)})", path=path) from error

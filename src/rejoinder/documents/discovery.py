@@ -17,9 +17,6 @@ def find_files(paths: Iterable[Path]) -> list[Path]:
 
     Hidden files and folders are skipped, and links to folders are not followed, so that a
     folder may link to itself.
-
-    Raises:
-        InputError: a path does not exist, or there is nothing to read.
     """
     named = list(paths)
     files, unreadable = list_files(named)
@@ -30,11 +27,7 @@ def find_files(paths: Iterable[Path]) -> list[Path]:
 
 
 def list_files(paths: Iterable[Path]) -> tuple[list[Path], dict[Path, str]]:
-    """Return the files below the paths, perhaps none, and why folders cannot be listed.
-
-    Raises:
-        InputError: a path does not exist, or cannot be reached.
-    """
+    """Return the files below the paths, perhaps none, and why folders cannot be listed."""
     files: list[Path] = []
     unreadable: dict[Path, str] = {}
     for path in paths:

@@ -29,22 +29,15 @@ def read_file(
     """Read the documents of a file: one, or one per row of a table.
 
     The title is the one that the file gives, else its first heading where it begins with
-    one, else the file's name.
-
-    Args:
-        name: the name of the file in document ids and errors; its path by default.
-
-    Raises:
-        InputError: the file cannot be read, with its name and the reason.
+    one, else the file's name.  In document ids and errors the file is called `name`, or by
+    its path.
     """
     shown = name or show_path(path)
     stem = Path(shown).stem
     try:
         stat_file(path)
-        if path.suffix.lower() in FORMATS:
-            extracts: Iterable[ExtractedText] = [sandbox.read(path)]
-        else:
-            extracts = _read_here(path)
+        is_sandboxed = path.suffix.lower() in FORMATS
+        extracts = [sandbox.read(path)] if is_sandboxed else _read_here(path)
         return [parse_document(shown, stem, extract) for extract in _number_rows(extracts)]
     except InputError as error:
         raise InputError(f"{shown}: {error}") from error

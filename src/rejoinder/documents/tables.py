@@ -33,7 +33,9 @@ def read_jsonl(text: str) -> Iterator[ExtractedText]:
 def read_csv(text: str) -> Iterator[ExtractedText]:
     """Yield one document per row; the first row names the columns, one of them `text`."""
     csv.field_size_limit(MAX_FIELD)
-    rows = csv.DictReader(io.StringIO(text, newline=""), dialect=_find_dialect(text))
+    header = text[: text.find("\n") + 1] or text
+    delimiter = max(",;\t", key=header.count)
+    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
     names = {name.strip().lower(): name for name in rows.fieldnames or () if name}
     if "text" not in names:
         columns = ", ".join(names) or "none"
@@ -47,27 +49,13 @@ def read_csv(text: str) -> Iterator[ExtractedText]:
         raise InputError(f"after line {rows.line_num}: {error}") from error
 
 
-def _find_dialect(text: str) -> type[csv.Dialect]:
-    header = text[: text.find("\n") + 1] or text
-    separator = max(",;\t", key=header.count)
-
-    class Dialect(csv.excel):
-        delimiter = separator
-
-    return Dialect
-
-
 def _to_extract(row: Mapping[str, Any], line: int) -> ExtractedText:
     text = sanitize(row["text"])
     metadata = {
-        sanitize(str(key)): sanitize(_to_text(value))
+        sanitize(str(key)): sanitize(value if isinstance(value, str) else json.dumps(value))
         for key, value in row.items()
         if key not in {"text", "title", "id"} and isinstance(value, str | int | float)
     }
     title, id_ = (sanitize(str(row.get(key) or "")).strip() for key in ("title", "id"))
     # The whole text is on one line of the file.
     return ExtractedText(text, title, id_ or str(line), Locations("line", (0,), (line,)), metadata)
-
-
-def _to_text(value: str | float) -> str:
-    return value if isinstance(value, str) else json.dumps(value)

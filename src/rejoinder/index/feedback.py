@@ -23,18 +23,12 @@ class StoredMark(NamedTuple):
 
 
 def add_marks(database: Database, marks: Iterable[Mark]) -> list[Mark]:
-    """Store marks, all or none, and return those whose sentences the index does not hold.
-
-    Raises:
-        InputError: a question or a sentence is empty or not text.
-        StoreError: the index cannot be written.
-    """
+    """Store marks, all or none, and return those whose sentences the index does not hold."""
     given = [(mark, _clean(mark)) for mark in marks]
     known = _find_known(database, {clean.sentence for _, clean in given})
     kept = [clean for _, clean in given if clean.sentence in known]
     if kept:
-        # The last mark of a question and sentence counts.
-        with database.transaction():
+        with database.transaction():  # the last mark of a question and sentence counts
             database.run_many(
                 "INSERT OR REPLACE INTO feedback(question, sentence, is_right) VALUES (?, ?, ?)",
                 ((mark.question, mark.sentence, int(mark.right)) for mark in kept),
@@ -43,12 +37,7 @@ def add_marks(database: Database, marks: Iterable[Mark]) -> list[Mark]:
 
 
 def remove_mark(database: Database, question: str, sentence: str) -> None:
-    """Remove a mark.
-
-    Raises:
-        InputError: there is no such mark.
-        StoreError: the index cannot be written.
-    """
+    """Remove a mark; refuse where there is none."""
     mark = _clean(Mark(question, sentence, True))
     removed = database.query(
         "DELETE FROM feedback WHERE question = ? AND sentence = ? RETURNING id",

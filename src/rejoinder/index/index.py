@@ -13,7 +13,7 @@ import logging
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -217,12 +217,12 @@ class Index:
         """
         self._full_text.refresh()
         hits = self._full_text.current.search(question, 2 * k, where)
-        candidates = self._find_candidates([(hit.document, hit.position) for hit in hits])
+        candidates = self._find_candidates([place for place, _ in hits])
         results: dict[str, ScoredCandidate] = {}
-        for hit in hits:
-            candidate = candidates.get((hit.document, hit.position))  # None: removed meanwhile
+        for place, score in hits:
+            candidate = candidates.get(place)  # None: removed meanwhile
             if candidate and candidate.text not in results and len(results) < k:
-                results[candidate.text] = ScoredCandidate(candidate, hit.score, len(results) + 1)
+                results[candidate.text] = ScoredCandidate(candidate, score, len(results) + 1)
         return list(results.values())
 
     def get_candidate(self, number: int, position: int) -> Candidate | None:
@@ -235,10 +235,9 @@ class Index:
         number = get_number(document)
         if document is None or position is None or number < 0:
             return None
-        row = self.store.get_sentence(number, position)
-        if row is None:
-            return None
-        return Source(document.id, document.title, row.line, row.start, row.end, row.page)
+        if row := self.store.get_sentence(number, position):
+            return Source(document.id, document.title, row.line, row.start, row.end, row.page)
+        return None
 
     def open_sidecar(self, encoder: SidecarEncoder) -> IndexRows | None:
         """Return the stored rows of an encoder, brought up to date where possible.
@@ -254,7 +253,7 @@ class Index:
         if rows.state.generation != self.store.generation:
             try:
                 with self._locked():
-                    self.sidecars.follow(rows, encoder, _announce(rows.folder))
+                    self.sidecars.follow(rows, encoder, partial(_announce, rows.folder))
                     self._forget_removed()
             except StoreError as error:
                 log.info("%s: read as it is: %s", rows.folder, error)
@@ -444,14 +443,10 @@ def load_tokenizer() -> WordPiece:
     return tokenizer
 
 
-def _announce(folder: Path) -> Progress:
-    """Return a callback that logs once that a question has to wait."""
-
-    def log_first(done: int, total: int, _: str) -> None:
-        if done == 1:
-            log.warning("%s: %d documents that it lacks are stored first", folder, total)
-
-    return log_first
+def _announce(folder: Path, done: int, total: int, _: str) -> None:
+    """Log once that a question has to wait."""
+    if done == 1:
+        log.warning("%s: %d documents that it lacks are stored first", folder, total)
 
 
 def _create_folder(folder: Path) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from rejoinder.errors import MissingExtraError, StoreError
+from rejoinder.errors import MissingExtraError, StoreError, shorten
 from rejoinder.types import Candidate, Document, ScoredCandidate, Where
 
 
@@ -51,7 +51,7 @@ class _ServerRetriever:
         try:
             response = self._call(index=self._index, **body)
         except self._errors as error:
-            raise StoreError(f"the search server does not answer ({_shorten(error)})") from error
+            raise StoreError(f"the search server does not answer ({shorten(error)})") from error
         if response["timed_out"] or response["_shards"]["failed"]:
             raise StoreError(f"{self._index!r}: some shards failed or timed out; ask again")
         return [
@@ -104,7 +104,3 @@ def to_body(question: str, k: int, fields: Fields, where: Where | None) -> dict[
     ]
     match = {"multi_match": {"query": question, "fields": [fields.text, f"{fields.title}^0.3"]}}
     return {"size": k, "query": {"bool": {"must": match, "filter": filters}}}
-
-
-def _shorten(error: Exception) -> str:
-    return str(error).strip().splitlines()[0][:200] if str(error).strip() else type(error).__name__

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
-from rejoinder.errors import MissingExtraError, StoreError
+from rejoinder.errors import MissingExtraError, StoreError, shorten
 from rejoinder.text.words import normalise_words, split_words
 from rejoinder.types import Candidate, Document, ScoredCandidate, Where
 
@@ -139,8 +139,7 @@ class PostgresRetriever:
         try:
             yield
         except self._error as error:
-            reason = str(error).strip().splitlines()[0] if str(error).strip() else "no reason given"
-            raise StoreError(f"PostgreSQL: {reason}") from error
+            raise StoreError(f"PostgreSQL: {shorten(error)}") from error
 
 
 class _Sentences(Sequence[str]):

@@ -9,11 +9,7 @@ from rejoinder.errors import InputError
 
 
 def read_journal(path: Path) -> list[dict[str, Any]]:
-    """Return the entries, none where there is no file; drop an incomplete last line.
-
-    Raises:
-        InputError: the file cannot be read, or is not a journal.
-    """
+    """Return the entries, none where there is no file; drop an incomplete last line."""
     if not path.exists():
         return []
     try:
@@ -22,27 +18,19 @@ def read_journal(path: Path) -> list[dict[str, Any]]:
             with path.open("rb+") as file:
                 file.truncate(len(complete) + 1 if complete else 0)
         entries = [json.loads(line) for line in complete.splitlines()]
+        if not all(isinstance(entry, dict) for entry in entries):
+            raise ValueError("an entry is not an object")
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}") from error
     except ValueError as error:
-        raise _not_a_journal(path) from error
-    if not all(isinstance(entry, dict) for entry in entries):
-        raise _not_a_journal(path)
+        raise InputError(f"{path}: not a file of saved results; give another file") from error
     return entries
 
 
 def append_journal(path: Path, entry: Mapping[str, Any]) -> None:
-    """Append one entry.
-
-    Raises:
-        InputError: the file cannot be written.
-    """
+    """Append one entry."""
     try:
         with path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror}") from error
-
-
-def _not_a_journal(path: Path) -> InputError:
-    return InputError(f"{path}: not a file of saved results; give another file")

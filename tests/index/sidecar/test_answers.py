@@ -1,4 +1,4 @@
-"""Stored answers score as those that are encoded now, and are left out where they cannot."""
+"""Stored answers score like answers encoded at question time; unreadable ones are left out."""
 
 from pathlib import Path
 
@@ -213,9 +213,9 @@ def test_a_damaged_answer_is_encoded_on_the_fly(
 ) -> None:
     candidates = get_candidates(stored)
     rows = get_rows(stored)
-    torn = bytearray(rows.read_bytes())
-    torn[-10] ^= 1
-    rows.write_bytes(torn)
+    damaged = bytearray(rows.read_bytes())
+    damaged[-10] ^= 1
+    rows.write_bytes(damaged)
 
     found = scorer.bind(open_answers(stored, scorer)).score(QUESTION, candidates)
 

@@ -1,4 +1,4 @@
-"""What is stored of documents for their context changes no score, whatever happens to it."""
+"""Stored context vectors change no score, whatever happens to their files."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -123,9 +123,9 @@ def get_all(work: JobRunner) -> list[ListedDocument]:
 
 def spoil(index: Index, at: int) -> None:
     rows = get_rows(index)
-    torn = bytearray(rows.read_bytes())
-    torn[at] ^= 1
-    rows.write_bytes(torn)
+    damaged = bytearray(rows.read_bytes())
+    damaged[at] ^= 1
+    rows.write_bytes(damaged)
 
 
 def get_scores(found: Answers) -> list[tuple[str, float]]:
@@ -224,7 +224,7 @@ def test_documents_sent_to_a_server_are_stored(tmp_path: Path, bundles: Path, do
     work.close()
 
 
-def test_a_flipped_bit_is_noticed_and_changes_no_score(
+def test_a_flipped_bit_is_detected_and_changes_no_score(
     stored: Index, scorer: SelectorScorer, caplog: pytest.LogCaptureFixture
 ) -> None:
     expected = get_scores(Engine(stored, scorer).answer(QUESTION, top=5))
@@ -242,7 +242,7 @@ def test_a_flipped_bit_is_noticed_and_changes_no_score(
     assert stored.check() == []
 
 
-def test_each_bit_that_flips_does_no_harm(
+def test_each_flipped_bit_is_harmless(
     stored: Index, scorer: SelectorScorer, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level("ERROR")
@@ -252,8 +252,8 @@ def test_each_bit_that_flips_does_no_harm(
     size = (get_rows(stored)).stat().st_size
     for at in [*range(16, 120), *range(120, size, 97)]:
         spoil(stored, at)
-        torn = IndexRows(get_store(stored))
-        found = [torn.find_document(document) for document in documents]
+        damaged = IndexRows(get_store(stored))
+        found = [damaged.find_document(document) for document in documents]
         spoil(stored, at)
 
         for item, whole in zip(found, expected, strict=True):
@@ -312,7 +312,7 @@ def test_a_selector_that_needs_no_vectors_is_refused(bundles: Path) -> None:
 
 
 @pytest.mark.parametrize("context", [{"breadth": 3}, {"form": "wide"}, "stored"])
-def test_settings_that_cannot_be_are_refused(tmp_path: Path, context: object) -> None:
+def test_invalid_settings_are_refused(tmp_path: Path, context: object) -> None:
     bundle = Bundle(tmp_path, Manifest(KIND, {"context": context}))
 
     with pytest.raises(RejoinderError, match="context"):

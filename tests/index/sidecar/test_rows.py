@@ -1,4 +1,4 @@
-"""Rows in a folder: what is written is found again, and what is damaged is named."""
+"""A row store returns the rows that were added, and reports damage."""
 
 import json
 import logging
@@ -183,7 +183,7 @@ def test_uncommitted_rows_are_not_visible(folder: Path) -> None:
     np.testing.assert_array_equal(read(store, 9, 0), make_rows([1], seed=9)[0])
 
 
-def test_a_place_that_another_document_has_taken_since_does_not_count(folder: Path) -> None:
+def test_a_place_taken_by_another_document_is_ignored(folder: Path) -> None:
     # What a crash between the places and the state leaves behind.
     state = (folder / "state.json").read_bytes()
     with RowStore(folder).changing() as writer:
@@ -208,12 +208,12 @@ def test_opening_reads_no_rows(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert RowStore(folder).state.generation == 5
 
 
-def test_each_bit_of_the_state_that_flips_is_noticed(folder: Path) -> None:
+def test_each_flipped_bit_of_the_state_is_detected(folder: Path) -> None:
     whole = (folder / "state.json").read_bytes()
     for place in range(len(whole)):
-        torn = bytearray(whole)
-        torn[place] ^= 1
-        (folder / "state.json").write_bytes(torn)
+        damaged = bytearray(whole)
+        damaged[place] ^= 1
+        (folder / "state.json").write_bytes(damaged)
         with pytest.raises(StoreError, match="corrupt"):
             RowStore(folder)
 
@@ -235,15 +235,15 @@ def test_each_flipped_bit_of_a_header_is_detected(folder: Path, place: int) -> N
 
 @pytest.mark.parametrize(("name", "first"), [("rows-1", len(row_store.MAGIC)), ("places-1", 0)])
 @pytest.mark.parametrize("bit", [0, 2, 7])
-def test_each_bit_that_flips_is_noticed(
+def test_each_flipped_bit_is_detected(
     folder: Path, name: str, first: int, bit: int, caplog: pytest.LogCaptureFixture
 ) -> None:
     whole = (folder / name).read_bytes()
     expected = [read(RowStore(folder), 1, position).tobytes() for position in (0, 2)]
     for place in range(first, len(whole)):
-        torn = bytearray(whole)
-        torn[place] ^= 1 << bit
-        (folder / name).write_bytes(torn)
+        damaged = bytearray(whole)
+        damaged[place] ^= 1 << bit
+        (folder / name).write_bytes(damaged)
         store = RowStore(folder)
         with caplog.at_level(logging.ERROR):
             for position, answer in zip((0, 2), expected, strict=True):

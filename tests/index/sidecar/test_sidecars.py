@@ -1,4 +1,4 @@
-"""What bundles have made of sentences follows its index, whatever happens to it."""
+"""Sidecars follow their index through crashes, restored backups and other bundles."""
 
 import logging
 import os
@@ -238,9 +238,9 @@ def test_a_corrupt_store_is_named_and_rebuilt(
 
 def test_a_flipped_bit_is_repaired_by_compacting(stored: Index, maker: Digests) -> None:
     rows = get_rows(stored)
-    torn = bytearray(rows.read_bytes())
-    torn[-10] ^= 1
-    rows.write_bytes(torn)
+    damaged = bytearray(rows.read_bytes())
+    damaged[-10] ^= 1
+    rows.write_bytes(damaged)
     (problem,) = stored.check()
     assert "corrupt" in problem
 

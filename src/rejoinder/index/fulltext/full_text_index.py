@@ -21,13 +21,12 @@ import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import NamedTuple
 
 import tantivy
 
 from rejoinder.documents.parsed import Sentence
-from rejoinder.errors import StoreError, is_panic
-from rejoinder.index.sqlite.documents import DocumentStore, StoredDocument
+from rejoinder.errors import StoreError, is_panic, shorten
+from rejoinder.index.sqlite.documents import DocumentStore, Place, StoredDocument
 from rejoinder.text.words import normalise, normalise_words, split_words
 from rejoinder.types import Where
 
@@ -147,14 +146,6 @@ class FullTextIndex:
         index.commit(generation)
 
 
-class Hit(NamedTuple):
-    """A sentence that shares words with the question."""
-
-    document: int
-    position: int
-    score: float
-
-
 class TantivyIndex:
     """A Tantivy index in a folder, or in memory where no folder is given."""
 
@@ -227,8 +218,8 @@ class TantivyIndex:
         with suppress(ValueError):  # a rebuild has replaced the folder; the next refresh opens it
             self._index.reload()
 
-    def search(self, question: str, limit: int, where: Where | None = None) -> list[Hit]:
-        """Return the sentences that match a question best, best first."""
+    def search(self, question: str, limit: int, where: Where | None) -> list[tuple[Place, float]]:
+        """Return the places and scores of the sentences that match best, best first."""
         words = list(dict.fromkeys(normalise_words(question, split_words)))
         if not words or limit < 1:
             return []
@@ -240,7 +231,8 @@ class TantivyIndex:
             searcher = self._index.searcher()
             for score, address in searcher.search(query, limit, count=False).hits:
                 entry = searcher.doc(address)
-                hits.append(Hit(int(entry["document"][0]), int(entry["position"][0]), float(score)))
+                place = int(entry["document"][0]), int(entry["position"][0])
+                hits.append((place, float(score)))
         return hits
 
     def _parse(self, words: Sequence[str]) -> tantivy.Query:
@@ -282,10 +274,8 @@ class TantivyIndex:
         except BaseException as error:
             if not isinstance(error, _CORRUPT) and not is_panic(error):
                 raise
-            reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-            raise StoreError(
-                f"{self._folder}: corrupt ({reason}); rebuild it with 'rejoinder index compact'"
-            ) from error
+            problem = f"{self._folder}: corrupt ({shorten(error)})"
+            raise StoreError(f"{problem}; rebuild it with 'rejoinder index compact'") from error
 
     def _restrict(self, query: tantivy.Query, key: str, values: Sequence[str]) -> tantivy.Query:
         tags = [f"{key}={value}" for value in values]

@@ -102,11 +102,10 @@ def _checksum(state: State) -> int:
 
 def stamp(folder: Path) -> tuple[int, int] | None:
     """Return an identifier of the current state of a folder, without reading it."""
-    try:
-        found = (folder / NAME).stat()
-    except OSError:
-        return None
-    return found.st_ino, found.st_mtime_ns
+    with suppress(OSError):
+        status = (folder / NAME).stat()
+        return status.st_ino, status.st_mtime_ns
+    return None
 
 
 def sync(file: IO[bytes]) -> None:
@@ -219,7 +218,10 @@ class RowStore:
                 with self._open_files(empty) as writer:
                     yield writer
             finally:
-                self._drop_other_editions()
+                current = (self.state.rows, self.state.places)
+                for path in self.folder.iterdir():
+                    if path.name.startswith(("rows-", "places-")) and path.name not in current:
+                        path.unlink()
 
     def reload(self) -> None:
         """Map later commits."""
@@ -234,12 +236,6 @@ class RowStore:
             rows.truncate(state.size)
             places.truncate(8 * state.numbers)
             yield RowWriter(self, state, rows, places)
-
-    def _drop_other_editions(self) -> None:
-        current = (self.state.rows, self.state.places)
-        for path in self.folder.iterdir():
-            if path.name.startswith(("rows-", "places-")) and path.name not in current:
-                path.unlink()
 
     def _follow(self) -> "MappedRows":
         """Return the current mapping: another process may have committed."""

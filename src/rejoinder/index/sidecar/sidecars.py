@@ -66,11 +66,7 @@ class Sidecars:
         return {store.folder: store.state for store in self._open_all(lambda _: None)}
 
     def open(self, encoder: SidecarEncoder) -> RowStore | None:
-        """Return the rows of an encoder; None where there are none.
-
-        Raises:
-            StoreError: they are corrupt, or all rows of this name were made by another bundle.
-        """
+        """Return the rows of an encoder, if any; refuse corrupt ones, and another bundle's."""
         place = self._get_place(encoder)
         folders = [place] if place.exists() else self.list_folders(encoder.name)
         if not folders:
@@ -103,10 +99,7 @@ class Sidecars:
         """Bring a folder up to date, then delete those of other bundles with its name.
 
         The lock is held.  Rows that were committed before an interruption are not made again.
-
-        Args:
-            since: look at all documents that were added after this generation, where the store
-                may lack some that it has followed.
+        With `since`, documents after an earlier generation are encoded where they are missing.
         """
         generation = self._store.generation
         with store.changing() as writer:
