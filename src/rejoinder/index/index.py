@@ -11,7 +11,7 @@ the index brings stale derived data up to date.
 
 import logging
 import os
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache, partial
 from hashlib import sha256
@@ -216,18 +216,19 @@ class Index:
         A sentence that occurs in several places word for word counts once.
         """
         self._full_text.refresh()
-        hits = self._full_text.current.search(question, 2 * k, where)
-        candidates = self._find_candidates([place for place, _ in hits])
+        scores = self._full_text.current.search(question, 2 * k, where)
         results: dict[str, ScoredCandidate] = {}
-        for place, score in hits:
-            candidate = candidates.get(place)  # None: removed meanwhile
-            if candidate and candidate.text not in results and len(results) < k:
-                results[candidate.text] = ScoredCandidate(candidate, score, len(results) + 1)
+        for place, candidate in self._find_candidates(scores):
+            if candidate.text not in results:
+                rank = len(results) + 1
+                results[candidate.text] = ScoredCandidate(candidate, scores[place], rank)
+            if len(results) == k:
+                break
         return list(results.values())
 
     def get_candidate(self, number: int, position: int) -> Candidate | None:
         """Return the sentence at a position of a document; None where it was removed."""
-        return self._find_candidates([(number, position)]).get((number, position))
+        return next((item for _, item in self._find_candidates([(number, position)])), None)
 
     def locate(self, candidate: Candidate) -> Source | None:
         """Return the source of a candidate of this index; None where it was removed."""
@@ -398,16 +399,16 @@ class Index:
             return "the offsets of a sentence do not match the text"
         return "" if self.store.has_valid_checksum(document.id) else "checksum mismatch"
 
-    def _find_candidates(self, places: Sequence[Place]) -> dict[Place, Candidate]:
-        """Return the sentences at these places that are still there."""
+    def _find_candidates(self, places: Collection[Place]) -> Iterator[tuple[Place, Candidate]]:
+        """Yield the sentences at these places that are still there, in the same order."""
         rows = self.store.find_documents("id", {number for number, _ in places})
         documents = {row.id: self._to_document(row) for row in rows}
-        candidates = {}
-        for place, row in self.store.find_sentences(places).items():
-            if document := documents.get(place[0]):
+        sentences = self.store.find_sentences(places)
+        for place in places:
+            document, row = documents.get(place[0]), sentences.get(place)
+            if document and row:
                 id_ = f"{document.id}#{row.position}"
-                candidates[place] = Candidate(id_, row.text, document, row.position, row.tokens)
-        return candidates
+                yield place, Candidate(id_, row.text, document, row.position, row.tokens)
 
     def _to_document(self, stored: StoredDocument) -> Document:
         sentences = StoredSentences(self.store, stored.id, stored.sentences)

@@ -218,22 +218,21 @@ class TantivyIndex:
         with suppress(ValueError):  # a rebuild has replaced the folder; the next refresh opens it
             self._index.reload()
 
-    def search(self, question: str, limit: int, where: Where | None) -> list[tuple[Place, float]]:
-        """Return the places and scores of the sentences that match best, best first."""
+    def search(self, question: str, limit: int, where: Where | None) -> dict[Place, float]:
+        """Return the scores of the sentences that match a question best, best first."""
         words = list(dict.fromkeys(normalise_words(question, split_words)))
         if not words or limit < 1:
-            return []
+            return {}
         query = self._parse(words[:MAX_QUESTION_WORDS])
         for key, value in (where or {}).items():
             query = self._restrict(query, key, [value] if isinstance(value, str) else value)
-        hits = []
+        scores = {}
         with self._reading():
             searcher = self._index.searcher()
             for score, address in searcher.search(query, limit, count=False).hits:
                 entry = searcher.doc(address)
-                place = int(entry["document"][0]), int(entry["position"][0])
-                hits.append((place, float(score)))
-        return hits
+                scores[int(entry["document"][0]), int(entry["position"][0])] = float(score)
+        return scores
 
     def _parse(self, words: Sequence[str]) -> tantivy.Query:
         def parse(parts: Sequence[str]) -> tantivy.Query:
