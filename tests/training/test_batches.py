@@ -67,8 +67,11 @@ def test_no_negative_is_added_without_other_sentences() -> None:
     assert CandidateLists([alone], READER).batch(torch.tensor([0])).list_lengths.tolist() == [2]
 
 
-def test_a_batch_holds_every_pair_once_in_chunks_of_similar_length() -> None:
-    lists = CandidateLists([make_example("a", 1, 4), make_example("b", 2, 5)], READER, chunk_size=4)
+def test_a_batch_holds_every_pair_once_in_chunks_of_similar_length(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("rejoinder.training.batches.CHUNK", 4)
+    lists = CandidateLists([make_example("a", 1, 4), make_example("b", 2, 5)], READER)
     batch = lists.batch(torch.tensor([1, 0]))
     places = torch.cat([chunk.places for chunk in batch.chunks])
     assert sorted(places.tolist()) == list(range(len(batch.labels)))
@@ -76,7 +79,7 @@ def test_a_batch_holds_every_pair_once_in_chunks_of_similar_length() -> None:
 
 
 def test_padding_is_masked() -> None:
-    (chunk,) = make_chunks([to_feed([5, 6, 7], [0, 0, 1]), to_feed([5, 6], [0, 1])], 8)
+    (chunk,) = make_chunks([to_feed([5, 6, 7], [0, 0, 1]), to_feed([5, 6], [0, 1])])
     assert chunk.places.tolist() == [1, 0]
     assert chunk.inputs["ids"].tolist() == [[5, 6, 0], [5, 6, 7]]
     assert chunk.inputs["mask"].tolist() == [[1, 1, 0], [1, 1, 1]]
@@ -84,5 +87,5 @@ def test_padding_is_masked() -> None:
 
 
 def test_lists_describe_themselves() -> None:
-    lists = CandidateLists([make_example("a", 1, 2)], READER, elsewhere=False)
+    lists = CandidateLists([make_example("a", 1, 2)], READER)
     assert lists.describe() == {"questions": 1, "pairs": 3, "characters": 17}

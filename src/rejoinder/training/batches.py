@@ -23,6 +23,8 @@ from rejoinder.types import Candidate, Example
 MAX_CANDIDATES = 8
 ELSEWHERE = 12
 """Sentences drawn from other lists; the most similar one becomes a negative."""
+CHUNK = 32
+"""Pairs, or texts that are scored, that are padded to the same length."""
 TRIPLET_CHUNK = 16
 """Candidates of triplets that are padded to the same length."""
 
@@ -62,11 +64,8 @@ class CandidateLists:
         *,
         seed: int = 0,
         max_candidates: int = MAX_CANDIDATES,
-        elsewhere: bool = True,
-        chunk_size: int = 32,
     ) -> None:
         self._reader = reader
-        self._chunk_size = chunk_size
         self._questions = [example.question for example in examples]
         words = {text: frozenset(pretokenize(text)) for text in _all_texts(examples)}
         self._lists = [
@@ -75,8 +74,7 @@ class CandidateLists:
             )
             for at, example in enumerate(examples)
         ]
-        if elsewhere:
-            _add_elsewhere(examples, self._lists, words, random.Random(seed))
+        _add_elsewhere(examples, self._lists, words, random.Random(seed))
 
     def describe(self) -> dict[str, int]:
         """Return the counts that identify these lists in a checkpoint's fingerprint."""
@@ -95,15 +93,13 @@ class CandidateLists:
             lengths.append(len(chosen))
             feeds += self._reader.read(self._questions[question], [item for item, _ in chosen])
             labels += [float(label) for _, label in chosen]
-        return TokenBatch(
-            make_chunks(feeds, self._chunk_size), torch.tensor(labels), torch.tensor(lengths)
-        )
+        return TokenBatch(make_chunks(feeds), torch.tensor(labels), torch.tensor(lengths))
 
 
-def make_chunks(feeds: Sequence[Feed], size: int) -> list[Chunk]:
+def make_chunks(feeds: Sequence[Feed]) -> list[Chunk]:
     """Return the pairs sorted by length, padded in chunks."""
     chunks = []
-    for places in group_by_length([feed["ids"].size for feed in feeds], size):
+    for places in group_by_length([feed["ids"].size for feed in feeds], CHUNK):
         padded = pad([feeds[place] for place in places])
         inputs = {name: torch.from_numpy(value) for name, value in padded.items()}
         chunks.append(Chunk(torch.tensor(places), inputs))

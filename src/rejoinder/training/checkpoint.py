@@ -4,11 +4,11 @@ A checkpoint is one safetensors file that replaces its predecessor atomically.  
 fingerprint of its training.
 """
 
-import hashlib
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -64,8 +64,7 @@ def keep_checkpoint(target: Path, say: Callable[[str], None] = lambda _: None) -
 
 def make_fingerprint(*parts: object) -> str:
     """Return a digest of everything that a training depends on."""
-    text = json.dumps(parts, sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()
+    return sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
 
 
 def save_checkpoint(
@@ -82,7 +81,8 @@ def save_checkpoint(
             tensors[f"optimizer/{place}/{name}"] = torch.as_tensor(value)
     if best:
         tensors |= {f"best/{name}": tensor for name, tensor in best.weights.items()}
-    metadata = {"done": done, "of": of, "best": [best.value, best.epoch] if best else None}
+    best_epoch = {"value": best.value, "epoch": best.epoch} if best else {}
+    metadata = {"done": done, "of": of, "best": best_epoch}
     try:
         contiguous = {name: tensor.contiguous() for name, tensor in tensors.items()}
         with atomic_write(path) as file:
@@ -117,10 +117,7 @@ def load_checkpoint(
             name: _lay_out_like(parameter, tensor) for name, tensor in state.items()
         }
     weights = _below("best/", tensors)
-    if not weights:
-        return int(metadata["done"]), None
-    value, epoch = metadata["best"]
-    return int(metadata["done"]), Best(value, epoch, weights)
+    return int(metadata["done"]), Best(**metadata["best"], weights=weights) if weights else None
 
 
 def _lay_out_like(parameter: Tensor, tensor: Tensor) -> Tensor:
@@ -131,8 +128,5 @@ def _lay_out_like(parameter: Tensor, tensor: Tensor) -> Tensor:
 
 
 def _below(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:
-    return {
-        name.removeprefix(prefix): tensor
-        for name, tensor in tensors.items()
-        if name.startswith(prefix)
-    }
+    names = [name for name in tensors if name.startswith(prefix)]
+    return {name.removeprefix(prefix): tensors[name] for name in names}

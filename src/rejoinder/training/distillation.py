@@ -26,9 +26,6 @@ from rejoinder.training.options import DistilOptions, StaticVectorsOptions, Trai
 from rejoinder.training.ranker import train_prepared
 from rejoinder.types import Example
 
-TEACHER_SHARE = 0.7
-JOINED_SHARE = 0.5
-
 
 def distil(
     teacher: str | Scorer,
@@ -60,9 +57,7 @@ def distil(
     if "say" in hooks:
         hooks["say"](f"scoring with {scorer.name}; its scores are cached in {cache}")
     scores = ask_teacher(scorer, examples, kept=cache, on_done=on_scored)
-    targets = [
-        soften(example.labels, given) for example, given in zip(examples, scores, strict=True)
-    ]
+    targets = list(map(soften, (example.labels for example in examples), scores))
     softened = replace(training_set, parts=[Part(examples, 1.0, targets)])
     return train_prepared(options, softened, **hooks)
 
@@ -77,9 +72,7 @@ def train_static_vectors(options: StaticVectorsOptions, *, command: str = "") ->
     return write_vectors(Path(options.to), options.encoder, width=options.width, command=command)
 
 
-def join_lists(
-    examples: Sequence[Example], *, share: float = JOINED_SHARE, seed: int = 0
-) -> list[Example]:
+def join_lists(examples: Sequence[Example], *, share: float = 0.5, seed: int = 0) -> list[Example]:
     """Return the examples, a share of them with the candidates of another one appended.
 
     A search returns sentences of several documents; a model that only saw one document at a
@@ -103,10 +96,8 @@ def _join(example: Example, other: Example) -> Example:
     return replace(example, candidates=(*example.candidates, *added), labels=labels)
 
 
-def soften(
-    labels: Sequence[bool], scores: Sequence[float], *, share: float = TEACHER_SHARE
-) -> list[float]:
-    """Return the targets of one list.
+def soften(labels: Sequence[bool], scores: Sequence[float], *, share: float = 0.7) -> list[float]:
+    """Return the targets of one list; `share` is the teacher's.
 
     >>> soften([True, False], [0.0, 0.0])
     [0.65, 0.35]

@@ -30,25 +30,14 @@ from rejoinder.models.has.scorer import HasScorer
 from rejoinder.models.ranker.module.convolution import IN_BFLOAT16
 from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.text.wordpiece import WordPiece
-from rejoinder.training.batches import TripletBatch, Triplets, group_by_length, split_answers
-from rejoinder.training.fit import (
-    Control,
-    Fitted,
-    Hooks,
-    Plan,
-    TrainingRun,
-    describe_weights,
-    fit_and_write,
-    make_plan,
-)
+from rejoinder.training.batches import CHUNK, TripletBatch, Triplets, group_by_length, split_answers
+from rejoinder.training.fit import Control, Fitted, Hooks, Plan, fit_and_write, fit_model, make_plan
 from rejoinder.training.loop import Recipe
 from rejoinder.training.mixing import Part, TrainingData, join_parts, prepare
 from rejoinder.training.options import HasOptions, Trained
 from rejoinder.types import Example, to_candidates
 
 MARGIN = 0.1
-CHUNK = 32
-"""Texts that the network encodes at once when it scores."""
 PARITY_TEXTS = 60
 """Candidates that the bundle must encode as torch does."""
 DEFAULTS: dict[str, Any] = {"loss": "triplet", "weight_decay": 0.01, "clip": 1.0}
@@ -104,17 +93,15 @@ def fit_has(
 ) -> Fitted[Has]:
     """Train a network from its present weights, or from the checkpoint if there is one."""
     tokens = TextTokens(WordPiece(vocabulary), max_tokens=plan.config.max_tokens)
-    run = TrainingRun(
+    return fit_model(
         plan,
         model,
         [split_answers(part) for part in parts],
         lambda answered: Triplets(join_parts(answered), tokens),
         to_scorer=lambda trained: HasTorchScorer(trained, vocabulary),
-        start=describe_weights(model),
         measure=measure_loss,
         **control,
     )
-    return run.finish()
 
 
 def measure_loss(model: nn.Module, batch: TripletBatch, _: str) -> Tensor:

@@ -19,8 +19,6 @@ from rejoinder.training.losses import LOSSES
 
 PEAKS = {"pointwise": 2e-3, "pairwise": 2e-4, "listwise": 2e-4, "anchored": 2e-4}
 """Default peak learning rate of each loss."""
-RISING_SHARE = 0.1
-RATIO = 32
 
 MeasureLoss = Callable[[nn.Module, Any, str], Tensor]
 """Computes the loss of a model on a batch; the text is the name of the loss."""
@@ -95,9 +93,9 @@ def slanted_triangle(step: int, steps: int) -> float:
     >>> [round(slanted_triangle(step, 20), 3) for step in (0, 1, 2, 11, 19)]
     [0.031, 0.516, 1.0, 0.516, 0.085]
     """
-    peak = max(1, int(steps * RISING_SHARE))
+    peak = max(1, int(steps * 0.1))
     height = step / peak if step < peak else 1 - (step - peak) / max(1, steps - peak)
-    return (1 + height * (RATIO - 1)) / RATIO
+    return (1 + height * 31) / 32
 
 
 def make_optimizer(model: nn.Module, recipe: Recipe) -> Optimizer:
@@ -106,15 +104,12 @@ def make_optimizer(model: nn.Module, recipe: Recipe) -> Optimizer:
     Each parameter group has its own `peak`; a network lists its new weights with
     `get_new_parameters`.
     """
-    groups: list[dict[str, Any]] = [{"params": list(model.parameters()), "peak": recipe.peak}]
-    new = list(getattr(model, "get_new_parameters", list)())
-    if recipe.new_learning_rate is not None and new:
-        ids = {id(parameter) for parameter in new}
-        pretrained = [parameter for parameter in model.parameters() if id(parameter) not in ids]
-        groups = [
-            {"params": pretrained, "peak": recipe.peak},
-            {"params": new, "peak": recipe.new_learning_rate},
-        ]
+    new = list(getattr(model, "get_new_parameters", list)()) if recipe.new_learning_rate else []
+    ids = {id(parameter) for parameter in new}
+    pretrained = [parameter for parameter in model.parameters() if id(parameter) not in ids]
+    groups: list[dict[str, Any]] = [{"params": pretrained, "peak": recipe.peak}]
+    if new:
+        groups.append({"params": new, "peak": recipe.new_learning_rate})
     if recipe.weight_decay:
         return AdamW(groups, lr=recipe.peak, weight_decay=recipe.weight_decay, fused=True)
     return Adam(groups, lr=recipe.peak, fused=True)
@@ -130,10 +125,7 @@ def train(
     done: int = 0,
     measure: MeasureLoss | None = None,
 ) -> Iterator[Step]:
-    """Train, yielding after every step.
-
-    This is a generator, so that the caller can show progress, evaluate, save a checkpoint, or
-    stop early by leaving the loop.
+    """Train, yielding after every step, so that the caller can evaluate, save or stop.
 
     Args:
         model: returns one score per pair of a batch.

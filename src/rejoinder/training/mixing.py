@@ -1,13 +1,13 @@
 """Reads training data: several data sets as one training set, each with its weight."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import torch
 from torch import Tensor
 
-from rejoinder.datasets.catalogue import open_dataset
+from rejoinder.datasets.catalogue import DATASETS, open_dataset
 from rejoinder.engine.feedback import read_feedback
 from rejoinder.errors import InputError
 from rejoinder.training.checkpoint import check_target
@@ -38,15 +38,14 @@ class Part:
 
         For work that is done once for each example, and not in every epoch.
         """
-        if self.weight >= 1:
-            return Part(self.examples, 1.0, self.targets)
-        order = order_epoch([len(self.examples)], [self.weight], seed, 0).tolist()
-        return self._take(order, weight=1.0)
+        if self.weight < 1:
+            order = order_epoch([len(self.examples)], [self.weight], seed, 0).tolist()
+            return replace(self._take(order), weight=1.0)
+        return replace(self, weight=1.0)
 
-    def _take(self, places: Sequence[int], *, weight: float | None = None) -> "Part":
+    def _take(self, places: Sequence[int]) -> "Part":
         targets = None if self.targets is None else [self.targets[place] for place in places]
-        examples = [self.examples[place] for place in places]
-        return Part(examples, self.weight if weight is None else weight, targets)
+        return replace(self, examples=[self.examples[place] for place in places], targets=targets)
 
 
 def join_parts(parts: Sequence[Part]) -> list[Example]:
@@ -84,8 +83,8 @@ def prepare(options: TrainingOptions, data: TrainingData) -> TrainingSet:
     check_target(target)
     folder = Path(options.data_folder) if options.data_folder else None
     items = [data] if isinstance(data, str) else list(data)
-    parts = read_parts([item for item in items if isinstance(item, str)], folder)
     names = [item for item in items if isinstance(item, str)]
+    parts = read_parts(names, folder)
     if examples := [item for item in items if isinstance(item, Example)]:
         parts.append(Part(examples))
     parts += [item for item in items if isinstance(item, Part)]
@@ -112,6 +111,18 @@ def read_parts(choices: Sequence[str], folder: Path | None = None) -> list[Part]
     return [_read_part(choice, folder) for choice in choices]
 
 
+def _read_part(choice: str, folder: Path | None) -> Part:
+    name, _, text = choice.partition("@")
+    examples = open_dataset(name, split="train" if name in DATASETS else None, folder=folder)
+    try:
+        weight = float(text or 1)
+    except ValueError:
+        weight = 0.0
+    if not 0 < weight < float("inf"):
+        raise InputError(f"{choice}: the weight after @ must be a positive number")
+    return Part(list(examples), weight)
+
+
 def order_epoch(counts: Sequence[int], weights: Sequence[float], seed: int, epoch: int) -> Tensor:
     """Return the questions that an epoch reads, in order; every epoch has the same length.
 
@@ -128,23 +139,3 @@ def order_epoch(counts: Sequence[int], weights: Sequence[float], seed: int, epoc
         first += count
     joined = torch.cat(chosen)
     return joined[torch.randperm(len(joined), generator=generator)]
-
-
-def _read_part(choice: str, folder: Path | None) -> Part:
-    name, _, weight = choice.partition("@")
-    if Path(name).exists():
-        return Part(list(open_dataset(name)), _parse_weight(weight, choice))
-    name, _, split = name.partition(":")
-    is_file = name.endswith((".jsonl", ".jsonl.gz"))
-    examples = open_dataset(name, split=None if is_file else split or "train", folder=folder)
-    return Part(list(examples), _parse_weight(weight, choice))
-
-
-def _parse_weight(text: str, choice: str) -> float:
-    try:
-        weight = float(text or 1)
-    except ValueError:
-        weight = 0.0
-    if not 0 < weight < float("inf"):
-        raise InputError(f"{choice}: the weight after @ must be a positive number")
-    return weight

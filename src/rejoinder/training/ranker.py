@@ -20,16 +20,7 @@ from rejoinder.models.ranker.module.ranker import (
 )
 from rejoinder.models.static_vectors.files import load_published_vectors
 from rejoinder.models.static_vectors.vectors import StaticVectors, load_vectors
-from rejoinder.training.fit import (
-    Control,
-    Fitted,
-    Hooks,
-    Plan,
-    TrainingRun,
-    describe_weights,
-    fit_and_write,
-    make_plan,
-)
+from rejoinder.training.fit import Control, Fitted, Hooks, Plan, fit_and_write, fit_model, make_plan
 from rejoinder.training.mixing import Part, TrainingData, TrainingSet, join_parts, prepare
 from rejoinder.training.options import RankerOptions, Trained
 
@@ -102,7 +93,7 @@ def fit_ranker(
     model = initialise(plan.config, plan.recipe.seed)
     if start is not None:
         model.load_state_dict(dict(start))
-    run = TrainingRun(
+    return fit_model(
         plan,
         model,
         parts,
@@ -113,10 +104,8 @@ def fit_ranker(
             context=plan.config.context,
         ),
         to_scorer=lambda model: TorchScorer(model, vectors),
-        start=describe_weights(model) if start is not None else "",
         **control,
     )
-    return run.finish()
 
 
 def _load_vectors(

@@ -29,16 +29,7 @@ from rejoinder.models.selector.module import (
     make_reader,
 )
 from rejoinder.training.batches import CandidateLists, TokenBatch, make_chunks
-from rejoinder.training.fit import (
-    Control,
-    Fitted,
-    Hooks,
-    Plan,
-    TrainingRun,
-    describe_weights,
-    fit_and_write,
-    make_plan,
-)
+from rejoinder.training.fit import Control, Fitted, Hooks, Plan, fit_and_write, fit_model, make_plan
 from rejoinder.training.loop import Recipe
 from rejoinder.training.mixing import Part, TrainingData, join_parts, prepare
 from rejoinder.training.options import SelectorOptions, Trained
@@ -53,8 +44,6 @@ DEFAULTS: dict[str, Any] = {
 """Fixed hyper-parameters."""
 ADAPTING = Recipe("anchored", epochs=2, questions_per_step=8, learning_rate=3e-5, **DEFAULTS)
 """The recipe for a data set of a few thousand questions."""
-CHUNK = 32
-"""Pairs that the network scores at once."""
 PARITY_SAMPLE = 60
 """Questions that the bundle must score as torch does."""
 
@@ -136,16 +125,14 @@ def fit_selector(
 ) -> Fitted[AnySelector]:
     """Train a selector from its present weights, or from the checkpoint if there is one."""
     reader = make_reader(plan.config, tuple(vocabulary))
-    run = TrainingRun(
+    fitted = fit_model(
         plan,
         _InChunks(model),
         parts,
         lambda answered: CandidateLists(join_parts(answered), reader, seed=plan.recipe.seed),
         to_scorer=lambda trained: SelectorTorchScorer(trained.selector, vocabulary),
-        start=describe_weights(model),
         **control,
     )
-    fitted = run.finish()
     return Fitted(fitted.model.selector, fitted.seconds, fitted.steps)
 
 
@@ -162,7 +149,7 @@ class SelectorTorchScorer:
         feeds = self._reader.read(question, to_candidates(candidates))
         scores = np.empty(len(feeds), dtype=np.float64)
         with torch.inference_mode():
-            for chunk in make_chunks(feeds, CHUNK):
+            for chunk in make_chunks(feeds):
                 scores[chunk.places.numpy()] = self._model(**chunk.inputs).numpy()
         return scores
 

@@ -5,7 +5,7 @@ from typing import Any
 import click
 
 from rejoinder.cli import options
-from rejoinder.cli.models.training import add_options, datasets, get_command, print_trained
+from rejoinder.cli.models.train import add_options, datasets, get_command, print_trained
 from rejoinder.cli.output import say, show_progress
 from rejoinder.training.options import DistilOptions
 

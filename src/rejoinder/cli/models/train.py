@@ -1,15 +1,83 @@
 """`rejoinder train`: one command for each model that has a training."""
 
+import shlex
+import sys
+from collections.abc import Callable
+from dataclasses import MISSING, asdict
+from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any
+from typing import Any, TypeVar, get_args
 
 import click
 
 from rejoinder.cli import options
-from rejoinder.cli.models.training import add_options, datasets, get_command, print_trained
-from rejoinder.cli.output import count, say, show_progress
+from rejoinder.cli.output import count, percent, print_json, say, show_progress
 from rejoinder.models.registry import FAMILIES, Family, get_family
-from rejoinder.training.options import DATA_HELP, StaticVectorsOptions, Trainer
+from rejoinder.training.options import (
+    DATA_HELP,
+    Option,
+    StaticVectorsOptions,
+    Trained,
+    Trainer,
+    list_options,
+)
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+
+datasets = click.argument("datasets", nargs=-1, metavar="DATASET...")
+
+
+def add_options(options: type[Any]) -> Callable[[Command], Command]:
+    """Add an option for each field of a dataclass: --to first, inherited ones last."""
+    shared = [name for base in options.__mro__[1:-1] for name, *_ in list_options(base)]
+    listed = sorted(
+        list_options(options), key=lambda item: item[0] != "to" and shared.count(item[0])
+    )
+
+    def add(command: Command) -> Command:
+        for name, kind, default, option in reversed(listed):
+            command = click.option(
+                option.flag or f"--{name.replace('_', '-')}",
+                name,
+                type=_get_type((get_args(kind) or (kind,))[0], option),
+                required=default is MISSING,
+                default=None if default is MISSING else default,
+                show_default=default not in (MISSING, None, ()) and default is not False,
+                is_flag=kind is bool,
+                multiple=default == (),
+                help=option.help,
+            )(command)
+        return command
+
+    return add
+
+
+def _get_type(kind: Any, option: Option) -> Any:
+    if option.choices:
+        return click.Choice(option.choices)
+    if kind is Path:
+        return click.Path(path_type=Path)
+    if option.min is not None:
+        ranges: Any = click.IntRange if kind is int else click.FloatRange
+        return ranges(option.min, option.max, min_open=option.min_open)
+    return kind
+
+
+def get_command() -> str:
+    """Return this process's command, for a bundle's manifest."""
+    return shlex.join(["rejoinder", *sys.argv[1:]])
+
+
+def print_trained(trained: Trained, *, as_json: bool) -> None:
+    """Print the bundle, its cost, and its measures on dev."""
+    if as_json:
+        print_json({**asdict(trained), "bundle": str(trained.bundle)})
+        return
+    click.echo(f"wrote {trained.bundle}: {trained.parameters:,} parameters in {trained.seconds} s")
+    if trained.flipped_bits is not None:
+        click.echo(f"{trained.flipped_bits:.2%} of bits differ from torch's")
+    for name, value in trained.means.items():
+        click.echo(f"{trained.dev} {name} {percent(value)}")
 
 
 class Trainings(click.Group):
