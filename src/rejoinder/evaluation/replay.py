@@ -17,8 +17,7 @@ from rejoinder.cascade.budget import Cost, count_words
 from rejoinder.cascade.cascade import rate_documents, standardise
 from rejoinder.errors import InputError
 from rejoinder.evaluation.significance import Interval, bootstrap_difference
-from rejoinder.models.scorer import Scorer, Scores, is_pointwise
-from rejoinder.models.staged import Places
+from rejoinder.models.scorer import Places, Scorer, Scores, is_pointwise
 from rejoinder.types import Example
 
 KEEPS = (1, 2, 3, 5, 10, 20, 30, 50, 75, 100, 150, 200, 300, 500)

@@ -14,6 +14,8 @@ from numpy.typing import NDArray
 from rejoinder.types import Candidate
 
 Scores = NDArray[np.float64]
+Places = NDArray[np.int64]
+"""Indices into a list."""
 Candidates = Sequence[str | Candidate]
 """Candidates, or plain strings, whose order then has no meaning (`types.to_candidates`)."""
 
@@ -56,7 +58,7 @@ def find_segments(candidates: Sequence[Candidate]) -> list[list[int]]:
     return list(segments.values())
 
 
-def find_orders(candidates: Sequence[Candidate]) -> NDArray[np.int64]:
+def find_orders(candidates: Sequence[Candidate]) -> Places:
     """Return how many candidates of its segment precede each candidate."""
     orders = np.zeros(len(candidates), dtype=np.int64)
     for places in find_segments(candidates):

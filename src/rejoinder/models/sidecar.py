@@ -13,11 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import StoreError
-from rejoinder.models.scorer import Scorer
+from rejoinder.models.scorer import Places, Scorer
 from rejoinder.types import Candidate, Document
 
 Bytes = NDArray[np.uint8]
-Places = NDArray[np.int64]
 
 
 class SidecarEncoder(Protocol):

@@ -11,14 +11,10 @@ from math import isnan
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rejoinder.errors import InputError
-from rejoinder.models.scorer import Candidates, Scorer, Scores, is_pointwise
+from rejoinder.models.scorer import Candidates, Places, Scorer, Scores, is_pointwise
 from rejoinder.types import Candidate, StageTrace
-
-Places = NDArray[np.int64]
-"""Indices into the list of candidates."""
 
 FIRST_BATCH = 8
 """Candidates in the first batch, where the time that one takes is not known."""

@@ -31,7 +31,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import StoreError
-from rejoinder.models.sidecar import Bytes, Places, StoredRows
+from rejoinder.models.scorer import Places
+from rejoinder.models.sidecar import Bytes, StoredRows
 from rejoinder.storage.files import atomic_write
 
 log = logging.getLogger(__name__)

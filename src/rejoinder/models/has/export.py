@@ -104,11 +104,11 @@ def _encode_with_torch(model: Has, vocabulary: Sequence[str], texts: Sequence[st
     return states
 
 
-def _check(found: Sequence[Matrix], expected: Sequence[Matrix], precision: str) -> float:
+def _check(actual: Sequence[Matrix], expected: Sequence[Matrix], precision: str) -> float:
     """Return the share of bits that differ, unless states in fp32, or bits, differ too much."""
-    if not found:
+    if not actual:
         return 0.0
-    one, other = np.concatenate(found), np.concatenate(expected)
+    one, other = np.concatenate(actual), np.concatenate(expected)
     flipped = float(np.mean((one >= 0) != (other >= 0)))
     difference = float(np.abs(one - other).max(initial=0.0))
     if precision == "fp32" and not difference <= MAX_DIFFERENCE:

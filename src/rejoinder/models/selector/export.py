@@ -192,28 +192,28 @@ def _score_with_torch(
     """Return the scores of all pairs, each read by itself as the runtime does."""
     model.eval()
     reader = make_reader(model.config, vocabulary)
-    found = []
+    scores = []
     with torch.inference_mode():
         for example in sample:
             for feed in reader.read(example.question, example.candidates):
                 inputs = {name: torch.from_numpy(value) for name, value in feed.items()}
-                found.append(model(**inputs).item())
-    return np.array(found, dtype=np.float64)
+                scores.append(model(**inputs).item())
+    return np.array(scores, dtype=np.float64)
 
 
-def _check(found: Scores, expected: Scores, precision: str) -> float:
+def _check(actual: Scores, expected: Scores, precision: str) -> float:
     """Return the tolerance for the manifest, unless the scores differ too much."""
     largest = MAX_DIFFERENCE[precision]
-    difference = float(np.abs(found - expected).max(initial=0.0))
+    difference = float(np.abs(actual - expected).max(initial=0.0))
     if not difference <= largest:
         raise BundleError(
             f"scores in {precision} differ by {difference:.2g} without torch,"
             f" more than {largest:.2g}: nothing was written"
         )
-    if precision == "fp32" or not len(found):
+    if precision == "fp32" or not len(actual):
         return largest
-    correlation = correlate_ranks(found, expected)
-    if len(found) >= MIN_PAIRS and not correlation >= MIN_CORRELATION:
+    correlation = correlate_ranks(actual, expected)
+    if len(actual) >= MIN_PAIRS and not correlation >= MIN_CORRELATION:
         raise BundleError(
             f"ranks in {precision} correlate by {correlation:.3f} with torch's, less than"
             f" {MIN_CORRELATION}: nothing was written; export in fp32"

@@ -16,7 +16,7 @@ from rejoinder.models.encoders.onnx_bert import (
     l2_normalise,
     masked_mean,
 )
-from rejoinder.models.encoders.onnx_graph import Array, Graph, Input
+from rejoinder.models.encoders.onnx_graph import Graph, Input
 from rejoinder.models.selector.module import AnySelector, Ensemble, Selector
 from rejoinder.models.selector.pair_reader import CANDIDATE, LOCAL, PAGE, QUESTION, SECOND
 
@@ -80,11 +80,12 @@ def _judge(graph: Graph, states: str, place: str, prefix: str) -> tuple[str, str
         for kind in (QUESTION, CANDIDATE)
     ]
     product = graph.add("Mul", *sides)
-    alike = graph.add("MatMul", product, _keep_column(graph, f"{place}alike"))
+    weights = graph.state[f"{place}alike"]
+    column = graph.constant(weights[:, None], f"{place}alike")
+    alike = graph.add("MatMul", product, column)
     first = graph.add("Gather", states, graph.constant(0), axis=1)  # (P, E)
     score = graph.add("Add", alike, graph.linear_fp32(first, f"{place}first"))
-    width = graph.state[f"{place}alike"].shape[0]
-    larger = graph.add("Mul", product, graph.scalar(width))
+    larger = graph.add("Mul", product, graph.scalar(len(weights)))
     return score, graph.add("Concat", first, larger, axis=1)
 
 
@@ -137,8 +138,3 @@ def _read_part(graph: Graph, kind: int, prefix: str = "") -> str:
     """Return 1 where there is a token of this kind, else 0, (P, L)."""
     is_kind = graph.to_float(graph.add("Equal", f"{prefix}kinds", graph.constant(np.int64(kind))))
     return graph.add("Mul", float_mask(graph, prefix), is_kind)
-
-
-def _keep_column(graph: Graph, name: str) -> str:
-    column: Array = graph.state[name][:, None]
-    return graph.constant(column, name)
