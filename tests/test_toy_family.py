@@ -81,15 +81,14 @@ FAMILY = Family(
 TRAINING = """
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
 from rejoinder.bundle.folder import Manifest, write_bundle
-from rejoinder.training.options import Option, Trained, Trainer, TrainingOptions
+from rejoinder.training.options import Trained, Trainer, TrainingOptions, option
 
 
 @dataclass(frozen=True, kw_only=True)
 class ToyOptions(TrainingOptions):
-    weight: Annotated[float, Option("Weight of a letter.", min=0)] = 1.0
+    weight: float = option(1.0, "Weight of a letter.", min=0)
 
 
 def train_toy(options, data, *, on_step, say, command):

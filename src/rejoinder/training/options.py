@@ -1,17 +1,21 @@
+# ruff: noqa: RUF009 (`option` returns a field)
 """Options and results of every training, without torch.
 
-Each option is a field of a dataclass, annotated with its help; `rejoinder train` makes its
-command line from these classes.
+Each option is a field of a dataclass with its help; `rejoinder train` makes its command line
+from these classes.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import Any
 
 from rejoinder.errors import InputError, UnknownNameError
 from rejoinder.models.encoders.loading import DEFAULT
 from rejoinder.types import Example
+
+LOSS_HELP = "anchored: listwise and pointwise together."
+LOSS_NAMES = ("pointwise", "pairwise", "listwise", "anchored")
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +32,7 @@ class Option:
     """Whether the value must exceed `min`."""
 
     def check(self, name: str, value: Any) -> None:
-        """Check a value.
-
-        Raises:
-            InputError: it is out of range.
-            UnknownNameError: it is none of the choices.
-        """
+        """Raise InputError if a value is out of range, UnknownNameError if it is no choice."""
         if self.choices and value not in self.choices:
             raise UnknownNameError(name, value, self.choices)
         if (
@@ -44,47 +43,38 @@ class Option:
             raise InputError(f"{name} cannot be {value}")
 
 
+def option(default: Any, help: str, flag: str | None = None, **allowed: Any) -> Any:
+    """Return a field with this default that is an `Option`."""
+    return field(default=default, metadata={"option": Option(help, flag, **allowed)})
+
+
 def list_options(options: Any) -> Iterator[tuple[str, Any, Any, Option]]:
     """Yield name, type, default and description of each field that is an option."""
     for item in fields(options):
-        if item.init and hasattr(item.type, "__metadata__"):
-            kind, option = get_args(item.type)
-            yield item.name, kind, item.default, option
-
-
-Target = Annotated[Path | str, Option("Bundle to write.")]
-Encoder = Annotated[str, Option("Folder, or name on a hub, of a BERT-like encoder.")]
-Epochs = Annotated[int, Option("Passes over the training data.", min=1)]
-Questions = Annotated[int, Option("Questions per optimizer step.", min=1)]
-Rate = Annotated[float, Option("Peak learning rate.")]
-Dropout = Annotated[float, Option("Dropout before and after the head.", min=0, max=0.99)]
-LOSS_NAMES = ("pointwise", "pairwise", "listwise", "anchored")
-Loss = Annotated[str, Option("anchored: listwise and pointwise together.", choices=LOSS_NAMES)]
+        if "option" in item.metadata:
+            yield item.name, item.type, item.default, item.metadata["option"]
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrainingOptions:
     """Options that all trainings on examples share."""
 
-    to: Target
-    feedback: Annotated[
-        Path | str | None, Option("Learn from the answers that are marked in this index, too.")
-    ] = None
-    dev: Annotated[
-        str | Sequence[Example] | None,
-        Option("Data set to measure on after training: NAME[:SPLIT]."),
-    ] = None
-    keep_best: Annotated[bool, Option("Keep the epoch with the highest MAP on --dev.")] = False
-    patience: Annotated[
-        int | None,
-        Option("With --keep-best: stop after this many epochs without a better one.", min=1),
-    ] = None
-    seed: Annotated[int, Option("Seed of everything random.", min=0)] = 0
-    threads: Annotated[int | None, Option("Threads of torch.  [default: all cores]", min=1)] = None
-    data_folder: Annotated[
-        Path | str | None,
-        Option("Folder of data sets; else $REJOINDER_DATA, else the user's cache.", "--data"),
-    ] = None
+    to: Path | str = field(metadata={"option": Option("Bundle to write.")})
+    feedback: Path | str | None = option(
+        None, "Learn from the answers that are marked in this index, too."
+    )
+    dev: str | Sequence[Example] | None = option(
+        None, "Data set to measure on after training: NAME[:SPLIT]."
+    )
+    keep_best: bool = option(False, "Keep the epoch with the highest MAP on --dev.")
+    patience: int | None = option(
+        None, "With --keep-best: stop after this many epochs without a better one.", min=1
+    )
+    seed: int = option(0, "Seed of everything random.", min=0)
+    threads: int | None = option(None, "Threads of torch.  [default: all cores]", min=1)
+    data_folder: Path | str | None = option(
+        None, "Folder of data sets; else $REJOINDER_DATA, else the user's cache.", "--data"
+    )
 
     def __post_init__(self) -> None:
         for name, _, _, option in list_options(self):
@@ -98,31 +88,28 @@ class RankerOptions(TrainingOptions):
 
     model: str
     """cosinet, rel-cnn, compare-aggregate or compare-aggregate-bilstm."""
-    head: Annotated[
-        str, Option("Head over the list.", choices=("none", "rnn", "birnn", "lstm", "bilstm"))
-    ] = "birnn"
-    loss: Loss = "listwise"
-    epochs: Epochs = 3
-    questions_per_step: Questions = 4
-    learning_rate: Annotated[
-        float | None, Option("Peak learning rate.  [default: 2e-3 for pointwise, else 2e-4]")
-    ] = None
-    dropout: Dropout = 0.0
-    weight_decay: Annotated[float, Option("Decoupled weight decay.", min=0)] = 0.0
-    vectors: Annotated[
-        Path | str | None,
-        Option("A bundle of vectors, or a GloVe, fastText, word2vec or Numberbatch file."),
-    ] = None
-    start: Annotated[
-        str | Path | None,
-        Option(
-            "Start from a bundle of the same model, head and vectors, or from `cosinet`.", "--from"
-        ),
-    ] = None
-    context: Annotated[
-        bool,
-        Option("Read how related the question is to a candidate's neighbours and to the title."),
-    ] = False
+    head: str = option(
+        "birnn", "Head over the list.", choices=("none", "rnn", "birnn", "lstm", "bilstm")
+    )
+    loss: str = option("listwise", LOSS_HELP, choices=LOSS_NAMES)
+    epochs: int = option(3, "Passes over the training data.", min=1)
+    questions_per_step: int = option(4, "Questions per optimizer step.", min=1)
+    learning_rate: float | None = option(
+        None, "Peak learning rate.  [default: 2e-3 for pointwise, else 2e-4]"
+    )
+    dropout: float = option(0.0, "Dropout before and after the head.", min=0, max=0.99)
+    weight_decay: float = option(0.0, "Decoupled weight decay.", min=0)
+    vectors: Path | str | None = option(
+        None, "A bundle of vectors, or a GloVe, fastText, word2vec or Numberbatch file."
+    )
+    start: str | Path | None = option(
+        None,
+        "Start from a bundle of the same model, head and vectors, or from `cosinet`.",
+        "--from",
+    )
+    context: bool = option(
+        False, "Read how related the question is to a candidate's neighbours and to the title."
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -131,82 +118,70 @@ class DistilOptions(RankerOptions):
 
     model: str = field(default="cosinet", init=False)
     loss: str = field(default="anchored", init=False)
-    epochs: Epochs = 2
-    dropout: Dropout = 0.1
+    epochs: int = option(2, "Passes over the training data.", min=1)
+    dropout: float = option(0.1, "Dropout before and after the head.", min=0, max=0.99)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class EncoderOptions(TrainingOptions):
     """Options of trainings that start from a pretrained encoder."""
 
-    encoder: Encoder = DEFAULT
-    layers: Annotated[
-        int | None, Option("Keep only this many first layers of the encoder.", min=1)
-    ] = None
-    precision: Annotated[str, Option("Precision of the bundle.", choices=("int8", "fp32"))] = "int8"
+    encoder: str = option(DEFAULT, "Folder, or name on a hub, of a BERT-like encoder.")
+    layers: int | None = option(None, "Keep only this many first layers of the encoder.", min=1)
+    precision: str = option("int8", "Precision of the bundle.", choices=("int8", "fp32"))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class SelectorOptions(EncoderOptions):
     """How to train a selector."""
 
-    start: Annotated[
-        Sequence[str],
-        Option(
-            "Start from a selector: a bundle, or `selector` for the shipped one; an ensemble"
-            " starts from two.",
-            "--from",
-        ),
-    ] = ()
-    context: Annotated[
-        str | None,
-        Option(
-            "Context that it reads around a candidate.  [default: as the bundle, else none]",
-            choices=("none", "local", "global", "concatenation", "ensemble", "multi-way", "stored"),
-        ),
-    ] = None
-    similarity: Annotated[
-        str,
-        Option(
-            "How the context sentences of a page are chosen.",
-            choices=("ngrams", "static", "encoder"),
-        ),
-    ] = "static"
-    loss: Loss = "anchored"
-    epochs: Epochs = 1
-    questions_per_step: Questions = 16
-    learning_rate: Rate = 5e-5
+    start: Sequence[str] = option(
+        (),
+        "Start from a selector: a bundle, or `selector` for the shipped one; an ensemble starts"
+        " from two.",
+        "--from",
+    )
+    context: str | None = option(
+        None,
+        "Context that it reads around a candidate.  [default: as the bundle, else none]",
+        choices=("none", "local", "global", "concatenation", "ensemble", "multi-way", "stored"),
+    )
+    similarity: str = option(
+        "static",
+        "How the context sentences of a page are chosen.",
+        choices=("ngrams", "static", "encoder"),
+    )
+    loss: str = option("anchored", LOSS_HELP, choices=LOSS_NAMES)
+    epochs: int = option(1, "Passes over the training data.", min=1)
+    questions_per_step: int = option(16, "Questions per optimizer step.", min=1)
+    learning_rate: float = option(5e-5, "Peak learning rate.")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class HasOptions(EncoderOptions):
     """How to train HAS, or one of its baselines."""
 
-    composition: Annotated[
-        str,
-        Option(
-            "What is stored of an answer: bits of its words, floats of its words, or one vector.",
-            choices=("has", "attention", "pooling"),
-        ),
-    ] = "has"
-    width: Annotated[int | None, Option("Numbers per word.  [default: the encoder's]", min=1)] = (
-        None
+    composition: str = option(
+        "has",
+        "What is stored of an answer: bits of its words, floats of its words, or one vector.",
+        choices=("has", "attention", "pooling"),
     )
-    attention_width: Annotated[int, Option("Hidden units of the attention.", min=1)] = 128
-    beta: Annotated[float, Option("Steepness of the tanh that hashes.", min=0, min_open=True)] = 5.0
-    delta: Annotated[float, Option("Weight of the distance to bits in the loss.", min=0)] = 1e-6
-    epochs: Epochs = 18
-    questions_per_step: Annotated[int, Option("Answers per optimizer step.", "--batch", min=1)] = 32
-    learning_rate: Rate = 2e-5
+    width: int | None = option(None, "Numbers per word.  [default: the encoder's]", min=1)
+    attention_width: int = option(128, "Hidden units of the attention.", min=1)
+    beta: float = option(5.0, "Steepness of the tanh that hashes.", min=0, min_open=True)
+    delta: float = option(1e-6, "Weight of the distance to bits in the loss.", min=0)
+    epochs: int = option(18, "Passes over the training data.", min=1)
+    questions_per_step: int = option(32, "Answers per optimizer step.", "--batch", min=1)
+    learning_rate: float = option(2e-5, "Peak learning rate.")
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
 class StaticVectorsOptions:
     """How to distil static word vectors from an encoder."""
 
-    to: Target
-    encoder: Encoder = DEFAULT
-    width: Annotated[int, Option("Numbers per vector.", min=1)] = 256
+    to: Path | str = field(metadata={"option": Option("Bundle to write.")})
+    encoder: str = option(DEFAULT, "Folder, or name on a hub, of a BERT-like encoder.")
+    width: int = option(256, "Numbers per vector.", min=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,10 +207,9 @@ class Trainer:
     options: type[TrainingOptions]
     """If it has a field `model`, that is the kind."""
     train: str
-    """Where the function is: `module:name`, imported when it is called.
+    """The dotted path ("package.module:NAME") of a function that returns `Trained`.
 
-    It takes the options, the data, and by keyword `on_step`, `say` and `command`; it returns
-    `Trained`.
+    It takes the options, the data, and by keyword `on_step`, `say` and `command`.
     """
     help: str = ""
     examples: Sequence[str] = ()

@@ -9,6 +9,7 @@ others their precision, and a pair's score depends on its batch (docs/decisions/
 Axes: P pairs, L tokens, E width.
 """
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -142,12 +143,12 @@ def read_state(content: bytes) -> dict[str, Array]:
     weights get a random remainder of less than half a step: training moves them by less than a
     step, and weights that begin on a step would be rounded back to it (docs/decisions/0016).
     """
-    graph = load_model_from_string(content).graph
-    constants = {
-        item.name: numpy_helper.to_array(item)
-        for item in graph.initializer
-        if not _is_unnamed(item.name)
-    }
+    named = [
+        item
+        for item in load_model_from_string(content).graph.initializer
+        if not re.fullmatch(r"c\d+", item.name)  # a number or a shape
+    ]
+    constants = {item.name: numpy_helper.to_array(item) for item in named}
     rng = np.random.default_rng(0)
     for name in [name for name in constants if name.endswith(".int8")]:
         stem = name.removesuffix(".int8")
@@ -166,11 +167,6 @@ def read_state(content: bytes) -> dict[str, Array]:
         for part, weight in zip(parts, np.split(array, len(parts)), strict=True):
             state[f"{part}.{kind}" if stem else name] = np.array(weight, order="C")
     return state
-
-
-def _is_unnamed(name: str) -> bool:
-    """Return whether a constant is a number or a shape, not a weight."""
-    return name[0] == "c" and name[1:].isdigit()
 
 
 def quantise_weight(matrix: Array, *, axis: int, limit: int) -> tuple[NDArray[np.int8], Array]:

@@ -26,12 +26,9 @@ class Head:
         return rows
 
     def read(self, projected: Matrix, segment_lengths: Ids, *, threads: int = 1) -> Matrix:  # noqa: ARG002
-        """Return one row per pair.
+        """Return one row per pair, from P rows of `project`, segment after segment.
 
-        Args:
-            projected: P rows of `project`, segment after segment.
-            segment_lengths: pairs of each segment, at least 1, shape (S,).
-            threads: how many may be used; the result does not depend on it.
+        A segment has at least one pair.  The result does not depend on the number of threads.
         """
         return projected
 
@@ -75,10 +72,7 @@ class RecurrentHead(Head):
 
     @staticmethod
     def _advance(gate: Matrix, memory: Matrix, state: Matrix) -> None:
-        """Take one step: fill the state (…, H) from the gates (…, G), and update the memory.
-
-        Gates may be overwritten.
-        """
+        """Fill the state (…, H) from the gates (…, G), which may be overwritten, and the memory."""
         raise NotImplementedError
 
     def project(self, rows: Matrix) -> Matrix:
@@ -90,13 +84,7 @@ class RecurrentHead(Head):
         return self.run(projected, np.arange(len(projected)), segment_lengths)
 
     def run(self, projected: Matrix, row_ids: Ids, lengths: Ids) -> Matrix:
-        """Read segments of projected rows; return shape (P, D * H).
-
-        Args:
-            projected: distinct rows of `project`.
-            row_ids: the row at each position of the segments, shape (P,).
-            lengths: rows of each segment, at least 1, shape (S,).
-        """
+        """Read segments of distinct projected rows, `row_ids` (P,); return shape (P, D * H)."""
         *orders, running = _plan_steps(lengths)
         directions, width, _ = self._hidden.shape
         inputs = np.empty((len(row_ids), *self._shape), dtype=np.float32)

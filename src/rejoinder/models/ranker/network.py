@@ -93,13 +93,9 @@ def window_indices(lengths: Ids, width: int) -> Ids:
 
 
 def convolve(rows: Matrix, row_ids: Ids, lengths: Ids, kernel: Matrix) -> Matrix:
-    """Return the convolution at each word, shape (N, H).
+    """Return the convolution of texts with a kernel (K, E, H) at each word, shape (N, H).
 
-    Args:
-        rows: distinct rows, shape (M, E).
-        row_ids: the row at each position of the texts, shape (N,).
-        lengths: words of each text, shape (T,).
-        kernel: shape (K, E, H).
+    The texts consist of distinct `rows` (M, E): `row_ids` (N,) at each position, `lengths` (T,).
     """
     windows = np.append(row_ids, len(rows))[window_indices(lengths, len(kernel))]  # (K, N)
     channels = kernel.shape[2]

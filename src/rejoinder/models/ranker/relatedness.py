@@ -59,12 +59,7 @@ def max_relatedness(similarities: Matrix, words: Ids, lengths: Ids) -> tuple[Mat
 def mean_relatedness(
     question: Sequence[str], texts: Sequence[Sequence[str]], embed: Embed
 ) -> Matrix:
-    """Return the mean relatedness of the question's words to each text, shape (texts,).
-
-    Args:
-        question: words, at least one.
-        texts: words of each text, at least one.
-    """
+    """Return the mean relatedness of the question's words to each text; none may be empty."""
     ids = {word: number for number, word in enumerate(dict.fromkeys(chain.from_iterable(texts)))}
     words = np.fromiter((ids[word] for text in texts for word in text), np.int64)
     lengths = np.array([len(text) for text in texts], dtype=np.int64)

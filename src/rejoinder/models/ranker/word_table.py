@@ -50,10 +50,8 @@ class WordTables:
         *,
         capacity: int = CAPACITY,
     ) -> None:
-        self._source = vectors
-        self._precompute = precompute
-        self._precomputed_width = precomputed_width
-        self._capacity = capacity
+        self._source, self._precompute = vectors, precompute
+        self._precomputed_width, self._capacity = precomputed_width, capacity
         self._table = self._make_table(capacity)
         self._lock = threading.Lock()
 

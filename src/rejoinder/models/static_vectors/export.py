@@ -19,10 +19,8 @@ from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.models.encoders.loading import DEFAULT, find_encoder
 from rejoinder.models.static_vectors.vectors import KIND, StaticVectors, quantise_rows, to_files
 
-WIDTH = 256
 
-
-def distil_vectors(encoder: str = DEFAULT, *, width: int = WIDTH) -> StaticVectors:
+def distil_vectors(encoder: str = DEFAULT, *, width: int = 256) -> StaticVectors:
     """Return the vectors of an encoder's word pieces.
 
     Raises:
@@ -44,7 +42,7 @@ def distil_vectors(encoder: str = DEFAULT, *, width: int = WIDTH) -> StaticVecto
 
 
 def write_vectors(
-    folder: Path, encoder: str = DEFAULT, *, width: int = WIDTH, command: str = ""
+    folder: Path, encoder: str = DEFAULT, *, width: int = 256, command: str = ""
 ) -> StaticVectors:
     """Distil vectors and write them as a bundle."""
     start = time.perf_counter()

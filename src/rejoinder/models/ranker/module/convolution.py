@@ -83,12 +83,7 @@ class PooledConvolutions(nn.Module):
         self.convolutions = nn.ModuleList(nn.Linear(kernel * width, channels) for kernel in kernels)
 
     def forward(self, rows: Tensor, lengths: Tensor) -> Tensor:
-        """Convolve and pool P texts; return shape (P, number of widths * C).
-
-        Args:
-            rows: one row per word, shape (N, E).
-            lengths: words of each text, at least 1, shape (P,).
-        """
+        """Convolve and pool P texts of N rows (N, E); return shape (P, number of widths * C)."""
         indices = window_indices(lengths, self.span)  # (N, M)
         padded = functional.pad(rows, (0, 0, 0, 1))
         windows = padded.index_select(0, indices.flatten()).view(len(rows), -1)  # (N, M * E)
@@ -195,13 +190,9 @@ class _PooledRows(torch.autograd.Function):
             gradient.split([len(weight) for weight in weights], dim=1),
             strict=True,
         ):
+            chosen, weighted = positions.t().contiguous(), slope.t().contiguous()
             by_weight.append(
-                functional.embedding_bag(
-                    positions.t().contiguous(),
-                    part,
-                    per_sample_weights=slope.t().contiguous(),
-                    mode="sum",
-                )
+                functional.embedding_bag(chosen, part, per_sample_weights=weighted, mode="sum")
             )
             target += _sum_weights(weight, positions, slope, len(windows))
         return by_window, None, None, *by_weight
@@ -217,10 +208,7 @@ def _narrow(windows: Tensor, width: int, weights: Sequence[Tensor]) -> Iterator[
 
 
 def _sum_weights(weight: Tensor, maxima: Tensor, slope: Tensor, windows: int) -> Tensor:
-    """Return, for each window, the weighted sum over the channels whose maximum it is.
-
-    Shape (windows, K * E).
-    """
+    """Return the weighted sum over the channels whose maximum is a window, (windows, K * E)."""
     owners, order = maxima.flatten().sort()
     return functional.embedding_bag(
         order % len(weight),

@@ -69,14 +69,11 @@ class RnnModule(nn.Module):
 
 
 def _plan_steps(lengths: Tensor, directions: int) -> tuple[Tensor, Tensor, int]:
-    """Return which pair each step of each segment reads, and which step reads each pair.
+    """Return the pairs by step (T, D, S), flattened, the indices into that by pair (D, P), and S.
 
     Both directions run side by side: step t reads pair t of a segment forwards and pair
-    length - 1 - t backwards.  Pairs of the backward direction are numbered from P on.
-
-    Returns:
-        Pairs by step, shape (T, D, S), flattened (a finished segment reads pair 0, and the
-        result is not used); indices into that by pair, shape (D, P), flattened; S.
+    length - 1 - t backwards.  Pairs of the backward direction are numbered from P on.  A
+    finished segment reads pair 0, and the result is not used.
     """
     starts = lengths.cumsum(0) - lengths
     steps = torch.arange(int(lengths.max()))[:, None]
@@ -136,15 +133,8 @@ class _Recurrence(torch.autograd.Function):
         later = back[1:].permute(1, 3, 0, 2).reshape(directions, hidden, -1)
         earlier = states[:-1].transpose(0, 1).reshape(directions, -1, hidden)
         inputs = _join_directions(back.view(-1, hidden)[read_at], directions)  # (P, D * H)
-        return (
-            inputs @ input_weight,
-            inputs.t() @ pairs,
-            torch.bmm(later, earlier),
-            inputs.sum(0),
-            None,
-            None,
-            None,
-        )
+        by_hidden = torch.bmm(later, earlier)
+        return inputs @ input_weight, inputs.t() @ pairs, by_hidden, inputs.sum(0), None, None, None
 
 
 def _split_directions(rows: Tensor, directions: int) -> Tensor:
