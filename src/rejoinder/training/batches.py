@@ -203,14 +203,11 @@ class Triplets:
         places = questions.tolist()
         candidates = [self._answers[place] for place in places]
         candidates += [_draw(self._wrong[place] or self._all_wrong) for place in places]
-        groups = group_by_length([*map(len, candidates)], TRIPLET_CHUNK)
-        return TripletBatch(
-            pad_texts([self._questions[place] for place in places]),
-            [
-                (torch.tensor(group), pad_texts([candidates[place] for place in group]))
-                for group in groups
-            ],
-        )
+        chunks = [
+            (torch.tensor(group), pad_texts([candidates[place] for place in group]))
+            for group in group_by_length([*map(len, candidates)], TRIPLET_CHUNK)
+        ]
+        return TripletBatch(pad_texts([self._questions[place] for place in places]), chunks)
 
 
 def split_answers(part: Part) -> Part:

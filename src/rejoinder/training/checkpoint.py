@@ -1,14 +1,12 @@
 """Checkpoints: a killed training costs minutes, not the training.
 
-A checkpoint is one safetensors file that replaces its predecessor atomically.  It holds the
-fingerprint of its training.
+One safetensors file replaces its predecessor atomically.  It has its training's fingerprint.
 """
 
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryFile
 from typing import Any
@@ -34,12 +32,7 @@ class Best:
 
 
 def check_target(target: Path) -> None:
-    """Check that a bundle can be written here, before an hour of training; create its parent.
-
-    Raises:
-        BundleError: something else is there.
-        InputError: the folder cannot be written.
-    """
+    """Check that a bundle can be written here, before an hour of training; create its parent."""
     check_place(target)
     try:
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -62,19 +55,10 @@ def keep_checkpoint(target: Path, say: Callable[[str], None] = lambda _: None) -
     checkpoint.unlink(missing_ok=True)
 
 
-def make_fingerprint(*parts: object) -> str:
-    """Return a digest of everything that a training depends on."""
-    return sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()
-
-
 def save_checkpoint(
     path: Path, model: nn.Module, optimizer: Optimizer, *, done: int, best: Best | None, of: str
 ) -> None:
-    """Write the state after `done` steps of the training with fingerprint `of`.
-
-    Raises:
-        TrainingError: the file cannot be written.
-    """
+    """Write the state after `done` steps of the training with fingerprint `of`."""
     tensors = {f"model/{name}": tensor for name, tensor in model.state_dict().items()}
     for place, parameter in enumerate(model.parameters()):
         for name, value in optimizer.state[parameter].items():
@@ -94,11 +78,7 @@ def save_checkpoint(
 def load_checkpoint(
     path: Path, model: nn.Module, optimizer: Optimizer, *, of: str
 ) -> tuple[int, Best | None]:
-    """Load a checkpoint into the model and the optimizer; return its steps and its best.
-
-    Raises:
-        TrainingError: the file is corrupt, or belongs to another training.
-    """
+    """Load a checkpoint into the model and the optimizer; return its steps and its best."""
     try:
         with safe_open(path, framework="pt") as file:
             metadata: dict[str, Any] = json.loads(file.metadata()["training"])
@@ -113,18 +93,13 @@ def load_checkpoint(
     model.load_state_dict(_below("model/", tensors))
     for place, parameter in enumerate(model.parameters()):
         state = _below(f"optimizer/{place}/", tensors)
+        # The fused kernel expects the moments of Adam in their parameter's memory layout.
         optimizer.state[parameter] = {
-            name: _lay_out_like(parameter, tensor) for name, tensor in state.items()
+            name: torch.empty_like(parameter).copy_(tensor) if tensor.ndim else tensor
+            for name, tensor in state.items()
         }
     weights = _below("best/", tensors)
     return int(metadata["done"]), Best(**metadata["best"], weights=weights) if weights else None
-
-
-def _lay_out_like(parameter: Tensor, tensor: Tensor) -> Tensor:
-    """Return a moment of Adam in its parameter's memory layout, which the fused kernel expects."""
-    if tensor.shape != parameter.shape:
-        return tensor
-    return torch.empty_like(parameter).copy_(tensor)
 
 
 def _below(prefix: str, tensors: Mapping[str, Tensor]) -> dict[str, Tensor]:

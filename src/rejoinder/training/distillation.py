@@ -114,13 +114,9 @@ def ask_teacher(
     kept: Path,
     on_done: Callable[[int, int], None] = lambda _, __: None,
 ) -> list[list[float]]:
-    """Return the teacher's scores of each list.
+    """Return the teacher's scores of each list, appended to the file `kept` as they come.
 
-    Scores are appended to the file `kept` as they come, and read from it in a second run:
-    the teacher is slow, and a kill must not cost its work.
-
-    Raises:
-        InputError: the file cannot be written, or holds the scores of another teacher.
+    The teacher is slow, and a kill must not cost its work: a second run reads the file.
     """
     cached = CachedScorer(teacher, path=kept)
     scores = []

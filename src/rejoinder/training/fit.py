@@ -1,9 +1,11 @@
 """One training from start to end: checkpoints on the way, the last or the best weights kept."""
 
+import json
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
 from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any, Generic, TypedDict, TypeVar
 
@@ -13,13 +15,7 @@ from rejoinder.errors import TrainingError
 from rejoinder.evaluation import evaluate
 from rejoinder.models.ranker.module.ranker import count_parameters
 from rejoinder.models.scorer import Scorer
-from rejoinder.training.checkpoint import (
-    Best,
-    keep_checkpoint,
-    load_checkpoint,
-    make_fingerprint,
-    save_checkpoint,
-)
+from rejoinder.training.checkpoint import Best, keep_checkpoint, load_checkpoint, save_checkpoint
 from rejoinder.training.loop import BatchSource, MeasureLoss, Recipe, Step, make_optimizer, train
 from rejoinder.training.mixing import Part, TrainingSet, order_epoch
 from rejoinder.training.options import Trained, TrainingOptions
@@ -133,17 +129,14 @@ def fit_model(
         make_source: makes the batches of the answered questions of all parts, in order.
         to_scorer: wraps the network for its evaluation on `dev`.
         measure: computes the loss of a batch, if it is not a loss over scores.
-
-    Raises:
-        TrainingError: a part has no answer, the plan is inconsistent, the loss is not finite, or
-            the checkpoint belongs to another training.
     """
     parts = _check(plan, parts, dev)
     begun = saved = time.monotonic()
     recipe, source = plan.recipe, make_source(parts)
     counts, weights = [len(part.examples) for part in parts], [part.weight for part in parts]
     sums = [f"{parameter.double().sum().item():.6g}" for parameter in model.parameters()]
-    fingerprint = make_fingerprint(asdict(plan), counts, weights, source.describe(), sums)
+    identity = json.dumps([asdict(plan), counts, weights, source.describe(), sums], default=str)
+    fingerprint = sha256(identity.encode()).hexdigest()
     optimizer = make_optimizer(model, recipe)
     done, best = 0, None
     if checkpoint and checkpoint.exists():

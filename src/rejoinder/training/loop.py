@@ -132,9 +132,6 @@ def train(
         order: returns the questions of an epoch in order; every epoch has the same number.
         done: steps already taken, when a training is resumed.
         measure: computes the loss of a batch, if it is none of `LOSSES` over scores.
-
-    Raises:
-        TrainingError: the loss is not a finite number.
     """
     compute_loss = measure or measure_loss
 

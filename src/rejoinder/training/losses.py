@@ -53,10 +53,7 @@ def anchored(scores: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
 
 
 LOSSES: dict[str, Loss] = {
-    "pointwise": pointwise,
-    "pairwise": pairwise,
-    "listwise": listwise,
-    "anchored": anchored,
+    loss.__name__: loss for loss in (pointwise, pairwise, listwise, anchored)
 }
 
 

@@ -34,10 +34,7 @@ class Part:
         return self.targets or [example.labels for example in self.examples]
 
     def take_share(self, seed: int) -> "Part":
-        """Return a part of weight 1, with a share of the examples if the weight is below 1.
-
-        For work that is done once for each example, and not in every epoch.
-        """
+        """Return a part of weight 1, for work that is done once; a weight below 1 is a share."""
         if self.weight < 1:
             order = order_epoch([len(self.examples)], [self.weight], seed, 0).tolist()
             return replace(self._take(order), weight=1.0)
@@ -70,14 +67,7 @@ class TrainingSet:
 
 
 def prepare(options: TrainingOptions, data: TrainingData) -> TrainingSet:
-    """Check the target, limit torch's threads, and read the data.
-
-    Raises:
-        BundleError: the target exists and is not a bundle.
-        InputError: the target cannot be written, there are no examples, a weight is not a
-            positive number, or no answer of the feedback is marked right.
-        UnknownNameError: no data set, or split, has this name.
-    """
+    """Check the target, limit torch's threads, and read the data."""
     use_threads(options.threads)
     target = Path(options.to)
     check_target(target)
@@ -102,12 +92,7 @@ def prepare(options: TrainingOptions, data: TrainingData) -> TrainingSet:
 
 
 def read_parts(choices: Sequence[str], folder: Path | None = None) -> list[Part]:
-    """Read data sets that are named as NAME[:SPLIT][@WEIGHT]; the default split is train.
-
-    Raises:
-        InputError: a weight is not a positive number.
-        UnknownNameError: no data set, or split, has this name.
-    """
+    """Read data sets that are named as NAME[:SPLIT][@WEIGHT]; the default split is train."""
     return [_read_part(choice, folder) for choice in choices]
 
 
@@ -126,8 +111,7 @@ def _read_part(choice: str, folder: Path | None) -> Part:
 def order_epoch(counts: Sequence[int], weights: Sequence[float], seed: int, epoch: int) -> Tensor:
     """Return the questions that an epoch reads, in order; every epoch has the same length.
 
-    Args:
-        counts: questions of each part; the questions of one part follow those of another.
+    Parts have these counts of questions, and are numbered one after another.
     """
     generator = torch.Generator().manual_seed(seed * 1_000 + epoch)
     chosen, first = [], 0

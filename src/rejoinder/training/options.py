@@ -222,11 +222,6 @@ class Trainer:
         return self.options(**values)
 
 
-DATA_HELP = (
-    "DATASET is NAME[:SPLIT][@WEIGHT] of `rejoinder data list` or a JSON-lines file; an epoch reads"
-    " each question WEIGHT times.  If training is interrupted, give the same command again: it"
-    " resumes from the last checkpoint."
-)
 RANKER = Trainer(RankerOptions, "rejoinder.training:train_ranker")
 SELECTOR = Trainer(
     SelectorOptions,

@@ -12,12 +12,7 @@ from torch import Tensor
 from rejoinder.evaluation import evaluate
 from rejoinder.models.ranker.export import read_weights, write_ranker
 from rejoinder.models.ranker.module.pairs import TrainingPairs, WordVectors
-from rejoinder.models.ranker.module.ranker import (
-    Ranker,
-    RankerConfig,
-    TorchScorer,
-    initialise,
-)
+from rejoinder.models.ranker.module.ranker import Ranker, RankerConfig, TorchScorer, initialise
 from rejoinder.models.static_vectors.files import load_published_vectors
 from rejoinder.models.static_vectors.vectors import StaticVectors, load_vectors
 from rejoinder.training.fit import Control, Fitted, Hooks, Plan, fit_and_write, fit_model, make_plan
@@ -81,15 +76,7 @@ def fit_ranker(
     start: Mapping[str, Tensor] | None = None,
     **control: Unpack[Control],
 ) -> Fitted[Ranker]:
-    """Train a small ranker, from the checkpoint if there is one.
-
-    Args:
-        start: initial weights; random ones by default.
-
-    Raises:
-        TrainingError: no question has an answer, the loss is not finite, the checkpoint
-            belongs to another training, or the best epoch is kept without dev examples.
-    """
+    """Train a small ranker from initial weights, random ones by default, or its checkpoint."""
     model = initialise(plan.config, plan.recipe.seed)
     if start is not None:
         model.load_state_dict(dict(start))

@@ -81,12 +81,7 @@ def train_selector(
 def open_start(
     start: str | None, encoder: str = DEFAULT, layers: int | None = None
 ) -> tuple[AnySelector, list[str]]:
-    """Return the initial selector and its vocabulary: a bundle's, else a pretrained encoder's.
-
-    Raises:
-        BundleError: the bundle is corrupt, or of another kind.
-        InputError: the encoder cannot be loaded, or `layers` is given with a bundle.
-    """
+    """Return the initial selector and its vocabulary: a bundle's, else a pretrained encoder's."""
     if start is None:
         return load_selector(SelectorConfig(encoder, layers))
     if layers is not None:
@@ -98,10 +93,6 @@ def read_context(models: Sequence[AnySelector], form: str | None, similarity: st
     """Return a selector that reads this context, with the weights of `models`.
 
     An ensemble consists of two that were trained separately, one on neighbours, one on pages.
-
-    Raises:
-        UnknownNameError: no form or similarity has this name.
-        InputError: an ensemble's members are missing, or a selector reads other context.
     """
     first = models[0]
     if form is None and len(models) == 1:

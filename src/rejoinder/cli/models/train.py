@@ -13,15 +13,13 @@ import click
 from rejoinder.cli import options
 from rejoinder.cli.output import count, percent, print_json, say, show_progress
 from rejoinder.models.registry import FAMILIES, Family, get_family
-from rejoinder.training.options import (
-    DATA_HELP,
-    Option,
-    StaticVectorsOptions,
-    Trained,
-    Trainer,
-    list_options,
-)
+from rejoinder.training.options import Option, StaticVectorsOptions, Trained, Trainer, list_options
 
+DATA_HELP = (
+    "DATASET is NAME[:SPLIT][@WEIGHT] of `rejoinder data list` or a JSON-lines file; an epoch reads"
+    " each question WEIGHT times.  If training is interrupted, give the same command again: it"
+    " resumes from the last checkpoint."
+)
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 datasets = click.argument("datasets", nargs=-1, metavar="DATASET...")

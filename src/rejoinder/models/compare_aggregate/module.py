@@ -120,9 +120,7 @@ def attend(
 ) -> tuple[Tensor, Tensor]:
     """Return the dot-product attention of each word over the other side, in their shapes.
 
-    Args:
-        q: the questions' words one after another, shape (N of questions, H).
-        c: the candidates' words one after another, shape (N of candidates, H).
+    `q` and `c` are the words (N, H) of all questions, and of all candidates, one after another.
     """
     padded_q, is_q = _pad(q, question_lengths)  # (P, Q, H), (P, Q)
     padded_c, is_c = _pad(c, candidate_lengths)  # (P, C, H), (P, C)

@@ -36,13 +36,7 @@ class _GatedProjection:
         self._bias = np.concatenate([gate_bias, weights["read.update.bias"]])
 
     def read(self, vectors: Matrix, words: Ids, lengths: Ids) -> tuple[Matrix, Ids]:  # noqa: ARG002
-        """Return rows (M, H), and the row at each position of the texts, shape (N,).
-
-        Args:
-            vectors: of distinct words, shape (distinct words, E).
-            words: the distinct word at each position of the texts, shape (N,).
-            lengths: words of each text.
-        """
+        """Return rows (M, H) of distinct words (…, E), and the row at each position (N,)."""
         projected = _rescale(vectors) @ self._weight
         projected += self._bias
         gate, update = np.split(np.tanh(projected, out=projected), 2, axis=1)
@@ -144,9 +138,7 @@ def _split_kernel(weight: Matrix, width: int) -> Matrix:
 def _attend(similarities: Matrix, rows: Matrix, row_ids: Ids, lengths: Ids) -> Matrix:
     """Return each question word's attention over each candidate's words, shape (C, Q, H).
 
-    Args:
-        similarities: of rows (M, H) to the words of the question, shape (M, Q).
-        row_ids: the row at each position of the candidates, shape (N,).
+    `similarities` (M, Q) are those of the rows (M, H), `row_ids` (N,) those at each position.
     """
     starts = start_offsets(lengths)
     weights = similarities[row_ids]  # (N, Q)

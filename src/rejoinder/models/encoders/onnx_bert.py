@@ -30,9 +30,6 @@ def add_encoder(
         rows: for each piece of the bundle's vocabulary, its row of the embedding.
         scope: the prefix of its weights' names.
         prefix: the prefix of its inputs' names.
-
-    Raises:
-        BundleError: the encoder has another activation than BERT's.
     """
     config = encoder.config
     if config.hidden_act != "gelu":

@@ -81,16 +81,12 @@ def read_weights(name: str, config: RankerConfig) -> dict[str, Tensor]:
 def check_parity(
     exported: Scorer, trained: Scorer, sample: Sequence[Example], *, tolerance: float
 ) -> None:
-    """Compare the scores of two scorers.
-
-    Raises:
-        BundleError: they differ by more than the tolerance.
-    """
+    """Raise BundleError if the scores of two scorers differ by more than the tolerance."""
     for example in sample:
-        difference = np.abs(
-            exported.score(example.question, example.candidates)
-            - trained.score(example.question, example.candidates)
-        ).max(initial=0.0)
+        scores = [
+            scorer.score(example.question, example.candidates) for scorer in (exported, trained)
+        ]
+        difference = np.abs(scores[0] - scores[1]).max(initial=0.0)
         if not difference <= tolerance:
             raise BundleError(
                 f"scores of question {example.id!r} differ by {difference:.2g} without torch,"

@@ -141,8 +141,5 @@ def _number_distinct(ids: Ids, count: int) -> tuple[Ids, Ids]:
 
 def _strip_prefix(prefix: str, weights: Weights) -> Weights:
     """Return the weights whose names begin with the prefix, without it."""
-    return {
-        name.removeprefix(prefix): value
-        for name, value in weights.items()
-        if name.startswith(prefix)
-    }
+    names = [name for name in weights if name.startswith(prefix)]
+    return {name.removeprefix(prefix): weights[name] for name in names}

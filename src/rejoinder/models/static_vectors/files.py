@@ -57,9 +57,7 @@ def read_vector_file(
 ) -> tuple[list[str], Matrix]:
     """Return the selected words and one row per word; the first of equal words counts.
 
-    Args:
-        required: the file must have at least one of these words; otherwise it is of another
-            language or kind.
+    A file with none of the required words is of another language or kind.
 
     Raises:
         DataError: the file is corrupt, vectors differ in width, a number is invalid, or it

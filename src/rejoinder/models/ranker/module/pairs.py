@@ -89,18 +89,13 @@ class TrainingPairs:
         table[0] = 0
         self.vectors = torch.from_numpy(table)  # (vocabulary, E)
         self._question, self._candidate = _relate(words, table)
-        targets = targets or (example.labels for example in examples)
-        labels = [
-            float(target[at])
-            for target, order in zip(targets, self.order, strict=True)
-            for at in order
-        ]
+        ordered = zip(targets or (example.labels for example in examples), self.order, strict=True)
+        labels = [float(target[at]) for target, order in ordered for at in order]
         self._labels = torch.tensor(labels, dtype=torch.float32)
-        self._list_lengths = torch.tensor([len(order) for order in self.order], dtype=torch.long)
+        self._list_lengths = _count(self.order)
         self._list_starts = start_offsets(self._list_lengths)
-        segment_lengths = [len(segment) for parts in segments for segment in parts]
-        self._segment_lengths = torch.tensor(segment_lengths, dtype=torch.long)
-        self._segments_of_list = torch.tensor([len(parts) for parts in segments], dtype=torch.long)
+        self._segment_lengths = _count(chain.from_iterable(segments))
+        self._segments_of_list = _count(segments)
         self._segment_starts = start_offsets(self._segments_of_list)
         self._question_starts = start_offsets(self._question.lengths)
         self._candidate_starts = start_offsets(self._candidate.lengths)
@@ -165,13 +160,15 @@ def pad_lists(values: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     return padded, mask
 
 
+def _count(lists: Iterable[Sequence[object]]) -> Tensor:
+    return torch.tensor([len(items) for items in lists], dtype=torch.long)
+
+
 def _number_words(question: Tensor, candidate: Tensor) -> tuple[Tensor, int, Tensor, Tensor]:
     """Number the distinct words of a batch: padding is 0, then the questions' words.
 
-    So the questions' side ignores the many words of the candidates' side.
-
-    Returns:
-        The distinct words, how many of them are padding or a question's, both sides as numbers.
+    So the questions' side ignores the many words of the candidates' side.  Returns the words, how
+    many of them are padding or a question's, and both sides as numbers.
     """
     first, question_numbers = functional.pad(question, (1, 0)).unique(return_inverse=True)
     others, candidate_ids = candidate.unique(return_inverse=True)
