@@ -38,7 +38,7 @@ class Chunk:
     """Pairs of similar length, padded."""
 
     places: Tensor  # (P,) of the pairs in their batch
-    inputs: dict[str, Tensor]  # each (P, things, …)
+    inputs: dict[str, Tensor]  # each (P, …)
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,15 +24,15 @@ def test_training_writes_a_bundle_with_its_provenance(dataset: Path, tmp_path: P
     result = run("cosinet", dataset, "--to", target, "--dev", dataset, "--seed", "3", "--json")
 
     assert result.exit_code == 0, result.output
-    found = json.loads(result.stdout)
-    assert found["parameters"] == 997_501
-    assert set(found["means"]) == {"P@1", "MAP", "MRR"}
+    printed = json.loads(result.stdout)
+    assert printed["parameters"] == 997_501
+    assert set(printed["means"]) == {"P@1", "MAP", "MRR"}
     bundle = open_bundle(target, kind="cosinet")
     assert bundle.manifest.config["head"] == "birnn"
     assert bundle.manifest.training["data"] == [str(dataset)]
     assert bundle.manifest.training["seed"] == 3
     assert bundle.manifest.training["steps"] == 6
-    assert bundle.manifest.scores["means"] == found["means"]
+    assert bundle.manifest.scores["means"] == printed["means"]
     assert "head.network.weight_hh_l0_reverse" in bundle.read_tensors()
     assert [path.name for path in target.parent.iterdir()] == ["mine"]
 
