@@ -16,9 +16,10 @@ from rejoinder.papers.cosinet import (  # noqa: E402
     UNSEEN,
     RankerRow,
     measure_gains,
+    plot_quality_against_time,
     train_row,
 )
-from rejoinder.papers.table import Run  # noqa: E402
+from rejoinder.papers.table import Run, Summary  # noqa: E402
 from rejoinder.training.loop import Step  # noqa: E402
 from rejoinder.training.mixing import Part  # noqa: E402
 
@@ -148,3 +149,12 @@ def test_missing_weights_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(registry, "WEIGHTS", tmp_path)
     with pytest.raises(InputError, match="the weights of selector are not installed"):
         train(RankerRow("selector", "none", UNSEEN, is_shipped=True))
+
+
+def test_rows_that_took_no_time_are_in_the_legend_of_the_plot(tmp_path: Path) -> None:
+    row = RankerRow("cosinet", "none", "listwise")
+    summary = Summary(row, 1, 3, 10, 0.0, {"MAP": 50.0}, {"MAP": 0.0})
+
+    plot_quality_against_time(tmp_path / "p.png", "MAP", [summary])  # warnings are errors
+
+    assert (tmp_path / "p.png").stat().st_size > 1000

@@ -322,10 +322,11 @@ def plot_quality_against_time(
 ) -> None:
     """Plot one point per row; hollow points are the published values on their machine."""
     with plotting(path) as axes:
-        colours = dict[str, str]()
-        for item in (item for item in summaries if item.seconds):
+        labels = dict.fromkeys(item.row.label for item in summaries)
+        colours = {label: f"C{number}" for number, label in enumerate(labels)}
+        for item in (item for item in summaries if item.seconds):  # an open bundle took none
             row, point = item.row, (item.seconds, item.means[measure])
-            colour = colours.setdefault(row.label, f"C{len(colours)}")
+            colour = colours[row.label]
             axes.scatter(*point, color=colour)
             axes.annotate(f" {row.loss[:4]} {row.head}", point, fontsize=7)
             if row.seconds and measure in row.published:
