@@ -1,4 +1,6 @@
+import csv
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -162,6 +164,15 @@ def test_a_bad_table_is_named(
         read_file(path, sandbox=sandbox)
 
 
+@pytest.fixture
+def _csv_limit() -> Iterator[None]:
+    """Restore the limit of csv, which is one for the whole process."""
+    limit = csv.field_size_limit()
+    yield
+    csv.field_size_limit(limit)
+
+
+@pytest.mark.usefixtures("_csv_limit")
 def test_a_field_that_is_too_long_is_named(
     tmp_path: Path, sandbox: SandboxedReader, monkeypatch: pytest.MonkeyPatch
 ) -> None:

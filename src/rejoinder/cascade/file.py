@@ -175,8 +175,10 @@ class _Table:
         self.fields = dict(fields)
         self._what = what
         self._path = path
+        self._known: list[str] = []
 
     def take(self, name: str, kind: type | tuple[type, ...], default: Any = ...) -> Any:
+        self._known.append(name)
         value = self.fields.pop(name, default)
         if value is ...:
             raise self.error(f"{name} is missing")
@@ -201,7 +203,7 @@ class _Table:
 
     def refuse_rest(self) -> None:
         for name in self.fields:
-            raise self.error(f"{name!r} is not known")
+            raise self.error(f"unknown key {name!r}; known keys: {', '.join(self._known)}")
 
     def error(self, problem: str) -> DataError:
         return DataError(f"{self._what}: {problem}", path=self._path)

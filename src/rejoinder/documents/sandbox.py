@@ -77,7 +77,7 @@ class SandboxedReader:
 
     def _start(self) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
-            [sys.executable, "-m", __name__, str(self._max_memory_bytes)],
+            [sys.executable, "-c", f"from {__name__} import main; main({self._max_memory_bytes})"],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=subprocess.DEVNULL,
@@ -137,10 +137,10 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
         replies.flush()
 
 
-if __name__ == "__main__":
-    limit = int(sys.argv[1])
-    resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+def main(max_memory_bytes: int) -> None:
+    """Serve the parent process within a limit of memory."""
+    resource.setrlimit(resource.RLIMIT_AS, (max_memory_bytes, max_memory_bytes))
     # Libraries may print; only replies go to the parent.
-    child_replies = os.fdopen(os.dup(1), "wb")
+    replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
-    serve(sys.stdin.buffer, child_replies)
+    serve(sys.stdin.buffer, replies)

@@ -61,17 +61,17 @@ def test_a_score_does_not_depend_on_the_list(folder: Path) -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_bundle_without_a_file_is_refused(folder: Path, tmp_path: Path, name: str) -> None:
-    torn = rewrite(folder, tmp_path / "torn", lambda files: files.__delitem__(name))
+    corrupt = rewrite(folder, tmp_path / "corrupt", lambda files: files.__delitem__(name))
 
     with pytest.raises(BundleError, match="missing"):
-        rejoinder.load(torn)
+        rejoinder.load(corrupt)
 
 
 def test_a_file_that_is_not_a_network_is_refused(folder: Path, tmp_path: Path) -> None:
-    torn = rewrite(folder, tmp_path / "torn", lambda files: files.update({NAMES[0]: b"x"}))
+    corrupt = rewrite(folder, tmp_path / "corrupt", lambda files: files.update({NAMES[0]: b"x"}))
 
     with pytest.raises(BundleError, match="cannot be run"):
-        rejoinder.load(torn)
+        rejoinder.load(corrupt)
 
 
 def test_an_unknown_composition_is_refused(folder: Path, tmp_path: Path) -> None:

@@ -166,13 +166,13 @@ def test_stored_pieces_outside_the_vocabulary_are_tokenised_again(
 
 
 def test_a_flipped_byte_is_refused(folder: Path, tmp_path: Path) -> None:
-    torn = rewrite(folder, tmp_path / "torn")
-    content = bytearray((torn / "model.onnx").read_bytes())
+    corrupt = rewrite(folder, tmp_path / "corrupt")
+    content = bytearray((corrupt / "model.onnx").read_bytes())
     content[len(content) // 2] ^= 1
-    (torn / "model.onnx").write_bytes(content)
+    (corrupt / "model.onnx").write_bytes(content)
 
     with pytest.raises(BundleError, match=r"'model\.onnx' is corrupt"):
-        rejoinder.load(torn)
+        rejoinder.load(corrupt)
 
 
 @pytest.mark.parametrize("name", ["network", "vocabulary"])
@@ -191,10 +191,10 @@ def test_a_corrupt_network_with_a_correct_checksum_is_refused(
 ) -> None:
     content = (folder / "model.onnx").read_bytes()[:size]
 
-    torn = rewrite(folder, tmp_path / "torn", network=content)
+    corrupt = rewrite(folder, tmp_path / "corrupt", network=content)
 
     with pytest.raises(BundleError, match=r"model\.onnx cannot be run: .*export the bundle again"):
-        rejoinder.load(torn)
+        rejoinder.load(corrupt)
 
 
 def test_a_vocabulary_longer_than_the_embedding_is_refused(folder: Path, tmp_path: Path) -> None:

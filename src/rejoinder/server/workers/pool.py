@@ -90,10 +90,11 @@ class _Worker:
     @classmethod
     async def start(cls, index: Path | None, generation: _Generation) -> "_Worker":
         """Return a process that has opened an index and a scorer."""
-        arguments = "-m", "rejoinder.server.workers.worker", str(index or ""), generation.scorer
+        called = f"main({str(index or '')!r}, {generation.scorer!r})"
+        code = f"from rejoinder.server.workers.worker import main; {called}"
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, *arguments), stdin=PIPE, stdout=PIPE, env=environment
+            *(sys.executable, "-c", code), stdin=PIPE, stdout=PIPE, env=environment
         )
         worker = cls(process, generation)
         try:

@@ -51,13 +51,12 @@ def run_job(runner: JobRunner, number: int, job: Job) -> bytes:
     return pack_reply(number, failure)
 
 
-def main() -> None:
-    """Serve the index and the scorer that the command line names."""
+def main(index: str, scorer: str) -> None:
+    """Serve an index, or none where it is empty, and a scorer over stdin and stdout."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     os.nice(10)  # the HTTP process must not wait for the CPU
     log_as_json()
-    index, scorer = sys.argv[1:]
     # Libraries may print to stdout: keep the pipe for replies, and send the rest to stderr.
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
@@ -71,7 +70,3 @@ def main() -> None:
     replies.flush()
     run(runner, sys.stdin.buffer, replies)
     runner.close()
-
-
-if __name__ == "__main__":
-    main()
