@@ -1,0 +1,1 @@
+"""Formats that are zip archives of XML: word processors, presentations, spreadsheets."""
