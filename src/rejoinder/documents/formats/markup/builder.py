@@ -1,0 +1,171 @@
+"""Builds the blocks of markup files: each with the headings, terms and anchor above it."""
+
+import re
+from collections.abc import Iterator, Sequence
+from itertools import chain, islice
+
+from rejoinder.documents.blocks import Block, ExtractedDocument, Kind, Outline, fold, sanitize
+
+MAX_BEFORE_TITLE = 8
+"""Blocks before the first heading (badges, notices) of a document that is named by it."""
+
+
+class BlockBuilder:
+    """Gives every block its path and anchor, and joins a term with the first block of its body.
+
+    >>> builder = BlockBuilder()
+    >>> _ = [*builder.heading(1, "Options"), *builder.begin_definition("-q", 3)]
+    >>> [*builder.block("paragraph", "Be quiet.", 4), *builder.block("paragraph", "Really.", 6)]
+    ... # doctest: +NORMALIZE_WHITESPACE
+    [Block(kind='definition', text='-q: Be quiet.', path=('Options',), line=3, ...
+    """
+
+    def __init__(self, *, slugs: bool = False) -> None:
+        self._outline = Outline()
+        self._terms: list[str] = []
+        self._pending: Block | None = None  # a term that waits for its body
+        self._anchor = ""
+        self._slugs: dict[str, int] | None = {} if slugs else None
+
+    @property
+    def path(self) -> tuple[str, ...]:
+        """The headings and terms above the next block."""
+        return (*self._outline.path, *self._terms)
+
+    def heading(
+        self, level: int, text: str, line: int | None = None, anchor: str = ""
+    ) -> Iterator[Block]:
+        """Yield a heading; it ends all definitions."""
+        yield from self.end_definitions()
+        if text := _clean(text):
+            if anchor or self._slugs is not None:
+                self._anchor = anchor or self._number_slug(slugify(text))
+            above = self._outline.enter(level, text)
+            yield Block("heading", text, above, line, anchor=self._anchor)
+
+    def block(self, kind: Kind, text: str, line: int | None = None) -> Iterator[Block]:
+        """Yield a block; the first paragraph or item after a term becomes its definition."""
+        text = sanitize(strip_code(text)) if kind == "code" else _clean(text)
+        if not text:
+            return
+        if self._pending and kind in {"paragraph", "item"}:
+            term, self._pending = self._pending, None
+            yield term._replace(text=join_term(term.text, text))
+            return
+        yield from self._flush()
+        yield Block(kind, text, self.path, line, anchor=self._anchor)
+
+    def begin_definition(self, term: str, line: int | None = None) -> Iterator[Block]:
+        """Begin the body of a term, inside the body that is open."""
+        yield from self._flush()
+        if term := _clean(term):
+            self._pending = Block("definition", term, self.path, line, anchor=self._anchor)
+        self._terms.append(term)
+
+    def end_definition(self) -> Iterator[Block]:
+        """End the innermost body."""
+        yield from self._flush()
+        if self._terms:
+            self._terms.pop()
+
+    def end_definitions(self) -> Iterator[Block]:
+        """End all bodies that are open."""
+        yield from self._flush()
+        self._terms.clear()
+
+    def set_anchor(self, anchor: str) -> None:
+        """Let the blocks from here on be linked to an anchor."""
+        self._anchor = anchor
+
+    def _flush(self) -> Iterator[Block]:
+        term, self._pending = self._pending, None
+        if term:
+            yield term
+
+    def _number_slug(self, slug: str) -> str:
+        """Return a slug, with a number where an earlier heading has the same one."""
+        seen = self._slugs if self._slugs is not None else {}
+        number = seen.get(slug, 0)
+        seen[slug] = number + 1
+        return f"{slug}-{number}" if number else slug
+
+
+def make_document(blocks: Iterator[Block], title: str = "") -> ExtractedDocument:
+    """Return a document; without a title it is named by a heading near its beginning."""
+    first = list(islice(blocks, MAX_BEFORE_TITLE))
+    headings = (block.text for block in first if block.kind == "heading")
+    return ExtractedDocument(_clean(title) or next(headings, ""), chain(first, blocks))
+
+
+def join_term(term: str, body: str) -> str:
+    """Return a term with its definition; a colon separates them where nothing else does.
+
+    >>> join_term("-q", "Be quiet."), join_term("Why?", "It is hot.")
+    ('-q: Be quiet.', 'Why? It is hot.')
+    """
+    return (
+        f"{term} {body}"
+        if term.endswith((":", ".", "?", "!", ";", ",", "—"))
+        else f"{term}: {body}"
+    )
+
+
+def format_row(header: Sequence[str], cells: Sequence[str]) -> str:
+    """Return a table row on one line, each cell after the heading of its column.
+
+    >>> format_row(["Name", "Price", ""], ["Sencha", "", "green"])
+    'Name: Sencha; green'
+    """
+    folded = [_clean(cell) for cell in cells]
+    heads = [_clean(head) for head in header[: len(folded)]]
+    heads += [""] * (len(folded) - len(heads))
+    pairs = zip(heads, folded, strict=True)
+    return "; ".join(join_term(head, cell) if head else cell for head, cell in pairs if cell)
+
+
+def strip_code(text: str) -> str:
+    """Return code without the indentation that all lines share, and without blanks at its ends."""
+    lines = [line.rstrip() for line in text.expandtabs(4).splitlines()]
+    indents = [len(line) - len(line.lstrip()) for line in lines if line]
+    least = min(indents, default=0)
+    return "\n".join(line[least:] for line in lines).strip("\n")
+
+
+def slugify(heading: str) -> str:
+    """Return the anchor that GitHub gives to a heading.
+
+    >>> slugify("What's new in C++?")
+    'whats-new-in-c'
+    """
+    return _NOT_IN_SLUG.sub("", heading.lower()).replace(" ", "-")
+
+
+def superscript(text: str) -> str:
+    """Return raised text: as Unicode where all characters have such a form, else after `^`.
+
+    >>> superscript("31"), superscript("n+1"), superscript("q")
+    ('³¹', 'ⁿ⁺¹', '^q')
+    """
+    return _convert_script(text, _SUPERSCRIPTS, "^")
+
+
+def subscript(text: str) -> str:
+    """Return lowered text: as Unicode where all characters have such a form, else after `_`."""
+    return _convert_script(text, _SUBSCRIPTS, "_")
+
+
+def _convert_script(text: str, forms: dict[str, str], mark: str) -> str:
+    text = text.strip()
+    if all(character in forms for character in text):
+        return "".join(forms[character] for character in text)
+    return mark + (text if text.isalnum() else f"({text})")
+
+
+def _clean(text: str) -> str:
+    return fold(sanitize(text))
+
+
+_ENDINGS = (":", ".", "?", "!", ";", ",", "—")
+_NOT_IN_SLUG = re.compile(r"[^\w\- ]")
+_SUPERSCRIPTS = dict(zip("0123456789+-\u2212=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿⁱ", strict=True))
+_SUBSCRIPTS = dict(zip("0123456789+-\u2212=()aeoxn", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₒₓₙ", strict=True))
