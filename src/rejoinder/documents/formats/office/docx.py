@@ -1,115 +1,220 @@
-"""Extracts the text of Word files: a zip whose `word/document.xml` holds the paragraphs.
+"""Reads Word files (.docx): paragraphs, headings, lists and tables of the main text.
 
-Read as a stream with Python's own zip and XML (expat, which refuses entities that explode),
-so that a zip bomb stops at a limit and memory stays small (docs/decisions/0012).
+Headers, footers, footnotes and comments are parts of their own, and are not read.
 """
 
-import io
-import lzma
-import struct
-import zipfile
-import zlib
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import chain, islice
 from typing import IO
-from xml.etree import ElementTree
 
-from rejoinder.documents.parsed import ExtractedText, sanitize
-from rejoinder.errors import InputError
+from rejoinder.documents.blocks import Block, ExtractedDocument, fold
+from rejoinder.documents.formats.office.archive import (
+    Archive,
+    PartHandler,
+    get,
+    get_number,
+    is_on,
+    local_name,
+)
+from rejoinder.documents.formats.office.flow import Flow, Script, Spans
+from rejoinder.documents.formats.office.styles import Properties, StyleSheet, is_monospaced
 
-MAX_XML_BYTES = 400_000_000
-
-# A corrupt zip raises one of many errors: for a negative offset, a wrong length, an unknown
-# compression, an encrypted file.
-_CORRUPT_PARTS = (zlib.error, lzma.LZMAError, struct.error, ElementTree.ParseError)
-_CORRUPT_ZIP = (zipfile.BadZipFile, EOFError, KeyError, OSError, OverflowError, RuntimeError)
-
-_WORD = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
-_TITLE = "{http://purl.org/dc/elements/1.1/}title"
-
-
-def read_docx(raw: bytes) -> ExtractedText:
-    """Return the text of a Word file; headings, list items and table rows get Markdown marks."""
-    try:
-        with zipfile.ZipFile(io.BytesIO(raw)) as archive:
-            with archive.open("word/document.xml") as file:
-                blocks = list(_read_blocks(_Limited(file)))
-            title = _read_title(archive)
-    except (*_CORRUPT_ZIP, *_CORRUPT_PARTS, ValueError) as error:
-        raise InputError(f"not a Word file that can be read ({error})") from error
-    return ExtractedText("\n\n".join(blocks), title)
+_SCRIPTS: dict[str, Script] = {"superscript": "super", "subscript": "sub"}
+_CHARACTERS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
+_MAX_BEFORE_TITLE = 8
+_PROSE = re.compile(r"[A-Z]\w* (?:\S+ ){4}.*[.!?]$", re.DOTALL)
 
 
-class _Limited(io.RawIOBase):
-    """A stream with a size limit."""
+def read(file: IO[bytes]) -> Iterable[ExtractedDocument]:
+    """Yield the document of a Word file.
 
-    def __init__(self, file: IO[bytes]) -> None:
-        self._file = file
-        self._left = MAX_XML_BYTES
-
-    def read(self, size: int = -1) -> bytes:
-        piece = self._file.read(size)
-        self._left -= len(piece)
-        if self._left < 0:
-            raise InputError(f"more than {MAX_XML_BYTES // 1_000_000} MB when unpacked")
-        return piece
-
-
-def _read_blocks(file: IO[bytes] | io.RawIOBase) -> Iterator[str]:
-    """Yield paragraphs and table rows, each with its Markdown mark."""
-    body = _Body()
-    for event, element in ElementTree.iterparse(file, ("start", "end")):
-        tag = element.tag.removeprefix(_WORD)
-        if event == "start":
-            body.depth += tag == "tr"
-        elif tag == "t":
-            body.words.append(element.text or "")
-        elif tag in {"tab", "br", "cr"}:
-            body.words.append(" ")
-        elif tag in {"pStyle", "numPr"}:
-            body.mark = _mark_of(element) or body.mark
-        elif tag in {"p", "tr"}:
-            element.clear()
-            if block := body.end_paragraph() if tag == "p" else body.end_row():
-                yield block
+    Its title is the one in the file's properties, or a paragraph near the beginning that is
+    styled as a title.
+    """
+    archive = Archive(file, "a Word file")
+    main = archive.find_main_part("word/document.xml")
+    handler = _BodyHandler(_read_styles(archive, main))
+    blocks = archive.stream(main, handler)
+    first = list(islice(blocks, _MAX_BEFORE_TITLE))
+    title = archive.read_title("docProps/core.xml") or handler.title
+    yield ExtractedDocument(title, chain(first, blocks))
 
 
-class _Body:
-    """The paragraph and the table row that are being read."""
-
-    def __init__(self) -> None:
-        self.words: list[str] = []
-        self.cells: list[str] = []
-        self.mark = ""
-        self.depth = 0  # nested rows are read as one
-
-    def end_paragraph(self) -> str:
-        text = " ".join(sanitize("".join(self.words)).split())
-        block = self.mark + text if text else ""
-        self.words, self.mark = [], ""
-        if not self.depth:
-            return block
-        self.cells.append(text)
-        return ""
-
-    def end_row(self) -> str:
-        self.depth -= 1
-        if self.depth or not any(self.cells):
-            return ""
-        row = f"| {' | '.join(filter(None, self.cells))} |"
-        self.cells = []
-        return row
+@dataclass(slots=True)
+class _Paragraph:
+    spans: Spans = field(default_factory=Spans)
+    properties: Properties = field(default_factory=lambda: Properties())
+    run: Properties | None = None  # of the run that is open
+    script: Script = ""  # of the formula that is open
+    is_bold: bool = True
+    is_monospaced: bool = True
 
 
-def _mark_of(element: ElementTree.Element) -> str:
-    if element.tag == f"{_WORD}numPr":
-        return "- "
-    style = (element.get(f"{_WORD}val") or "").lower()
-    return "# " if style.startswith(("heading", "title")) else ""
+class _BodyHandler(PartHandler[Block]):
+    """Makes blocks of the elements of the main part."""
+
+    skipped = frozenset(
+        {
+            *("del", "delText", "moveFrom", "instrText", "delInstrText"),  # deleted text, fields
+            *("pPrChange", "rPrChange", "numberingChange", "sectPr"),  # earlier properties
+            *("Fallback", "rt", "binData"),  # the same content again, in another form
+        }
+    )
+
+    def __init__(self, styles: StyleSheet) -> None:
+        super().__init__()
+        self.title = ""
+        self._styles = styles
+        self._flow = Flow()
+        self._paragraphs: list[_Paragraph] = []  # a text box is inside a paragraph
+        self._text_run: Properties | None = None
+        self._controls: list[bool] = []  # content controls: is it the table of contents?
+
+    def take(self) -> list[Block]:
+        """Return the blocks that are complete."""
+        return self._flow.take()
+
+    def begin(self, name: str, attributes: Mapping[str, str]) -> None:
+        """Receive the start of an element."""
+        if name == "p":
+            self._paragraphs.append(_Paragraph())
+        elif name in _TABLE_ELEMENTS:
+            self._begin_in_table(name, attributes)
+        elif name == "sdt":
+            self._controls.append(False)
+        elif name == "docPartGallery" and self._controls:
+            self._controls[-1] = get(attributes, "val") == "Table of Contents"
+        elif name == "sdtContent" and self._controls and self._controls[-1]:
+            self.skip()
+        elif self._paragraphs:
+            self._begin_in_paragraph(self._paragraphs[-1], name, attributes)
+
+    def finish(self, name: str) -> None:
+        """Receive the end of an element."""
+        if name == "t":
+            self._text_run = None
+        elif name == "r" and self._paragraphs:
+            self._paragraphs[-1].run = None
+        elif name in {"sup", "sub"} and self._paragraphs:
+            self._paragraphs[-1].script = ""
+        elif name == "p" and self._paragraphs:
+            self._end_paragraph(self._paragraphs.pop())
+        elif name == "tr":
+            self._flow.end_row()
+        elif name == "tbl":
+            self._flow.end_table()
+        elif name == "body":
+            self._flow.end()
+        elif name == "sdt" and self._controls:
+            self._controls.pop()
+
+    def text(self, text: str) -> None:
+        """Receive a piece of text; only the text of runs counts."""
+        run = self._text_run
+        if run is None or not self._paragraphs or run.get("hidden"):
+            return
+        paragraph = self._paragraphs[-1]
+        paragraph.spans.add(text, run.get("script") or paragraph.script)
+        if not text.isspace():
+            paragraph.is_bold &= run.get("bold", False)
+            paragraph.is_monospaced &= run.get("monospaced", False)
+
+    def _begin_in_table(self, name: str, attributes: Mapping[str, str]) -> None:
+        if name == "tbl":
+            self._flow.begin_table()
+        elif name == "tc":
+            self._flow.begin_cell()
+        elif name == "gridSpan":
+            self._flow.cell.span = get_number(attributes, "val", 1)
+        elif name == "vMerge":
+            self._flow.cell.continues = get(attributes, "val", "continue") == "continue"
+        elif is_on(attributes):
+            self._flow.mark_header()
+
+    def _begin_in_paragraph(
+        self, paragraph: _Paragraph, name: str, attributes: Mapping[str, str]
+    ) -> None:
+        run = paragraph.run
+        if name == "r":
+            paragraph.run = {}
+        elif name == "t":
+            self._text_run = {**paragraph.properties, **(run or {})}
+        elif name == "pStyle":
+            paragraph.properties = {**self._styles.find(get(attributes, "val"))}
+        elif name in {"sup", "sub"}:
+            paragraph.script = "super" if name == "sup" else "sub"
+        elif run is None:
+            if name in _PARAGRAPH_PROPERTIES:
+                paragraph.properties.update(_read_property(name, attributes))
+        elif name == "rStyle":
+            run.update(self._styles.find(get(attributes, "val")))
+        elif name in _CHARACTERS:
+            paragraph.spans.add(_CHARACTERS[name])
+        else:
+            run.update(_read_property(name, attributes))
+
+    def _end_paragraph(self, paragraph: _Paragraph) -> None:
+        properties, text = paragraph.properties, paragraph.spans.join()
+        role, level = properties.get("role"), properties.get("level", 0)
+        is_code = paragraph.is_monospaced and bool(text.strip()) and not _PROSE.match(text)
+        add = self._flow.add
+        if role == "contents":
+            return
+        if role == "title":
+            self.title = self.title or fold(text)
+            add("heading", text)
+        elif level:
+            add("heading", text, level)
+        elif role == "code" or is_code:
+            add("code", text)
+        elif properties.get("item", role == "item"):
+            add("item", text)
+        else:
+            is_head = paragraph.is_bold or role == "head"
+            add("caption" if role == "caption" else "paragraph", text, is_head=is_head)
 
 
-def _read_title(archive: zipfile.ZipFile) -> str:
-    if "docProps/core.xml" not in archive.namelist():
-        return ""
-    with archive.open("docProps/core.xml") as file:
-        title = ElementTree.fromstring(file.read(1_000_000)).findtext(f".//{_TITLE}")
-    return " ".join(sanitize(title or "").split())
+_TABLE_ELEMENTS = frozenset({"tbl", "tc", "gridSpan", "vMerge", "tblHeader"})
+_PARAGRAPH_PROPERTIES = frozenset({"outlineLvl", "numPr", "numId"})
+
+
+def _read_property(name: str, attributes: Mapping[str, str]) -> Properties:
+    """Return the property that an element sets, of a paragraph or of a run."""
+    if name == "b":
+        return {"bold": is_on(attributes)}
+    if name == "vanish":
+        return {"hidden": is_on(attributes)}
+    if name == "vertAlign":
+        return {"script": _SCRIPTS.get(get(attributes, "val"), "")}
+    if name == "rFonts" and (font := get(attributes, "ascii")):
+        return {"monospaced": is_monospaced(font)}
+    if name == "outlineLvl":
+        return {"level": (min(get_number(attributes, "val", 9), 9) + 1) % 10}
+    if name in {"numPr", "numId"}:
+        return {"item": get(attributes, "val") != "0"}
+    return {}
+
+
+def _read_styles(archive: Archive, main: str) -> StyleSheet:
+    links = (link for link in archive.relations(main) if link.kind == "styles")
+    part = next((link.part for link in links), "word/styles.xml")
+    sheet = StyleSheet()
+    for style in archive.parse(part):
+        if get(style.attrib, "type") not in {"paragraph", "character"}:
+            continue
+        name, based_on = "", ""
+        properties: Properties = {}
+        for element in style.iter():
+            tag = local_name(element.tag)
+            if tag == "name":
+                name = get(element.attrib, "val")
+            elif tag == "basedOn":
+                based_on = get(element.attrib, "val")
+            else:
+                properties.update(_read_property(tag, element.attrib))
+        if get(style.attrib, "default", "0") != "0":
+            properties.pop("monospaced", None)  # the font of all text does not mean code
+        sheet.add(get(style.attrib, "styleId"), name, based_on, properties)
+    return sheet

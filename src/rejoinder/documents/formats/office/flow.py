@@ -1,0 +1,202 @@
+"""The flow of an office document: blocks in reading order, whatever elements they come from."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Literal, NamedTuple
+
+from rejoinder.documents.blocks import Block, Kind, Outline, fold, sanitize
+from rejoinder.documents.formats.rows import RowFormatter
+from rejoinder.documents.notation import strip_code, subscript, superscript
+
+MAX_HEADING = 300
+"""Characters of a heading; a longer one is a paragraph that was styled as a heading."""
+MAX_COLUMNS = 1000
+MAX_REPEATED = 300
+"""Characters of a cell that is repeated in all rows it spans."""
+
+SOFT_HYPHEN = "\xad"
+
+Script = Literal["", "super", "sub"]
+
+
+class Spans:
+    """The text of a paragraph that is being read, with its raised and lowered parts."""
+
+    def __init__(self) -> None:
+        self._spans: list[tuple[Script, str]] = []
+
+    def add(self, text: str, script: Script = "") -> None:
+        """Append text."""
+        self._spans.append((script, text))
+
+    def join(self) -> str:
+        """Return the text of all parts."""
+        joined = []
+        for script, spans in groupby(self._spans, key=lambda span: span[0]):
+            text = "".join(text for _, text in spans)
+            is_script = script and not text.isspace()
+            convert = superscript if script == "super" else subscript
+            joined.append(convert(text) if is_script else text)
+        return sanitize("".join(joined).replace(SOFT_HYPHEN, ""))
+
+
+class _Part(NamedTuple):
+    """A block before it has a path."""
+
+    kind: Kind
+    text: str
+    level: int = 0
+
+
+@dataclass(slots=True)
+class Cell:
+    """A table cell that is being read."""
+
+    span: int = 1
+    """Columns."""
+    continues: bool = False
+    """It belongs to the cell above, and repeats its text."""
+    is_head: bool = False
+    """It looks like the head of its row or column."""
+    parts: list[_Part] = field(default_factory=list)
+
+
+@dataclass(slots=True)
+class _Table:
+    rows: RowFormatter = field(default_factory=RowFormatter)
+    cells: list[Cell] = field(default_factory=list)
+    above: list[str] = field(default_factory=list)
+    is_first_row: bool = True
+    is_header: bool = False
+
+
+class Flow:
+    """Collects blocks, with the headings above them and their tables as rows.
+
+    A table row with a single cell, or with a heading in a cell, is layout: its cells are read
+    as if they were outside.  A table inside a cell becomes a part of the cell's text.
+    """
+
+    def __init__(self) -> None:
+        self._blocks: list[Block] = []
+        self._outline = Outline()
+        self._code: list[str] = []
+        self._tables: list[_Table] = []
+
+    def take(self) -> list[Block]:
+        """Return the blocks that are complete."""
+        blocks, self._blocks = self._blocks, []
+        return blocks
+
+    def add(self, kind: Kind, text: str, level: int = 0, *, is_head: bool = False) -> None:
+        """Add a block; lines of code that follow each other become one.
+
+        A title has level 0, headings have levels from 1.  In a table, `is_head` says that the
+        text looks like the head of a row or column.
+        """
+        if kind == "heading" and len(text) > MAX_HEADING:
+            kind = "paragraph"
+        part = _Part(kind, text if kind == "code" else fold(text), level)
+        if not self._tables:
+            self._write(part)
+        elif part.text or kind == "code":
+            cell = self.cell
+            cell.is_head = is_head and (cell.is_head or not cell.parts)
+            cell.parts.append(part)
+
+    def end(self) -> None:
+        """Complete what is open."""
+        while self._tables:
+            self.end_table()
+        self._write_code()
+
+    def begin_table(self) -> None:
+        """Begin a table, perhaps inside a cell of another."""
+        self._tables.append(_Table())
+
+    def begin_cell(self) -> Cell:
+        """Begin a cell."""
+        cell = Cell()
+        if self._tables and len(self._tables[-1].cells) < MAX_COLUMNS:
+            self._tables[-1].cells.append(cell)
+        return cell
+
+    @property
+    def cell(self) -> Cell:
+        """The cell that is being read; one that nobody reads, if there is none."""
+        return self._tables[-1].cells[-1] if self._tables and self._tables[-1].cells else Cell()
+
+    def mark_header(self) -> None:
+        """Say that the row that is being read holds column headings."""
+        if self._tables:
+            self._tables[-1].is_header = True
+
+    def end_row(self) -> None:
+        """End a row; the first one is a header also where all its cells look like heads."""
+        if not self._tables:
+            return
+        table = self._tables[-1]
+        cells, table.cells = table.cells, []
+        is_header, table.is_header = table.is_header, False
+        parts = [part for cell in cells for part in cell.parts]
+        if not parts:
+            return
+        if len(cells) == 1 or any(part.kind == "heading" for part in parts):
+            self._add_to_parent(_Part("row", row.text) for row in table.rows.settle())
+            self._add_to_parent(parts)
+            return
+        heads = [cell.is_head for cell in cells if cell.parts]
+        is_header = is_header or (table.is_first_row and all(heads))
+        has_head = cells[0].is_head and not all(heads)
+        texts = _expand(cells, table.above, repeat=is_header)
+        table.is_first_row, table.above = False, texts
+        rows = table.rows.add(texts, is_header=is_header, has_head=has_head)
+        self._add_to_parent(_Part("row", row.text) for row in rows)
+
+    def end_table(self) -> None:
+        """End the innermost table."""
+        if self._tables:
+            rows = self._tables[-1].rows.end()
+            self._add_to_parent(_Part("row", row.text) for row in rows)
+            self._tables.pop()
+
+    def _add_to_parent(self, parts: Iterable[_Part]) -> None:
+        """Add parts around the innermost table: to the cell it is in, or to the document."""
+        cells = self._tables[-2].cells if len(self._tables) > 1 else None
+        for part in parts:
+            if cells is None:
+                self._write(part)
+            elif cells:
+                cells[-1].parts.append(part)
+
+    def _write(self, part: _Part) -> None:
+        if part.kind == "code" or (self._code and not part.text):
+            self._code.append(part.text)
+            return
+        if not part.text:
+            return
+        self._write_code()
+        path = self._outline.path
+        if part.kind == "heading":
+            path = self._outline.enter(part.level, part.text)
+        self._blocks.append(Block(part.kind, part.text, path))
+
+    def _write_code(self) -> None:
+        code, self._code = strip_code("\n".join(self._code)), []
+        if code:
+            self._blocks.append(Block("code", code, self._outline.path))
+
+
+def _expand(cells: list[Cell], above: list[str], *, repeat: bool) -> list[str]:
+    """Return the texts of a row, one for each column."""
+    texts: list[str] = []
+    for cell in cells:
+        text = fold(" ".join(part.text for part in cell.parts))
+        column = len(texts)
+        if cell.continues and not text and column < len(above):
+            text = above[column] if len(above[column]) <= MAX_REPEATED else ""
+        texts += [text, *[text if repeat else ""] * (min(cell.span, MAX_COLUMNS) - 1)]
+        if len(texts) >= MAX_COLUMNS:
+            break
+    return texts[:MAX_COLUMNS]
