@@ -1,0 +1,1 @@
+"""Parts of `benchmarks.extraction`: manuals, readers, and one module per measurement."""
