@@ -3,13 +3,12 @@
 Headers, footers, footnotes and comments are parts of their own, and are not read.
 """
 
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import chain, islice
 from typing import IO
 
-from rejoinder.documents.blocks import Block, ExtractedDocument, fold
+from rejoinder.documents.blocks import Block, ExtractedDocument
 from rejoinder.documents.formats.office.archive import (
     Archive,
     PartHandler,
@@ -18,13 +17,13 @@ from rejoinder.documents.formats.office.archive import (
     is_on,
     local_name,
 )
-from rejoinder.documents.formats.office.flow import Flow, Script, Spans
+from rejoinder.documents.formats.office.flow import Flow, Script
+from rejoinder.documents.formats.office.paragraph import Paragraph
 from rejoinder.documents.formats.office.styles import Properties, StyleSheet, is_monospaced
 
 _SCRIPTS: dict[str, Script] = {"superscript": "super", "subscript": "sub"}
 _CHARACTERS = {"tab": "\t", "ptab": "\t", "br": "\n", "cr": "\n", "noBreakHyphen": "-"}
 _MAX_BEFORE_TITLE = 8
-_PROSE = re.compile(r"[A-Z]\w* (?:\S+ ){4}.*[.!?]$", re.DOTALL)
 
 
 def read(file: IO[bytes]) -> Iterable[ExtractedDocument]:
@@ -38,18 +37,14 @@ def read(file: IO[bytes]) -> Iterable[ExtractedDocument]:
     handler = _BodyHandler(_read_styles(archive, main))
     blocks = archive.stream(main, handler)
     first = list(islice(blocks, _MAX_BEFORE_TITLE))
-    title = archive.read_title("docProps/core.xml") or handler.title
+    title = archive.read_title("docProps/core.xml") or handler.flow.title
     yield ExtractedDocument(title, chain(first, blocks))
 
 
 @dataclass(slots=True)
-class _Paragraph:
-    spans: Spans = field(default_factory=Spans)
-    properties: Properties = field(default_factory=lambda: Properties())
+class _Paragraph(Paragraph):
     run: Properties | None = None  # of the run that is open
     script: Script = ""  # of the formula that is open
-    is_bold: bool = True
-    is_monospaced: bool = True
 
 
 class _BodyHandler(PartHandler[Block]):
@@ -65,16 +60,15 @@ class _BodyHandler(PartHandler[Block]):
 
     def __init__(self, styles: StyleSheet) -> None:
         super().__init__()
-        self.title = ""
+        self.flow = Flow()
         self._styles = styles
-        self._flow = Flow()
         self._paragraphs: list[_Paragraph] = []  # a text box is inside a paragraph
         self._text_run: Properties | None = None
         self._controls: list[bool] = []  # content controls: is it the table of contents?
 
     def take(self) -> list[Block]:
         """Return the blocks that are complete."""
-        return self._flow.take()
+        return self.flow.take()
 
     def begin(self, name: str, attributes: Mapping[str, str]) -> None:
         """Receive the start of an element."""
@@ -100,38 +94,32 @@ class _BodyHandler(PartHandler[Block]):
         elif name in {"sup", "sub"} and self._paragraphs:
             self._paragraphs[-1].script = ""
         elif name == "p" and self._paragraphs:
-            self._end_paragraph(self._paragraphs.pop())
+            self._paragraphs.pop().write(self.flow)
         elif name == "tr":
-            self._flow.end_row()
+            self.flow.end_row()
         elif name == "tbl":
-            self._flow.end_table()
+            self.flow.end_table()
         elif name == "body":
-            self._flow.end()
+            self.flow.end()
         elif name == "sdt" and self._controls:
             self._controls.pop()
 
     def text(self, text: str) -> None:
         """Receive a piece of text; only the text of runs counts."""
-        run = self._text_run
-        if run is None or not self._paragraphs or run.get("hidden"):
-            return
-        paragraph = self._paragraphs[-1]
-        paragraph.spans.add(text, run.get("script") or paragraph.script)
-        if not text.isspace():
-            paragraph.is_bold &= run.get("bold", False)
-            paragraph.is_monospaced &= run.get("monospaced", False)
+        if self._text_run is not None and self._paragraphs:
+            self._paragraphs[-1].add(text, self._text_run)
 
     def _begin_in_table(self, name: str, attributes: Mapping[str, str]) -> None:
         if name == "tbl":
-            self._flow.begin_table()
+            self.flow.begin_table()
         elif name == "tc":
-            self._flow.begin_cell()
+            self.flow.begin_cell()
         elif name == "gridSpan":
-            self._flow.cell.span = get_number(attributes, "val", 1)
+            self.flow.cell.span = get_number(attributes, "val", 1)
         elif name == "vMerge":
-            self._flow.cell.continues = get(attributes, "val", "continue") == "continue"
+            self.flow.cell.continues = get(attributes, "val", "continue") == "continue"
         elif is_on(attributes):
-            self._flow.mark_header()
+            self.flow.mark_header()
 
     def _begin_in_paragraph(
         self, paragraph: _Paragraph, name: str, attributes: Mapping[str, str]
@@ -140,7 +128,8 @@ class _BodyHandler(PartHandler[Block]):
         if name == "r":
             paragraph.run = {}
         elif name == "t":
-            self._text_run = {**paragraph.properties, **(run or {})}
+            script: Properties = {"script": paragraph.script} if paragraph.script else {}
+            self._text_run = {**paragraph.properties, **script, **(run or {})}
         elif name == "pStyle":
             paragraph.properties = {**self._styles.find(get(attributes, "val"))}
         elif name in {"sup", "sub"}:
@@ -154,26 +143,6 @@ class _BodyHandler(PartHandler[Block]):
             paragraph.spans.add(_CHARACTERS[name])
         else:
             run.update(_read_property(name, attributes))
-
-    def _end_paragraph(self, paragraph: _Paragraph) -> None:
-        properties, text = paragraph.properties, paragraph.spans.join()
-        role, level = properties.get("role"), properties.get("level", 0)
-        is_code = paragraph.is_monospaced and bool(text.strip()) and not _PROSE.match(text)
-        add = self._flow.add
-        if role == "contents":
-            return
-        if role == "title":
-            self.title = self.title or fold(text)
-            add("heading", text)
-        elif level:
-            add("heading", text, level)
-        elif role == "code" or is_code:
-            add("code", text)
-        elif properties.get("item", role == "item"):
-            add("item", text)
-        else:
-            is_head = paragraph.is_bold or role == "head"
-            add("caption" if role == "caption" else "paragraph", text, is_head=is_head)
 
 
 _TABLE_ELEMENTS = frozenset({"tbl", "tc", "gridSpan", "vMerge", "tblHeader"})

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple
 
 from rejoinder.documents.blocks import Block, Kind, Outline, fold, sanitize
 from rejoinder.documents.formats.rows import RowFormatter
-from rejoinder.documents.notation import strip_code, subscript, superscript
+from rejoinder.documents.notation import join_term, strip_code, subscript, superscript
 
 MAX_HEADING = 300
 """Characters of a heading; a longer one is a paragraph that was styled as a heading."""
@@ -59,6 +59,8 @@ class Cell:
     """It belongs to the cell above, and repeats its text."""
     is_head: bool = False
     """It looks like the head of its row or column."""
+    repeats: bool = False
+    """It has the same text in all its columns."""
     parts: list[_Part] = field(default_factory=list)
 
 
@@ -82,7 +84,11 @@ class Flow:
         self._blocks: list[Block] = []
         self._outline = Outline()
         self._code: list[str] = []
+        self._term = ""
         self._tables: list[_Table] = []
+        self._page: int | None = None
+        self.title = ""
+        """The first paragraph that is styled as a title."""
 
     def take(self) -> list[Block]:
         """Return the blocks that are complete."""
@@ -92,8 +98,8 @@ class Flow:
     def add(self, kind: Kind, text: str, level: int = 0, *, is_head: bool = False) -> None:
         """Add a block; lines of code that follow each other become one.
 
-        A title has level 0, headings have levels from 1.  In a table, `is_head` says that the
-        text looks like the head of a row or column.
+        Headings have levels from 1.  In a table, `is_head` says that the text looks like the
+        head of a row or column.
         """
         if kind == "heading" and len(text) > MAX_HEADING:
             kind = "paragraph"
@@ -105,11 +111,26 @@ class Flow:
             cell.is_head = is_head and (cell.is_head or not cell.parts)
             cell.parts.append(part)
 
+    def add_title(self, text: str) -> None:
+        """Add the title of the document; it heads all that follows."""
+        self.title = self.title or fold(text)
+        self.add("heading", text)
+
+    def add_term(self, text: str) -> None:
+        """Add a term; the next paragraph defines it."""
+        self.add("definition", text)
+
+    def begin_page(self, number: int) -> None:
+        """Begin a page that has nothing to do with the headings before it."""
+        self.end()
+        self._page = number
+        self._outline = Outline()
+
     def end(self) -> None:
         """Complete what is open."""
         while self._tables:
             self.end_table()
-        self._write_code()
+        self._write_pending()
 
     def begin_table(self) -> None:
         """Begin a table, perhaps inside a cell of another."""
@@ -172,31 +193,44 @@ class Flow:
 
     def _write(self, part: _Part) -> None:
         if part.kind == "code" or (self._code and not part.text):
+            if self._term:
+                self._write_pending()
             self._code.append(part.text)
             return
         if not part.text:
             return
-        self._write_code()
+        if self._term and part.kind in {"paragraph", "item"}:
+            part, self._term = _Part("definition", join_term(self._term, part.text)), ""
+        elif part.kind == "definition":
+            self._write_pending()
+            self._term = part.text
+            return
+        self._write_pending()
         path = self._outline.path
         if part.kind == "heading":
             path = self._outline.enter(part.level, part.text)
-        self._blocks.append(Block(part.kind, part.text, path))
+        self._blocks.append(Block(part.kind, part.text, path, page=self._page))
 
-    def _write_code(self) -> None:
+    def _write_pending(self) -> None:
+        """Write what waits for the next block: lines of code, or a term without definition."""
         code, self._code = strip_code("\n".join(self._code)), []
-        if code:
-            self._blocks.append(Block("code", code, self._outline.path))
+        term, self._term = self._term, ""
+        kind: Kind = "code" if code else "definition"
+        if code or term:
+            self._blocks.append(Block(kind, code or term, self._outline.path, page=self._page))
 
 
 def _expand(cells: list[Cell], above: list[str], *, repeat: bool) -> list[str]:
     """Return the texts of a row, one for each column."""
+    while cells and not (cells[-1].parts or cells[-1].continues):
+        cells.pop()
     texts: list[str] = []
     for cell in cells:
         text = fold(" ".join(part.text for part in cell.parts))
-        column = len(texts)
+        column, more = len(texts), min(cell.span, MAX_COLUMNS) - 1
         if cell.continues and not text and column < len(above):
             text = above[column] if len(above[column]) <= MAX_REPEATED else ""
-        texts += [text, *[text if repeat else ""] * (min(cell.span, MAX_COLUMNS) - 1)]
+        texts += [text, *[text if repeat or cell.repeats else ""] * more]
         if len(texts) >= MAX_COLUMNS:
             break
     return texts[:MAX_COLUMNS]

@@ -8,7 +8,7 @@ from rejoinder.documents.formats.office.flow import Script
 MAX_DEPTH = 20
 """Styles that a style may be based on; this also ends a circle of them."""
 
-Role = Literal["", "title", "contents", "caption", "code", "item", "head"]
+Role = Literal["", "title", "contents", "caption", "code", "item", "head", "term"]
 
 
 class Properties(TypedDict, total=False):
@@ -27,10 +27,11 @@ _HEADING = re.compile(r"heading ?([1-9])")
 _ROLES: tuple[tuple[re.Pattern[str], Role], ...] = (
     (re.compile("title$"), "title"),
     (re.compile(r"(?:toc|contents|index) ?(?:heading|\d)|table ?of |\w+ index "), "contents"),
-    (re.compile(r"(?:[a-z]+ )?caption$|(?:illustration|figure|table|drawing|text)$"), "caption"),
+    (re.compile(r"[a-z ]*caption$|(?:illustration|figure|table|drawing)$"), "caption"),
     (re.compile(r"(?:.*[ _-])?(?:code|source|preformatted|verbatim|listing)|html |macro"), "code"),
     (re.compile("list ?(?:bullet|number)"), "item"),
     (re.compile("table ?heading"), "head"),
+    (re.compile("definition ?term|list ?heading"), "term"),
 )
 _MONOSPACED = re.compile("mono|courier|consol|menlo|monaco|typewriter|source code")
 
