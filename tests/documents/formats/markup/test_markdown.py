@@ -69,6 +69,12 @@ def test_an_empty_item_leaves_the_next_paragraph_alone() -> None:
     assert read_pairs("-\n\nafter\n") == [("paragraph", "after")]
 
 
+def test_a_table_of_contents_is_left_out() -> None:
+    assert read_pairs("- [Tea](#tea)\n- [`Pot`](#pot)\n- [Shop](http://x.test)\n") == [
+        ("item", "Shop")
+    ]
+
+
 def test_code_keeps_its_lines() -> None:
     text = "Run:\n\n```sh\n  boil\n    --hot  \n\n```\n\nor\n\n    steep\n"
 

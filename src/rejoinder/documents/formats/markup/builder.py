@@ -62,6 +62,13 @@ class BlockBuilder:
             self._pending = Block("definition", term, self.path, line, anchor=self._anchor)
         self._terms.append(term)
 
+    def qualify_term(self, note: str) -> bool:
+        """Add a note in parentheses to a term whose body has not begun."""
+        if self._pending:
+            self._pending = self._pending._replace(text=f"{self._pending.text} ({note})")
+            return True
+        return False
+
     def end_definition(self) -> Iterator[Block]:
         """End the innermost body."""
         yield from self._flush()

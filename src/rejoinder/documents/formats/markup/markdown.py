@@ -114,7 +114,8 @@ class _Walker:
             yield from self._builder.heading(level, text, self._line, anchor[1] if anchor else "")
         else:
             kind, self._kind = self._kind, "paragraph"
-            yield from self._read_paragraph(kind, content)
+            if kind != "item" or not _CONTENTS_ENTRY.match(content):
+                yield from self._read_paragraph(kind, content)
 
     def _read_paragraph(self, kind: Kind, content: str) -> Iterator[Block]:
         content = _BLOCK_MARK.sub("", content, count=1)
@@ -159,6 +160,7 @@ class _Walker:
 
 _HEADING_ID = re.compile(r"[ \t]*\{#([\w.:-]{1,200})[^{}]*\}[ \t]*$")
 _BLOCK_MARK = re.compile(r"\A(?:\[[ xX]\][ \t]+|\[\^[^\]\s]{1,80}\]:[ \t]*)")
+_CONTENTS_ENTRY = re.compile(r"\[[^\[\]]*\]\(#[^()\s]*\)\s*$")  # links inside the document
 _ALERT = re.compile(r"\[!(NOTE|TIP|IMPORTANT|WARNING|CAUTION)\][ \t]*\n?", re.IGNORECASE)
 _DEFINITION = re.compile(r"[^\n]+\n:[ \t]+\S")
 _FOOTNOTE = re.compile(r"\[\^[^\]\s]{1,80}\]")
