@@ -3,7 +3,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rejoinder.text import sentences
-from rejoinder.text.sentences import split_sentences
+from rejoinder.text.sentences import (
+    MAX_SENTENCE,
+    MAX_WORDS,
+    fold_lines,
+    split_prose,
+    split_sentences,
+)
 
 PIECES = st.sampled_from(
     [
@@ -24,6 +30,10 @@ PIECES = st.sampled_from(
         " ",
     ]
 )
+
+
+def prose(text: str) -> list[str]:
+    return [text[start:end] for start, end in split_prose(text)]
 
 
 def split(text: str) -> list[str]:
@@ -154,3 +164,114 @@ def test_a_block_that_makes_the_splitter_panic_is_one_sentence(
 
     text = "It rains. It pours."
     assert [item.extract(text) for item in split_sentences(text)] == [text]
+
+
+@given(st.one_of(st.text(), st.lists(PIECES).map("".join), st.text("ab. \n,", min_size=1000)))
+def test_prose_loses_only_white_space(text: str) -> None:
+    place = 0
+    for start, end in split_prose(text):
+        assert not text[place:start].strip()
+        assert text[start:end] == text[start:end].strip()
+        assert start < end <= start + MAX_SENTENCE
+        place = end
+    assert not text[place:].strip()
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "Please send the .changes file to us.",
+        "It targets .NET Core.",
+        "Then run ./configure in it.",
+        "All *.Tar files are in .git/config now.",
+        "See e.g. Fig. 3, No. 5, Eq. 5 and vol. 2 of it.",
+        "It takes approx. 5 litres, i.e. a bucket vs. a cup.",
+        "Use version 3.2.1 of Node.js with named.conf here.",
+        "Look at https://example.org/a.b?c=D.E for it.",
+        "He said `a. b` and `Foo. Bar` twice.",
+        "Now what... then it went on… and on.",
+        "Derive from unittest.TestCase there.",
+        "Type cmake --build . -t all there.",
+        "The find_...() commands are here.",
+        "It is called models.<Foo>Constraint there.",
+        "The ! (Not) sign is read.",
+        "1. Mix it.",
+        "It was so.[citation needed]",
+        "It was so.:33, 34",
+    ],
+)
+def test_a_sentence_stays_whole(sentence: str) -> None:
+    assert prose(sentence) == [sentence]
+    assert prose(f"It rained. {sentence} It snowed.") == ["It rained.", sentence, "It snowed."]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("It works.The next one.", ["It works.", "The next one."]),
+        ("It has no. 5 people came.", ["It has no. 5 people came."]),
+        ("Tea etc. The rest.", ["Tea etc.", "The rest."]),
+        (
+            "See it. (It is not in the house.) Go on.",
+            ["See it.", "(It is not in the house.)", "Go on."],
+        ),
+        ("See a thing (in the house etc.) Go.", ["See a thing (in the house etc.) Go."]),
+        ("Oui ! Bien.", ["Oui !", "Bien."]),
+    ],
+)
+def test_doubtful_cuts(text: str, expected: list[str]) -> None:
+    assert prose(text) == expected
+
+
+def test_text_without_punctuation_is_cut_at_words() -> None:
+    pieces = prose("so we " * 200)
+
+    assert [len(piece.split()) for piece in pieces] == [MAX_WORDS] * 6 + [40]
+
+
+def test_text_without_punctuation_is_cut_at_lines_and_clauses() -> None:
+    lines = ["we went up the hill and saw a house", "then we came down again and it rained"] * 20
+    assert all(piece.endswith(("house", "rained")) for piece in prose("\n".join(lines)))
+    assert all(piece.endswith(",") for piece in prose("we went up and saw it, " * 60)[:-1])
+
+
+def test_a_long_sentence_with_punctuation_stays_whole_up_to_the_limit() -> None:
+    sentence = "It was so " + "and so " * 80 + "on."
+    assert prose(sentence) == [sentence]
+
+    assert all(
+        len(piece.split()) <= MAX_WORDS for piece in prose("It was " + "and so " * 200 + "on.")
+    )
+    assert [len(piece) for piece in prose("x" * 2500)] == [1000, 1000, 500]
+
+
+def test_sentences_inside_an_open_quote_are_cut_at_their_ends() -> None:
+    text = "He said, \u2018it is so. " + "It is a very long story about tea. " * 60
+
+    assert all(piece.endswith(".") for piece in prose(text))
+
+
+def test_text_longer_than_a_window_is_cut_at_its_sentences_only() -> None:
+    text = "The tea, i.e. the leaf of a bush, is hot. " * 500
+
+    assert set(prose(text)) == {"The tea, i.e. the leaf of a bush, is hot."}
+
+
+def test_code_is_one_sentence() -> None:
+    assert split("Run:\n\n    do. B. C = 5\n    d(e)\n") == ["Run:", "do. B. C = 5\n    d(e)"]
+    assert all(len(piece) <= MAX_SENTENCE for piece in split("```\n" + "x = y;\n" * 400 + "```"))
+
+
+@pytest.mark.parametrize(
+    ("text", "folded"),
+    [
+        ("The inter-\n  net is  old.", "The internet is old."),
+        ("The inter-\r\nnet", "The internet"),
+        ("a well-\nknown, non-\nlocal e-\nmail", "a well-known, non-local e-mail"),
+        ("the Franco-\nPrussian 1-\n2 war--\nthen", "the Franco- Prussian 1- 2 war-- then"),
+        ("a per-desti-\nnation limit", "a per-destination limit"),
+    ],
+)
+def test_words_hyphenated_at_line_ends_are_joined(text: str, folded: str) -> None:
+    assert fold_lines(text) == folded
+    assert [item.extract(text) for item in split_sentences(text)] == [folded]

@@ -64,12 +64,17 @@ class Outline:
 
     def enter(self, level: int, heading: str) -> tuple[str, ...]:
         """Begin the section of a heading, and return the path of the heading itself."""
-        while self._headings and self._headings[-1][0] >= level:
-            self._headings.pop()
-        above = tuple(text for _, text in self._headings)
+        self.leave(level)
+        above = self.path
         self._headings.append((level, heading))
         self.path = (*above, heading)
         return above
+
+    def leave(self, level: int) -> None:
+        """End the sections of headings of this level, and of those below it."""
+        while self._headings and self._headings[-1][0] >= level:
+            self._headings.pop()
+        self.path = tuple(text for _, text in self._headings)
 
 
 def fold(text: str) -> str:
