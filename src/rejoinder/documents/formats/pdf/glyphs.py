@@ -1,0 +1,239 @@
+"""Glyphs of a page → spans: text in one font on one baseline, with spaces from positions.
+
+A PDF draws glyphs at positions; spaces are often not drawn, and pdfium's own guess loses some.
+A span's spaces follow from the distance between one glyph's advance and the next glyph.
+
+Each call into pdfium costs half a microsecond, which is most of the time that a PDF takes.  There
+is one call per glyph (its box); the rest is asked once per word, font or style.
+"""
+
+import ctypes
+import math
+from collections.abc import Iterable, Iterator
+from itertools import pairwise, repeat
+from typing import Any, NamedTuple
+
+import numpy as np
+import pypdfium2.raw as pdfium
+
+SPACE = 0.11
+"""A wider gap, in heights of the glyph's box, separates words; kerning stays far below it."""
+DRAWN_SPACE = 0.05
+"""The same, where the PDF draws a space; some draw spaces of no width inside words."""
+CELL = 1.3
+"""A wider gap, in font sizes, separates table cells or columns."""
+
+_BOLD = ("bold", "black", "heavy", "demi", "-medi", "cmb", "cmssbx", "sfbx", "ecbx", "lmbx")
+_MONO = ("mono", "courier", "cmtt", "cmsltt", "cmvtt", "sftt", "typewriter", "consol", "menlo")
+_FIXED_PITCH = 1
+_FORCE_BOLD = 1 << 18
+_LIGATURES = {
+    0xAD: "-",
+    0x02: "-",  # pdfium's mark for a hyphen at the end of a line
+    0xFFFE: "-",
+    0xFB00: "ff",
+    0xFB01: "fi",
+    0xFB02: "fl",
+    0xFB03: "ffi",
+    0xFB04: "ffl",
+    0xFB05: "st",
+    0xFB06: "st",
+}
+
+
+class Typeface(NamedTuple):
+    """How glyphs look, apart from their size."""
+
+    bold: bool
+    mono: bool
+
+
+_Word = tuple[str, int, float, float, bool, bool]
+"""Text, index of the first glyph, left and right edge; on a line with the word before, after a
+drawn space."""
+
+
+class Span(NamedTuple):
+    """Text in one typeface and size on one baseline."""
+
+    text: str
+    left: float
+    right: float
+    baseline: float
+    size: float
+    face: Typeface
+    pitch: float
+    """Average advance of a glyph; the width of a column in monospaced text."""
+    spaced: bool
+    """Whether a space is drawn before it."""
+
+
+def read_spans(page: Any) -> list[Span]:
+    """Return the spans of a pdfium text page, in the order in which they are drawn."""
+    text, boxes, indices, quarters = _read_glyphs(page)
+    if not text:
+        return []
+    left, top, right, bottom = boxes
+    height = (top - bottom)[1:]
+    gap = left[1:] - right[:-1]
+    level = (abs(np.diff(bottom)) < 0.03 * height) & (gap > -1.5 * height)
+    spaced = (np.diff(indices) > 1) & (gap > DRAWN_SPACE * height)
+    starts = np.flatnonzero(~level | spaced | (gap > SPACE * height)) + 1
+    bounds = [0, *starts.tolist(), len(text)]
+    words = zip(
+        (text[start:stop] for start, stop in pairwise(bounds)),
+        indices[bounds[:-1]].tolist(),
+        left[bounds[:-1]].tolist(),
+        right[np.array(bounds[1:]) - 1].tolist(),
+        [False, *level[starts - 1].tolist()],
+        [False, *spaced[starts - 1].tolist()],
+        strict=True,
+    )
+    return list(_join_words(_Styles(page, quarters), words))
+
+
+def _join_words(styles: "_Styles", words: Iterable[_Word]) -> Iterator[Span]:
+    """Yield words of one style that follow each other on one baseline as one span."""
+    parts: list[str] = []
+    begin = end = base = 0.0
+    current: _Style | None = None
+    after_space = False
+    for text, index, left, right, level, spaced in words:
+        style = styles.find(index)
+        if style is None:
+            continue
+        if style is not current or not level or left - end > style.widest_space:
+            if parts and current is not None:
+                yield _make_span(parts, begin, end, base, current, after_space)
+            parts, begin, current, after_space = [], left, style, spaced
+            base = styles.find_baseline(index)
+        parts.append(text)
+        end = right
+    if parts and current is not None:
+        yield _make_span(parts, begin, end, base, current, after_space)
+
+
+def _make_span(
+    parts: list[str], left: float, right: float, baseline: float, style: "_Style", spaced: bool
+) -> Span:
+    text = " ".join(parts)
+    pitch = (right - left) / len(text)
+    text = text.translate(_LIGATURES)
+    return Span(text, left, right, baseline, style.size, style.face, pitch, spaced)
+
+
+def _read_glyphs(page: Any) -> tuple[str, Any, Any, int]:
+    """Return the visible glyphs: characters, boxes, indices, and quarter turns of the page.
+
+    Boxes are rows of left, top, right and bottom edges.
+    """
+    count = pdfium.FPDFText_CountChars(page)
+    if count <= 0:
+        return "", None, None, 0
+    text = _read_characters(page, count)
+    boxes = (pdfium.FS_RECTF * count)()
+    for _ in map(pdfium.FPDFText_GetLooseCharBox, repeat(page), range(count), boxes):
+        pass
+    edges = np.frombuffer(boxes, dtype=np.float32).reshape(count, 4).T
+    codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+    shown = (codes > 32) & (codes != 0xA0) | (codes == 2)
+    indices = np.flatnonzero(shown & (edges[1] > edges[3]) & np.isfinite(edges).all(axis=0))
+    if not len(indices):
+        return "", None, None, 0
+    text = codes[indices].tobytes().decode("utf-32-le", "surrogatepass")
+    sample = indices[:: max(1, len(indices) // 9)].tolist()
+    quarters = [_count_quarters(page, index) for index in sample]
+    most = max(set(quarters), key=quarters.count)
+    return text, _turn(edges[:, indices], most), indices, most
+
+
+def _read_characters(page: Any, count: int) -> str:
+    units = (ctypes.c_ushort * (count + 1))()
+    length = pdfium.FPDFText_GetText(page, 0, count, units)
+    text = bytes(units)[: 2 * max(0, length - 1)].decode("utf-16-le", "surrogatepass")
+    if len(text) == count:
+        return text
+    # Glyphs without a character are missing in the text; their boxes are not.
+    codes = map(pdfium.FPDFText_GetUnicode, repeat(page), range(count))
+    return "".join(chr(code) if 0 < code < 0x110000 else "\0" for code in codes)
+
+
+def _turn(edges: Any, quarters: int) -> Any:
+    """Return boxes as seen with the page turned so that its text is upright."""
+    left, top, right, bottom = edges
+    if quarters == 1:
+        return np.stack([bottom, -left, top, -right])
+    if quarters == 2:
+        return np.stack([-right, -bottom, -left, -top])
+    if quarters == 3:
+        return np.stack([-top, right, -bottom, left])
+    return edges
+
+
+def _count_quarters(page: Any, index: int) -> int:
+    angle = pdfium.FPDFText_GetCharAngle(page, index)
+    return -round(angle / (math.pi / 2)) % 4 if angle > 0 else 0
+
+
+class _Style(NamedTuple):
+    size: float
+    face: Typeface
+    widest_space: float
+    """Code keeps two and more spaces: they separate spans."""
+
+
+class _Styles:
+    """Typefaces, sizes and baselines of a page, asked of pdfium once per drawn text."""
+
+    def __init__(self, page: Any, quarters: int) -> None:
+        self._page = page
+        self._quarters = quarters
+        self._of_object: dict[int, _Style | None] = {}
+        self._styles: dict[_Style, _Style] = {}
+        self._faces: dict[int, Typeface] = {}
+
+    def find(self, index: int) -> _Style | None:
+        """Return the style of a glyph, or None where it is turned unlike the page."""
+        drawn = pdfium.FPDFText_GetTextObject(self._page, index)
+        if not drawn:
+            return None
+        key = ctypes.addressof(drawn.contents)
+        if key not in self._of_object:
+            self._of_object[key] = self._measure(index, drawn)
+        return self._of_object[key]
+
+    def find_baseline(self, index: int) -> float:
+        """Return the height of the baseline of a glyph."""
+        x, y = ctypes.c_double(), ctypes.c_double()
+        pdfium.FPDFText_GetCharOrigin(self._page, index, x, y)
+        return (y.value, -x.value, -y.value, x.value)[self._quarters]
+
+    def _measure(self, index: int, drawn: Any) -> _Style | None:
+        if _count_quarters(self._page, index) != self._quarters:
+            return None
+        matrix = pdfium.FS_MATRIX()
+        size = pdfium.FPDFText_GetFontSize(self._page, index)
+        if pdfium.FPDFText_GetMatrix(self._page, index, matrix):
+            size *= math.hypot(matrix.c, matrix.d)
+        if not 0.1 < size < 10_000:
+            return None
+        font = pdfium.FPDFTextObj_GetFont(drawn)
+        key = ctypes.addressof(font.contents) if font else 0
+        if key not in self._faces:
+            self._faces[key] = _read_face(font)
+        face = self._faces[key]
+        style = _Style(round(size, 1), face, (0.9 if face.mono else CELL) * size)
+        return self._styles.setdefault(style, style)
+
+
+def _read_face(font: Any) -> Typeface:
+    if not font:
+        return Typeface(False, False)
+    raw = ctypes.create_string_buffer(200)
+    pdfium.FPDFFont_GetBaseFontName(font, raw, len(raw))
+    name = raw.value.decode("ascii", "replace").lower()
+    flags = max(0, pdfium.FPDFFont_GetFlags(font))
+    # pdfium guesses a weight from the width of stems, which regular fonts may exceed.
+    bold = bool(flags & _FORCE_BOLD) or any(part in name for part in _BOLD)
+    mono = bool(flags & _FIXED_PITCH) or any(part in name for part in _MONO)
+    return Typeface(bold, mono)

@@ -1,0 +1,180 @@
+"""Layout of pages: columns in reading order, and what is not text of the document.
+
+Running heads and feet repeat from page to page; a table of contents or an index has page numbers
+at the end of its lines.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from rejoinder.documents.formats.pdf.lines import Fragment, TextLine, join_fragments
+
+_EDGE = 3
+"""How many lines at the top and at the bottom of a page may be running heads and feet."""
+_LEADER = re.compile(r"(?:\. ?){4}|\.{4}|…{2}|(?:· ?){4}|_{5}")
+_NUMBERED = re.compile(r"(?:^|[ ,.])(?:[0-9]{1,4}|[ivxlc]{1,6})$")
+_INDEXED = re.compile(r", [0-9]{1,4}(?:[-–][0-9]{1,4})?$")
+_ROMAN = re.compile(r"[ivxlcdm]{1,7}", re.IGNORECASE)
+
+
+def order_lines(fragments: list[Fragment], page: int) -> list[TextLine]:
+    """Return the lines of a page in reading order, column after column."""
+    parts = enumerate(_split_columns(fragments))
+    return [line for column, part in parts for line in join_fragments(part, page, column)]
+
+
+def _split_columns(fragments: list[Fragment], depth: int = 2) -> Iterator[list[Fragment]]:
+    """Yield the parts of a page that are read one after the other.
+
+    Fragments that cross the gutter, such as a title over both columns, end the columns above them.
+    """
+    gutter = _find_gutter(fragments) if depth and len(fragments) >= 16 else None
+    if gutter is None:
+        yield fragments
+        return
+    sides: tuple[list[Fragment], list[Fragment]] = ([], [])
+    crossing: list[Fragment] = []
+    for fragment in sorted(fragments, key=lambda fragment: -fragment.baseline):
+        if fragment.left < gutter < fragment.right:
+            if any(sides):
+                yield from _flush(sides, depth)
+                sides = ([], [])
+            crossing.append(fragment)
+            continue
+        if crossing:
+            yield crossing
+            crossing = []
+        sides[fragment.left >= gutter].append(fragment)
+    if crossing:
+        yield crossing
+    yield from _flush(sides, depth)
+
+
+def _flush(sides: Sequence[list[Fragment]], depth: int) -> Iterator[list[Fragment]]:
+    for side in sides:
+        if side:
+            yield from _split_columns(side, depth - 1)
+
+
+def _find_gutter(fragments: list[Fragment]) -> float | None:
+    """Return the middle of the white space between two columns of text, if there are two."""
+    left = min(fragment.left for fragment in fragments)
+    width = max(fragment.right for fragment in fragments) - left
+    if not 50 < width < 10_000:
+        return None
+    covered = np.zeros(int(width) + 2, dtype=int)
+    for fragment in fragments:
+        covered[int(fragment.left - left) : int(fragment.right - left) + 1] += 1
+    low, high = int(0.2 * width), int(0.8 * width)
+    free = covered[low:high] <= 0.12 * len(fragments)
+    # A sentinel at both ends, so that each run of free positions begins and ends.
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], free, [0]])))
+    runs = [
+        (stop - start, start, stop) for start, stop in zip(edges[::2], edges[1::2], strict=True)
+    ]
+    for size, start, stop in sorted(runs, reverse=True)[:3]:
+        gutter = left + low + float(start + stop) / 2
+        if size >= 8 and _are_columns(fragments, gutter):
+            return gutter
+    return None
+
+
+def _are_columns(fragments: list[Fragment], gutter: float) -> bool:
+    """Tell columns of text from columns of a table.
+
+    A table is drawn row by row, and its cells are short; the lines of a column are drawn one after
+    the other, or they are long.
+    """
+    sides = [fragment.left >= gutter for fragment in fragments]
+    crossing = [fragment.left < gutter < fragment.right for fragment in fragments]
+    right = sum(sides)
+    small = min(right, len(sides) - right - sum(crossing))
+    if small < 8:
+        return False
+    changes = int(np.count_nonzero(np.diff(np.array(sides, dtype=np.int8))))
+    if changes <= 0.25 * small:
+        return True
+    widths = [
+        (fragment.right - fragment.left) / fragment.size
+        for fragment, crosses in zip(fragments, crossing, strict=True)
+        if not crosses
+    ]
+    return float(np.median(widths)) > 12 and sum(crossing) < 0.1 * len(fragments)
+
+
+class RunningLines:
+    """Running heads and feet of a document, found by the lines at the edges of all pages."""
+
+    def __init__(self, pages: Sequence[Sequence[TextLine]]) -> None:
+        self._texts: Counter[tuple[int, str]] = Counter()
+        places: Counter[tuple[int, int]] = Counter()
+        for lines in pages:
+            edge = [(line, _place(line)) for side in _find_edges(lines) for line in side]
+            self._texts.update({key for line, _ in edge for key in _make_keys(line)})
+            places.update({place for _, place in edge})
+        self._least = 2 if len(pages) < 6 else 3
+        repeated: Counter[tuple[int, int]] = Counter()
+        for lines in pages:
+            edge = [(line, _place(line)) for side in _find_edges(lines) for line in side]
+            repeated.update({place for line, place in edge if self._repeats(line)})
+        # Where most lines repeat, the others are running heads too: they name the section.
+        self._places = {
+            place
+            for place, count in repeated.items()
+            if count > max(2, 0.6 * places[place], 0.1 * len(pages))
+        }
+
+    def remove(self, lines: Sequence[TextLine]) -> list[TextLine]:
+        """Return the lines of a page without running heads and feet."""
+        removed = set()
+        for side in _find_edges(lines):
+            for line, inner in zip(side, [*side[1:], None], strict=True):
+                running = self._repeats(line) or _place(line) in self._places
+                if not running or (inner and _gap(line, inner) < 1.4 * line.size):
+                    break
+                removed.add(id(line))
+        return [line for line in lines if id(line) not in removed]
+
+    def _repeats(self, line: TextLine) -> bool:
+        return any(self._texts[key] >= self._least for key in _make_keys(line))
+
+
+def _find_edges(lines: Sequence[TextLine]) -> tuple[list[TextLine], list[TextLine]]:
+    """Return the first and the last lines of a page, from the edge inwards, and one more."""
+    ordered = sorted(lines, key=lambda line: -line.baseline)
+    count = min(_EDGE + 1, len(ordered) // 2 + 1)
+    return ordered[:count], ordered[::-1][:count]
+
+
+def _gap(line: TextLine, other: TextLine) -> float:
+    return abs(line.baseline - other.baseline)
+
+
+def _place(line: TextLine) -> tuple[int, int]:
+    return round(line.baseline / 3), round(line.size)
+
+
+def _make_keys(line: TextLine) -> Iterator[tuple[int, str]]:
+    """Yield the place and the text without digits of each part of a line."""
+    for fragment in line.fragments:
+        text = fragment.text.strip()
+        letters = "" if _ROMAN.fullmatch(text) else re.sub(r"[\d\s]+", "", text)
+        yield round(fragment.baseline / 3), letters
+
+
+def remove_contents(lines: list[TextLine]) -> list[TextLine]:
+    """Return the lines of a page without a table of contents, or nothing of an index."""
+    leaders = [number for number, line in enumerate(lines) if _LEADER.search(line.text)]
+    if len(leaders) >= 3 and leaders[-1] - leaders[0] < 3 * len(leaders):
+        first, last = leaders[0], leaders[-1]
+        # Chapters have no leaders, but a number at the end.
+        while first and _NUMBERED.search(lines[first - 1].text):
+            first -= 1
+        while last + 1 < len(lines) and _NUMBERED.search(lines[last + 1].text):
+            last += 1
+        return lines[:first] + lines[last + 1 :]
+    indexed = sum(bool(_INDEXED.search(line.text)) for line in lines)
+    return [] if indexed >= 8 and indexed > 0.5 * len(lines) else lines
