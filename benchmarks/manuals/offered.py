@@ -14,11 +14,13 @@ MAX_CHARACTERS = 1000
 EXAMPLES = 20
 FAULTS = ("two_words_or_fewer", "over_1000_characters", "question", "heading", "navigation")
 _NAVIGATION = re.compile(
-    r"(?:prev(?:ious)?|next|up|home|top|index|contents|table of contents|search|download"
-    r"|previous topic|next topic|this page|show source|quick search|navigation|[|¶«»<>←→·\s-])+"
-    r"|table of contents\b.*|(?:prev(?:ious)?|next|up): .*|.*¶.*|.*(?:\. ?){5,}\d*",
-    re.IGNORECASE | re.DOTALL,
+    r"(?:(?i:prev|previous|next|up|home|top|index|contents|table of contents|search|download"
+    r"|previous topic|next topic|this page|show source|quick search|navigation)|[|¶«»<>←→·\s-])+"
+    r"|[|\s]*Table of Contents[^.]{0,40}|(?:Prev|Previous|Next|Up): .{0,80}(?<!\.)"
+    r"|.*[\w)\].:!?]¶.*|.*(?:\. ?){5,}\d*",
+    re.DOTALL | re.ASCII,
 )
+"""Link texts, contents with leaders, and permalinks, which follow a heading without a space."""
 
 
 class OfferedRates:
@@ -73,7 +75,7 @@ def _judge(text: str, kind: str, headings: frozenset[str]) -> list[str]:
     is_found = (
         len(text.split()) <= 2,
         len(text) > MAX_CHARACTERS,
-        text.rstrip("\"'”’)]* ").endswith("?"),
+        text.rstrip().endswith("?"),
         kind == "heading" or normalize(text) in headings,
         _NAVIGATION.fullmatch(text) is not None,
     )

@@ -85,10 +85,13 @@ def _to_block(
 def normalize(text: str) -> str:
     """Return the letters and digits of a text, in lower case, super- and subscripts as plain ones.
 
+    Sphinx's links to the source, `[source]`, are left out.
+
     >>> normalize("up to 2³¹-1, or 2^31 - 1")
     'upto2311or2311'
     """
-    return "".join(filter(str.isalnum, unicodedata.normalize("NFKC", text).casefold()))
+    plain = unicodedata.normalize("NFKC", text.replace("[source]", ""))
+    return "".join(filter(str.isalnum, plain.casefold()))
 
 
 def normalize_row(text: str) -> str:

@@ -1,8 +1,8 @@
 """Two faults of text from PDFs: words that lost the space between them, and running heads.
 
 A word lost its space if it is two words of a dictionary, and neither the dictionary nor the other
-manuals have it as one word.  A running head is the first or last line of a page that shares two
-neighbouring words with those of a fifth of all pages.
+manuals have it as one word.  A running head is the first or last line of a page, of three
+words or more, that shares two neighbouring words with those of a fifth of all pages.
 """
 
 import random
@@ -119,7 +119,8 @@ def find_running_heads(manuals: Path) -> frozenset[str]:
             heads.update(
                 _mask(line)
                 for line in lines
-                if any(5 * common[pair] >= len(lines) for pair in _pair(line))
+                if len(line.split()) > 2
+                and any(5 * common[pair] >= len(lines) for pair in _pair(line))
             )
     return frozenset(head for head in heads if len(head) >= MIN_HEAD)
 
