@@ -152,11 +152,13 @@ def test_runs_join_with_their_breaks_hyphens_and_scripts() -> None:
         .replace("<w:t ", "<w:footnoteReference ")
         .replace("w:t>", "w:footnoteReference>")
         + "<m:oMath><m:sSup><m:e><m:r><m:t> x</m:t></m:r></m:e>"
-        + "<m:sup><m:r><m:t>n</m:t></m:r></m:sup></m:sSup><m:r><m:t>.</m:t></m:r></m:oMath>",
+        + "<m:sup><m:r><m:t>n</m:t></m:r></m:sup></m:sSup><m:r><m:t> </m:t></m:r>"
+        + "<m:f><m:num><m:r><m:t>a+b</m:t></m:r></m:num>"
+        + "<m:den><m:r><m:t>c</m:t></m:r></m:den></m:f></m:oMath>",
         properties="<w:tabs><w:tab w:val='left'/></w:tabs>",
     )
 
-    assert read_texts(body) == ["2³¹ cups of H₂O, low-fat, caffeine xⁿ."]
+    assert read_texts(body) == ["2³¹ cups of H₂O, low-fat, caffeine xⁿ (a+b)/(c)"]
 
 
 def test_deleted_hidden_and_generated_text_is_out() -> None:

@@ -196,9 +196,9 @@ def get(attributes: Mapping[str, str], name: str, default: str = "") -> str:
 
 
 def get_number(attributes: Mapping[str, str], name: str, default: int) -> int:
-    """Return an attribute that is a number below 100,000; the default for any other."""
+    """Return an attribute that is a number of up to 7 digits; the default for any other."""
     value = get(attributes, name)
-    return int(value) if value.isascii() and value.isdigit() and len(value) < 6 else default
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 8 else default
 
 
 def is_on(attributes: Mapping[str, str], name: str = "val") -> bool:

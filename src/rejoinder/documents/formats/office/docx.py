@@ -18,7 +18,7 @@ from rejoinder.documents.formats.office.archive import (
     local_name,
 )
 from rejoinder.documents.formats.office.flow import Flow, Script
-from rejoinder.documents.formats.office.paragraph import Paragraph
+from rejoinder.documents.formats.office.paragraph import FORMULAS, Paragraph
 from rejoinder.documents.formats.office.styles import Properties, StyleSheet, is_monospaced
 
 _SCRIPTS: dict[str, Script] = {"superscript": "super", "subscript": "sub"}
@@ -44,7 +44,6 @@ def read(file: IO[bytes]) -> Iterable[ExtractedDocument]:
 @dataclass(slots=True)
 class _Paragraph(Paragraph):
     run: Properties | None = None  # of the run that is open
-    script: Script = ""  # of the formula that is open
 
 
 class _BodyHandler(PartHandler[Block]):
@@ -91,8 +90,8 @@ class _BodyHandler(PartHandler[Block]):
             self._text_run = None
         elif name == "r" and self._paragraphs:
             self._paragraphs[-1].run = None
-        elif name in {"sup", "sub"} and self._paragraphs:
-            self._paragraphs[-1].script = ""
+        elif name in FORMULAS and self._paragraphs:
+            self._paragraphs[-1].end_formula(name)
         elif name == "p" and self._paragraphs:
             self._paragraphs.pop().write(self.flow)
         elif name == "tr":
@@ -128,12 +127,11 @@ class _BodyHandler(PartHandler[Block]):
         if name == "r":
             paragraph.run = {}
         elif name == "t":
-            script: Properties = {"script": paragraph.script} if paragraph.script else {}
-            self._text_run = {**paragraph.properties, **script, **(run or {})}
+            self._text_run = {**paragraph.properties, **(run or {})}
         elif name == "pStyle":
             paragraph.properties = {**self._styles.find(get(attributes, "val"))}
-        elif name in {"sup", "sub"}:
-            paragraph.script = "super" if name == "sup" else "sub"
+        elif name in FORMULAS:
+            paragraph.begin_formula(name)
         elif run is None:
             if name in _PARAGRAPH_PROPERTIES:
                 paragraph.properties.update(_read_property(name, attributes))
