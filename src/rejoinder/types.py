@@ -110,6 +110,10 @@ class Source:
     start: int
     end: int
     page: int | None = None
+    headings: tuple[str, ...] = ()
+    """The headings above it, outermost first, without the title."""
+    anchor: str = ""
+    """Links to its section: `document#anchor`; empty if unknown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,6 +137,8 @@ class Answer:
     """Probability that it answers; only for the first answer of a calibrated scorer."""
     before: str = ""
     after: str = ""
+    other_sources: tuple[Source, ...] = ()
+    """Other places where the same sentence is found, at most 20."""
     matches: tuple[WordMatch, ...] | None = None
     """How the words of the question relate to the sentence; None unless explained."""
 

@@ -30,7 +30,7 @@ from rejoinder.errors import RejoinderError
 from rejoinder.models.registry import make_scorer, open_scorer
 from rejoinder.models.static_vectors.files import read_vector_file
 from rejoinder.models.static_vectors.vectors import read_vectors
-from tests.documents.test_sandbox import PAGE, PARAGRAPHS, make_docx, make_pdf
+from tests.documents.files import PAGE, PARAGRAPHS, make_docx, make_pdf
 from tests.reliability.bundles import make_weights, write_small_bundle
 from tests.reliability.http_bodies import make_reader
 from tests.server.bodies import GOOD

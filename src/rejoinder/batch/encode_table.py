@@ -10,13 +10,9 @@ from typing import Any
 import pyarrow as pa
 
 from rejoinder.batch.schemas import DOCUMENTS, ENCODED, check_columns
-from rejoinder.documents.parsed import (
-    ExtractedText,
-    ParsedDocument,
-    Sentence,
-    locate_lines,
-    sanitize,
-)
+from rejoinder.documents.blocks import ExtractedDocument, sanitize
+from rejoinder.documents.formats.text import read_text
+from rejoinder.documents.parsed import ParsedDocument, SegmentedBlock, Sentence
 from rejoinder.documents.reading import parse_document
 from rejoinder.errors import InputError
 from rejoinder.index.index import Index
@@ -45,19 +41,19 @@ def encode_table(
 
 
 def _encode(row: Mapping[str, Any], tokenizer: WordPiece) -> dict[str, Any]:
-    text, title = sanitize(row["text"]), sanitize(row.get("title") or "")
-    extract = ExtractedText(text, title, locations=locate_lines(text))
-    document = parse_document(row["id"], row["id"], extract)
-    sentences = [
-        sentence._replace(tokens=tokenizer.encode(sentence.text))._asdict()
-        for sentence in document.sentences
+    extracted = ExtractedDocument(sanitize(row.get("title") or ""), read_text(row["text"]))
+    document = parse_document(row["id"], row["id"], extracted)
+    blocks = [
+        block._asdict()
+        | {
+            "sentences": [
+                sentence._replace(tokens=tokenizer.encode(sentence.text))._asdict()
+                for sentence in block.sentences
+            ]
+        }
+        for block in document.blocks
     ]
-    return {
-        "name": document.name,
-        "title": document.title,
-        "text": document.text,
-        "sentences": sentences,
-    }
+    return {"name": document.name, "title": document.title, "blocks": blocks}
 
 
 def add_parts(index: Index, batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
@@ -70,12 +66,28 @@ def add_parts(index: Index, batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
             rows = batch.to_pylist()
             with writer.change() as change:
                 for row in rows:
-                    sentences = (
-                        Sentence(position=position, **item)
-                        for position, item in enumerate(row["sentences"])
-                    )
                     change.replace(
-                        ParsedDocument(row["name"], row["title"], row["text"], tuple(sentences))
+                        ParsedDocument(row["name"], row["title"], _decode(row["blocks"]))
                     )
             yield len(rows)
         writer.commit()
+
+
+def _decode(blocks: Iterable[Mapping[str, Any]]) -> Iterator[SegmentedBlock]:
+    position = 0
+    for number, fields in enumerate(blocks):
+        sentences = tuple(
+            Sentence(position=place, block=number, **item)
+            for place, item in enumerate(fields["sentences"], position)
+        )
+        position += len(sentences)
+        yield SegmentedBlock(
+            number,
+            fields["kind"],
+            fields["text"],
+            tuple(fields["path"]),
+            "",
+            fields["gap"],
+            fields["start"],
+            sentences,
+        )

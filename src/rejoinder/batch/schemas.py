@@ -34,19 +34,25 @@ _SENTENCE = {
     "start": pa.int64(),
     "end": pa.int64(),
     "line": pa.int64(),
-    "paragraph": pa.int64(),
-    "is_heading": pa.bool_(),
+    "may_answer": pa.bool_(),
     "tokens": pa.binary(),
+}
+_BLOCK = {
+    "kind": pa.string(),
+    "text": pa.string(),
+    "path": pa.list_(pa.string()),
+    "gap": pa.string(),
+    "start": pa.int64(),
+    "sentences": pa.list_(pa.struct(_SENTENCE)),
 }
 ENCODED = pa.schema(
     [
         ("name", pa.string(), False),
         ("title", pa.string(), False),
-        ("text", pa.string(), False),
-        ("sentences", pa.list_(pa.struct(_SENTENCE)), False),
+        ("blocks", pa.list_(pa.struct(_BLOCK)), False),
     ]
 )
-"""One row per document: its sentences with offsets and tokens, as an index stores them."""
+"""One row per document: its blocks, and their sentences with offsets and tokens."""
 
 Columns = dict[str, tuple[Any, str]]
 """For each column the accepted types (`_fits`) and a description; `?` marks optional ones."""

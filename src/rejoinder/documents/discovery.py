@@ -1,52 +1,67 @@
 """Finds files to read: named ones, and those of a known format below folders."""
 
 import os
+from collections import Counter
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from rejoinder.documents.sandbox import FORMATS
+from rejoinder.documents.formats import FORMATS, find_format
 from rejoinder.errors import InputError
 
-PLAIN = frozenset({".txt", ".text", ".md", ".markdown", ".rst"})
-TABLES = frozenset({".jsonl", ".csv", ".tsv"})
-SUFFIXES = PLAIN | TABLES | FORMATS.keys()
+
+@dataclass(slots=True)
+class FoundFiles:
+    """The files below some paths, and what is not read there."""
+
+    files: list[Path] = field(default_factory=list)
+    """The files to read, each once, in order."""
+    unlisted: dict[Path, str] = field(default_factory=dict)
+    """Folders that cannot be listed, with the reason."""
+    unread: Counter[str] = field(default_factory=Counter)
+    """How many files of each suffix are in folders but of no format that can be read."""
 
 
 def find_files(paths: Iterable[Path]) -> list[Path]:
-    """Return the files below the paths, each once, in order.
+    """Return the files below the paths; refuse paths with nothing to read."""
+    named = list(paths)
+    found = list_files(named)
+    if not found.files:
+        reasons = [f"{show_path(folder)}: {reason}" for folder, reason in found.unlisted.items()]
+        raise InputError(reasons[0] if reasons else describe_empty(named))
+    return found.files
+
+
+def list_files(paths: Iterable[Path]) -> FoundFiles:
+    """Return the files below the paths, perhaps none.
 
     Hidden files and folders are skipped, and links to folders are not followed, so that a
     folder may link to itself.
     """
-    named = list(paths)
-    files, unreadable = list_files(named)
-    if not files:
-        reasons = [f"{show_path(folder)}: {reason}" for folder, reason in unreadable.items()]
-        raise InputError(reasons[0] if reasons else describe_empty(named))
-    return files
-
-
-def list_files(paths: Iterable[Path]) -> tuple[list[Path], dict[Path, str]]:
-    """Return the files below the paths, perhaps none, and why folders cannot be listed."""
-    files: list[Path] = []
-    unreadable: dict[Path, str] = {}
+    found = FoundFiles()
+    files: dict[Path, None] = {}
     for path in paths:
         try:
             if path.is_dir():
-                files.extend(_walk(path, unreadable))
+                files.update(dict.fromkeys(_walk(path, found)))
             elif path.exists():
-                files.append(path)
+                files[path] = None
             else:
                 raise InputError(f"{show_path(path)}: no such file or folder")
         except OSError as error:
             raise InputError(f"{show_path(path)}: {error.strerror}") from error
-    return list(dict.fromkeys(files)), unreadable
+    found.files = list(files)
+    return found
 
 
 def describe_empty(paths: Iterable[Path]) -> str:
     """Return the error message for paths with nothing to read."""
-    names = ", ".join(map(show_path, paths))
-    return f"nothing to read in {names}; files end in {', '.join(sorted(SUFFIXES))}"
+    return f"nothing to read in {', '.join(map(show_path, paths))}; {describe_formats()}"
+
+
+def describe_formats() -> str:
+    """Return which files can be read, for error messages."""
+    return f"files end in {', '.join(sorted(FORMATS))}, perhaps with .gz"
 
 
 def show_path(path: Path) -> str:
@@ -58,13 +73,17 @@ def show_path(path: Path) -> str:
     )
 
 
-def _walk(folder: Path, unreadable: dict[Path, str]) -> Iterator[Path]:
+def _walk(folder: Path, found: FoundFiles) -> Iterator[Path]:
     def note(error: OSError) -> None:
-        unreadable[Path(error.filename)] = error.strerror or "cannot be read"
+        found.unlisted[Path(error.filename)] = error.strerror or "cannot be read"
 
     for place, folders, files in os.walk(folder, onerror=note):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
+            if name.startswith("."):
+                continue
             path = Path(place, name)
-            if path.suffix.lower() in SUFFIXES and not name.startswith("."):
+            if find_format(name):
                 yield path
+            else:
+                found.unread[path.suffix.lower()] += 1

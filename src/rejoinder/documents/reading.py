@@ -3,21 +3,17 @@
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import replace
+from contextlib import contextmanager
+from itertools import chain
 from pathlib import Path
 
-from rejoinder.documents.discovery import TABLES, show_path
-from rejoinder.documents.encoding import decode
-from rejoinder.documents.parsed import (
-    ExtractedText,
-    ParsedDocument,
-    Sentence,
-    locate_lines,
-    sanitize,
-)
-from rejoinder.documents.sandbox import FORMATS, SandboxedReader
+from rejoinder.documents import formats
+from rejoinder.documents.blocks import Block, ExtractedDocument, fold, sanitize
+from rejoinder.documents.discovery import show_path
+from rejoinder.documents.parsed import ParsedDocument, SegmentedBlock, Sentence
+from rejoinder.documents.sandbox import SandboxedReader
+from rejoinder.documents.segment import MAX_BLOCK, segment
 from rejoinder.errors import InputError
-from rejoinder.text.sentences import split_sentences
 from rejoinder.types import Document
 
 MAX_FILE_BYTES = 200_000_000
@@ -25,24 +21,30 @@ MAX_FILE_BYTES = 200_000_000
 
 def read_file(
     path: Path, *, sandbox: SandboxedReader, name: str | None = None
-) -> list[ParsedDocument]:
-    """Read the documents of a file: one, or one per row of a table.
+) -> Iterator[ParsedDocument]:
+    """Yield the documents of a file: one, or one per row of a table or message of a mailbox.
 
-    The title is the one that the file gives, else its first heading where it begins with
-    one, else the file's name.  In document ids and errors the file is called `name`, or by
-    its path.
+    Each is read as a stream: its blocks must be read before the next document, and reading
+    them may find that the file is broken.  The title is the one that the file gives, else its
+    first heading where it begins with one, else the file's name.  In document ids and errors
+    the file is called `name`, or by its path.
     """
     shown = name or show_path(path)
     stem = Path(shown).stem
-    try:
+    with _naming(shown):
         stat_file(path)
-        is_sandboxed = path.suffix.lower() in FORMATS
-        extracts = [sandbox.read(path)] if is_sandboxed else _read_here(path)
-        return [parse_document(shown, stem, extract) for extract in _number_rows(extracts)]
-    except InputError as error:
-        raise InputError(f"{shown}: {error}") from error
-    except OSError as error:
-        raise InputError(f"{shown}: {error.strerror}") from error
+        seen: dict[str, int] = {}
+        for extracted in _extract(path, sandbox):
+            row = extracted.row
+            seen[row] = seen.get(row, 0) + 1
+            if seen[row] > 1:
+                row = f"{row}~{seen[row]}"  # tells rows of the same name apart
+            parsed = parse_document(
+                f"{shown}#{row}" if row else shown, f"{stem} {row}" if row else stem, extracted
+            )
+            yield ParsedDocument(
+                parsed.name, parsed.title, _name_errors(parsed.blocks, shown), parsed.metadata
+            )
 
 
 def stat_file(path: Path) -> os.stat_result:
@@ -56,14 +58,20 @@ def stat_file(path: Path) -> os.stat_result:
     return status
 
 
-def parse_document(name: str, stem: str, extract: ExtractedText) -> ParsedDocument:
-    """Split a text into sentences; `stem` is the title where there is no other."""
-    sentences = tuple(_locate_sentences(extract))
-    title = extract.title or (stem if not extract.row else f"{stem} {extract.row}")
-    if not extract.title and sentences and sentences[0].is_heading:
-        title = sentences[0].text
-    full_name = f"{name}#{extract.row}" if extract.row else name
-    return ParsedDocument(full_name, sanitize(title), extract.text, sentences, extract.metadata)
+def parse_document(name: str, fallback: str, extracted: ExtractedDocument) -> ParsedDocument:
+    """Split a document into sentences; `fallback` is the title where there is no other."""
+    blocks = iter(extracted.blocks)
+    title = fold(extracted.title)
+    first = list[Block]()
+    if not title and (block := next(blocks, None)):
+        first = [block]
+        title = fold(block.text) if block.kind == "heading" else ""
+    return ParsedDocument(
+        name,
+        sanitize(title or fallback),
+        segment(chain(first, blocks)),
+        extracted.metadata,
+    )
 
 
 def convert_document(document: Document, metadata: Mapping[str, str]) -> ParsedDocument:
@@ -76,54 +84,59 @@ def convert_document(document: Document, metadata: Mapping[str, str]) -> ParsedD
     merged = {**document.metadata, **metadata}
     values = {sanitize(str(key)): sanitize(str(value)) for key, value in merged.items()}
     if not document.sentences:
-        text = sanitize(document.text)
-        extract = ExtractedText(text, title, locations=locate_lines(text), metadata=values)
-        return parse_document(id_, id_, extract)
-    sentences, start = [], 0
-    for position, given in enumerate(document.sentences):
-        text = " ".join(sanitize(given).split())
-        if not text:
-            raise InputError(f"document {id_!r}: sentence {position} is empty")
-        sentences.append(Sentence(position, text, start, start + len(text)))
+        from rejoinder.documents.formats.text import read_text
+
+        extracted = ExtractedDocument(title, read_text(document.text), metadata=values)
+        return parse_document(id_, id_, extracted)
+    texts = [fold(sanitize(given)) for given in document.sentences]
+    if "" in texts:
+        raise InputError(f"document {id_!r}: sentence {texts.index('')} is empty")
+    return ParsedDocument(id_, title or id_, list(_to_blocks(texts)), values)
+
+
+def _to_blocks(texts: list[str]) -> Iterator[SegmentedBlock]:
+    """Yield blocks of given sentences, which all may answer."""
+    start, sentences, size = 0, list[Sentence](), 0
+    number = 0
+    for position, text in enumerate(texts):
+        if sentences and size + len(text) > MAX_BLOCK:
+            yield _make_block(number, sentences)
+            number, sentences, size = number + 1, [], 0
+        sentences.append(Sentence(position, text, start, start + len(text), block=number))
         start += len(text) + 1
+        size += len(text) + 1
+    yield _make_block(number, sentences)
+
+
+def _make_block(number: int, sentences: list[Sentence]) -> SegmentedBlock:
     text = "\n".join(sentence.text for sentence in sentences)
-    return ParsedDocument(id_, title or id_, text, tuple(sentences), values)
+    gap = "\n" if number else ""
+    start = sentences[0].start
+    return SegmentedBlock(number, "paragraph", text, (), "", gap, start, tuple(sentences))
 
 
-def _read_here(path: Path) -> Iterable[ExtractedText]:
-    text, suffix = decode(path.read_bytes()), path.suffix.lower()
-    if suffix not in TABLES:
-        return [ExtractedText(sanitize(text), locations=locate_lines(text))]
-    from rejoinder.documents.tables import read_csv, read_jsonl
-
-    return read_jsonl(text) if suffix == ".jsonl" else read_csv(text)
-
-
-def _number_rows(extracts: Iterable[ExtractedText]) -> Iterator[ExtractedText]:
-    """Yield the extracts; a number tells rows of the same name apart."""
-    seen: dict[str, int] = {}
-    for extract in extracts:
-        row = extract.row
-        seen[row] = seen.get(row, 0) + 1
-        yield extract if seen[row] == 1 else replace(extract, row=f"{row}~{seen[row]}")
+def _extract(path: Path, sandbox: SandboxedReader) -> Iterator[ExtractedDocument]:
+    _, format_ = formats.find_format(path.name) or ("", formats.UNNAMED)
+    if format_ not in formats.SAFE or path.suffix.lower() == ".gz":
+        yield from sandbox.read(path, format_)
+        return
+    with path.open("rb") as file:
+        yield from formats.read(file, format_)
 
 
-def _locate_sentences(extract: ExtractedText) -> Iterator[Sentence]:
-    text, locations = extract.text, extract.locations
-    paragraph, end = 0, 0
-    for position, span in enumerate(split_sentences(text)):
-        if span.is_heading or text.count("\n", end, span.start) > 1:
-            paragraph += 1
-        number = locations.find(span.start) if locations else None
-        yield Sentence(
-            position,
-            span.extract(text),
-            span.start,
-            span.end,
-            number if locations and locations.unit == "line" else None,
-            number if locations and locations.unit == "page" else None,
-            paragraph,
-            span.is_heading,
-        )
-        end = span.end
-        paragraph += span.is_heading
+def _name_errors(blocks: Iterable[SegmentedBlock], name: str) -> Iterator[SegmentedBlock]:
+    with _naming(name):
+        yield from blocks
+
+
+@contextmanager
+def _naming(name: str) -> Iterator[None]:
+    """Put the file's name before errors."""
+    try:
+        yield
+    except InputError as error:
+        if str(error).startswith(f"{name}: "):
+            raise
+        raise InputError(f"{name}: {error}") from error
+    except OSError as error:
+        raise InputError(f"{name}: {error.strerror}") from error

@@ -2,9 +2,13 @@
 
 The child starts once, reads one request per line, and has a memory limit.  A file that takes
 too long gets it killed, and the next file starts another.  Replies are JSON: nothing that the
-child sends is executed.
+child sends is executed.  They come as a stream, so that a large file never is in memory whole:
+
+    ["document", title, row, metadata], ["blocks", [block, …]], …, ["end"] or ["error", reason]
 """
 
+import gzip
+import io
 import json
 import os
 import resource
@@ -12,19 +16,22 @@ import select
 import subprocess
 import sys
 import time
+import zlib
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from importlib import import_module
+from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
-from rejoinder.documents.parsed import ExtractedText, Locations
+from rejoinder.documents import formats
+from rejoinder.documents.blocks import Block, ExtractedDocument
 from rejoinder.errors import InputError
 
 MAX_SECONDS = 30.0
 MAX_MEMORY_BYTES = 2_000_000_000
-
-FORMATS = {".html": "html", ".htm": "html", ".xhtml": "html", ".pdf": "pdf", ".docx": "docx"}
-"""The modules of this package that read files in the sandbox, by suffix."""
+MAX_UNPACKED_BYTES = 200_000_000
+BATCH = 500
+"""Blocks in one reply."""
 
 
 class SandboxedReader:
@@ -36,6 +43,7 @@ class SandboxedReader:
         self._max_seconds = max_seconds
         self._max_memory_bytes = max_memory_bytes
         self._process: subprocess.Popen[bytes] | None = None
+        self._is_idle = True
 
     def __enter__(self) -> "SandboxedReader":
         return self
@@ -43,28 +51,25 @@ class SandboxedReader:
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def read(self, path: Path) -> ExtractedText:
-        """Return the text of a file; one that cannot be read within the limits is refused."""
-        request = json.dumps([os.fsencode(path).hex(), path.suffix.lower()]) + "\n"
-        process = self._process = self._process or self._start()
-        assert process.stdin is not None
-        try:
-            process.stdin.write(request.encode())
-            process.stdin.flush()
-            reply = json.loads(self._receive(process))
-        except (TimeoutError, BrokenPipeError, EOFError) as error:
-            self.close()
-            problem = "crashes the program that reads it"
-            if isinstance(error, TimeoutError):
-                problem = f"takes longer than {self._max_seconds:g} s to read"
-            raise InputError(problem) from error
-        if isinstance(reply, str):
-            raise InputError(reply)
-        text, title, locations = reply
-        return ExtractedText(text, title, locations=Locations(*locations) if locations else None)
+    def read(self, path: Path, format_: str) -> Iterator[ExtractedDocument]:
+        """Yield the documents of a file; one that cannot be read within the limits is refused.
+
+        The blocks of a document must be read before the next document.
+        """
+        events = self._request([os.fsencode(path).hex(), format_])
+        event = next(events, None)
+        while event:
+            title, row, metadata = event[1:]
+            following: list[list[Any]] = []
+            blocks = _read_blocks(events, following)
+            yield ExtractedDocument(title, blocks, row, metadata)
+            for _ in blocks:
+                pass  # what the caller has left
+            event = following[0] if following else None
 
     def close(self) -> None:
         """End the process."""
+        self._is_idle = True
         process, self._process = self._process, None
         if process is None:
             return
@@ -74,6 +79,31 @@ class SandboxedReader:
             with suppress(OSError):
                 pipe.close()
         process.wait()
+
+    def _request(self, request: list[str]) -> Iterator[list[Any]]:
+        """Yield the child's replies to a request until the last one."""
+        if not self._is_idle:
+            self.close()  # the last file was not read to its end
+        process = self._process = self._process or self._start()
+        self._is_idle = False
+        assert process.stdin is not None
+        clock = _Clock(self._max_seconds)
+        try:
+            process.stdin.write(json.dumps(request).encode() + b"\n")
+            while True:
+                reply = json.loads(_receive(process, clock))
+                if reply[0] in {"end", "error"}:
+                    break
+                yield reply
+        except (TimeoutError, BrokenPipeError, EOFError) as error:
+            self.close()
+            problem = "crashes the program that reads it"
+            if isinstance(error, TimeoutError):
+                problem = f"takes longer than {self._max_seconds:g} s to read"
+            raise InputError(problem) from error
+        self._is_idle = True
+        if reply[0] == "error":
+            raise InputError(reply[1])
 
     def _start(self) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
@@ -85,20 +115,37 @@ class SandboxedReader:
             bufsize=0,
         )
 
-    def _receive(self, process: subprocess.Popen[bytes]) -> bytes:
-        """Return the reply, which comes after its length in eight bytes."""
-        end = time.monotonic() + self._max_seconds
-        assert process.stdout is not None
-        size = int.from_bytes(_read_exactly(process.stdout, 8, end), "big")
-        return _read_exactly(process.stdout, size, end)
 
+class _Clock:
+    """The time spent waiting for the child; the parent's own work does not count."""
 
-def _read_exactly(file: IO[bytes], size: int, end: float) -> bytes:
-    received = bytearray()
-    while len(received) < size:
-        ready, _, _ = select.select([file], [], [], max(0.0, end - time.monotonic()))
+    def __init__(self, max_seconds: float) -> None:
+        self._left = max_seconds
+
+    def wait(self, file: IO[bytes]) -> None:
+        """Wait until a file can be read.
+
+        Raises:
+            TimeoutError: no time is left.
+        """
+        start = time.monotonic()
+        ready, _, _ = select.select([file], [], [], max(0.0, self._left))
+        self._left -= time.monotonic() - start
         if not ready:
             raise TimeoutError
+
+
+def _receive(process: subprocess.Popen[bytes], clock: _Clock) -> bytes:
+    """Return one reply, which comes after its length in eight bytes."""
+    assert process.stdout is not None
+    size = int.from_bytes(_read_exactly(process.stdout, 8, clock), "big")
+    return _read_exactly(process.stdout, size, clock)
+
+
+def _read_exactly(file: IO[bytes], size: int, clock: _Clock) -> bytes:
+    received = bytearray()
+    while len(received) < size:
+        clock.wait(file)
         piece = os.read(file.fileno(), size - len(received))
         if not piece:
             raise EOFError
@@ -106,34 +153,63 @@ def _read_exactly(file: IO[bytes], size: int, end: float) -> bytes:
     return bytes(received)
 
 
-def extract(raw: bytes, suffix: str) -> ExtractedText:
-    """Return the text of a file of this format, whose module is imported with the first file."""
-    module = import_module(f"rejoinder.documents.{FORMATS[suffix]}")
-    extracted: ExtractedText = getattr(module, f"read_{FORMATS[suffix]}")(raw)
-    return extracted
+def _read_blocks(events: Iterator[list[Any]], following: list[list[Any]]) -> Iterator[Block]:
+    """Yield the blocks of a document; the event of the next document is put into `following`."""
+    for event in events:
+        if event[0] == "document":
+            following.append(event)
+            return
+        for kind, text, path, *rest in event[1]:
+            yield Block(kind, text, tuple(path), *rest)
 
 
-def _answer(request: bytes) -> list[Any] | str:
-    """Return the child's reply to one request: text, title and locations, or the problem."""
-    name, suffix = json.loads(request)
+def _answer(request: bytes) -> Iterator[list[Any]]:
+    """Yield the child's replies to one request."""
+    name, format_ = json.loads(request)
     try:
-        extracted = extract(Path(os.fsdecode(bytes.fromhex(name))).read_bytes(), suffix)
+        with _open(Path(os.fsdecode(bytes.fromhex(name)))) as file:
+            for document in formats.read(file, format_):
+                yield ["document", document.title, document.row, dict(document.metadata)]
+                for blocks in _batch(document.blocks):
+                    yield ["blocks", blocks]
     except InputError as error:
-        return str(error)
+        yield ["error", str(error)]
     except OSError as error:
-        return error.strerror or "cannot be read"
+        yield ["error", error.strerror or "cannot be read"]
     except MemoryError:
-        return "needs too much memory to read"
+        yield ["error", "needs too much memory to read"]
     except RecursionError:
-        return "is nested too deep to read"
-    return [extracted.text, extracted.title, extracted.locations]
+        yield ["error", "is nested too deep to read"]
+    else:
+        yield ["end"]
+
+
+def _batch(blocks: Iterable[Block]) -> Iterator[list[Block]]:
+    iterator = iter(blocks)
+    while batch := list(islice(iterator, BATCH)):
+        yield batch
+
+
+def _open(path: Path) -> IO[bytes]:
+    """Open a file, unpacked where it is gzipped."""
+    if path.suffix.lower() != ".gz":
+        return path.open("rb")
+    try:
+        with gzip.open(path) as packed:
+            raw = packed.read(MAX_UNPACKED_BYTES + 1)
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InputError(f"not a gzipped file that can be read ({error})") from error
+    if len(raw) > MAX_UNPACKED_BYTES:
+        raise InputError(f"more than {MAX_UNPACKED_BYTES // 1_000_000} MB when unpacked")
+    return io.BytesIO(raw)
 
 
 def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
     """Answer requests until there are no more."""
     for request in requests:
-        reply = json.dumps(_answer(request)).encode()
-        replies.write(len(reply).to_bytes(8, "big") + reply)
+        for reply in _answer(request):
+            raw = json.dumps(reply).encode()
+            replies.write(len(raw).to_bytes(8, "big") + raw)
         replies.flush()
 
 

@@ -191,7 +191,15 @@ class Engine:
         candidate = item.candidate
         before, after = _get_neighbours(candidate)
         source = self.index.locate(candidate) or _get_source(candidate)
-        return Answer(candidate.text, source, item.score, rank, before=before, after=after)
+        return Answer(
+            candidate.text,
+            source,
+            item.score,
+            rank,
+            before=before,
+            after=after,
+            other_sources=tuple(self.index.locate_copies(candidate)),
+        )
 
 
 def open(folder: Path | str, *, scorer: Scorer | str | Path = DEFAULT) -> Engine:
@@ -213,6 +221,7 @@ def open_files(
     *,
     scorer: Scorer | str | Path = DEFAULT,
     on_event: "Callable[[FileEvent], None] | None" = None,
+    on_progress: "Callable[[int, int], None] | None" = None,
 ) -> Engine:
     """Open files and folders to answer questions from them, through an index in the user's cache.
 
@@ -222,6 +231,7 @@ def open_files(
     Args:
         scorer: as for `open`.
         on_event: called for each file, once it is in the index.
+        on_progress: called now and then with the number of bytes read, and of all.
 
     Raises:
         InputError: a path does not exist, or one of the paths is a file that cannot be read.
@@ -240,11 +250,11 @@ def open_files(
     temporary = None
     try:
         index = Index(get_cached_index(named), create=True)
-        index.add(named, on_event=check)
+        index.add(named, on_event=check, on_progress=on_progress)
     except StoreError:
         temporary = TemporaryDirectory(prefix="rejoinder-")
         index = Index(temporary.name, create=True)
-        index.add(named, on_event=check)
+        index.add(named, on_event=check, on_progress=on_progress)
     engine = Engine(index, to_scorer(scorer))
     engine._temporary = temporary
     return engine

@@ -5,12 +5,12 @@ is ignored while no document holds the sentence, counts again when one does, and
 the index is compacted without it.
 """
 
-import json
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from rejoinder.documents.blocks import fold
 from rejoinder.errors import InputError
-from rejoinder.index.sqlite.database import Database
+from rejoinder.index.sqlite.documents import DocumentStore
 from rejoinder.types import Mark
 
 
@@ -22,24 +22,24 @@ class StoredMark(NamedTuple):
     position: int
 
 
-def add_marks(database: Database, marks: Iterable[Mark]) -> list[Mark]:
+def add_marks(store: DocumentStore, marks: Iterable[Mark]) -> list[Mark]:
     """Store marks, all or none, and return those whose sentences the index does not hold."""
     given = [(mark, _clean(mark)) for mark in marks]
-    known = _find_known(database, {clean.sentence for _, clean in given})
+    known = _find_known(store, {clean.sentence for _, clean in given})
     kept = [clean for _, clean in given if clean.sentence in known]
     if kept:
-        with database.transaction():  # the last mark of a question and sentence counts
-            database.run_many(
+        with store.transaction():  # the last mark of a question and sentence counts
+            store.run_many(
                 "INSERT OR REPLACE INTO feedback(question, sentence, is_right) VALUES (?, ?, ?)",
                 ((mark.question, mark.sentence, int(mark.right)) for mark in kept),
             )
     return [mark for mark, clean in given if clean.sentence not in known]
 
 
-def remove_mark(database: Database, question: str, sentence: str) -> None:
+def remove_mark(store: DocumentStore, question: str, sentence: str) -> None:
     """Remove a mark; refuse where there is none."""
     mark = _clean(Mark(question, sentence, True))
-    removed = database.query(
+    removed = store.query(
         "DELETE FROM feedback WHERE question = ? AND sentence = ? RETURNING id",
         (mark.question, mark.sentence),
     )
@@ -47,27 +47,21 @@ def remove_mark(database: Database, question: str, sentence: str) -> None:
         raise InputError(f"{mark.sentence[:60]!r} is not marked for {mark.question[:60]!r}")
 
 
-def get_marks(database: Database) -> list[StoredMark]:
+def get_marks(store: DocumentStore) -> list[StoredMark]:
     """Return the marks whose sentences the index holds, in the order of marking."""
-    # CROSS JOIN: scan the sentences once, and look each up among the marks.
-    rows = database.query(
-        "SELECT feedback.id, question, sentence, is_right, document, position"
-        " FROM sentences CROSS JOIN feedback ON feedback.sentence = sentences.text"
-        " WHERE NOT is_heading"
-    )
-    marks: dict[int, StoredMark] = {}
-    for id_, question, sentence, is_right, document, position in rows:
-        mark = Mark(question, sentence, bool(is_right))
-        marks.setdefault(id_, StoredMark(mark, document, position))
-    return [marks[id_] for id_ in sorted(marks)]
+    rows = store.query("SELECT question, sentence, is_right FROM feedback ORDER BY id")
+    marks = []
+    for question, sentence, is_right in rows:
+        if places := store.find_copies(sentence):
+            marks.append(StoredMark(Mark(question, sentence, bool(is_right)), *places[0]))
+    return marks
 
 
-def drop_orphans(database: Database) -> None:
+def drop_orphans(store: DocumentStore) -> None:
     """Delete the marks whose sentences are gone: they hold removed text."""
-    database.query(
-        "DELETE FROM feedback WHERE sentence NOT IN (SELECT text FROM sentences"
-        " WHERE text IN (SELECT sentence FROM feedback))"
-    )
+    rows = store.query("SELECT id, sentence FROM feedback")
+    orphans = [(id_,) for id_, sentence in rows if not store.find_copies(sentence)]
+    store.run_many("DELETE FROM feedback WHERE id = ?", orphans)
 
 
 def describe_unknown(sentence: str) -> str:
@@ -75,14 +69,9 @@ def describe_unknown(sentence: str) -> str:
     return f"the index has no sentence {sentence[:60]!r}; give all of it, as `ask` prints it"
 
 
-def _find_known(database: Database, texts: Iterable[str]) -> frozenset[str]:
-    """Return the texts that are sentences of the index, in one scan over all sentences."""
-    rows = database.query(
-        "SELECT DISTINCT text FROM sentences"
-        " WHERE text IN (SELECT value FROM json_each(?)) AND NOT is_heading",
-        (json.dumps(list(texts)),),
-    )
-    return frozenset(row[0] for row in rows)
+def _find_known(store: DocumentStore, texts: Iterable[str]) -> frozenset[str]:
+    """Return the texts that are sentences of the index."""
+    return frozenset(text for text in texts if store.find_copies(text))
 
 
 def _clean(mark: Mark) -> Mark:
@@ -98,4 +87,4 @@ def _collapse(text: str, what: str) -> str:
         raise InputError(f"the {what} is not text: {text[:60]!r}") from error
     if not text.strip():
         raise InputError(f"the {what} is empty")
-    return " ".join(text.split())
+    return fold(text)

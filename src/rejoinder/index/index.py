@@ -18,6 +18,7 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
+from rejoinder.documents.blocks import fold
 from rejoinder.errors import BundleError, StoreError
 from rejoinder.index.fulltext.full_text_index import FullTextIndex
 from rejoinder.index.sidecar.sidecars import FROM_START, IndexRows, Progress, Sidecars, get_name
@@ -34,6 +35,7 @@ from rejoinder.index.writer import Writer
 from rejoinder.models.registry import open_sidecar
 from rejoinder.models.sidecar import SidecarEncoder
 from rejoinder.storage.files import get_cache_folder, lock_folder
+from rejoinder.text.sentences import fold_lines
 from rejoinder.text.wordpiece import WordPiece
 from rejoinder.types import Candidate, Document, ScoredCandidate, Source, Where
 
@@ -41,6 +43,8 @@ if TYPE_CHECKING:
     from rejoinder.index.update import FileEvent, UpdateReport
 
 DATABASE = "index.sqlite"
+MAX_COPIES = 20
+"""Other places of a sentence that are listed."""
 
 log = logging.getLogger(__name__)
 
@@ -106,6 +110,7 @@ class Index:
         *,
         metadata: Mapping[str, str] | None = None,
         on_event: "Callable[[FileEvent], None] | None" = None,
+        on_progress: Callable[[int, int], None] | None = None,
     ) -> "UpdateReport":
         """Bring the index up to date with files and folders.
 
@@ -115,6 +120,7 @@ class Index:
         Args:
             metadata: stored with every document, to filter by; None keeps the earlier metadata.
             on_event: called for each file, once its documents are on disk.
+            on_progress: called now and then with the number of bytes read, and of all.
 
         Raises:
             InputError: a path does not exist, there is nothing to read, or a metadata key is
@@ -123,7 +129,7 @@ class Index:
         """
         from rejoinder.index.update import add_files
 
-        return add_files(self, paths, metadata, on_event)
+        return add_files(self, paths, metadata, on_event, on_progress)
 
     def add_documents(
         self, documents: Iterable[Document], *, metadata: Mapping[str, str] | None = None
@@ -213,18 +219,23 @@ class Index:
     def search(self, question: str, k: int, *, where: Where | None = None) -> list[ScoredCandidate]:
         """Return the k sentences that match a question best, best first.
 
-        A sentence that occurs in several places word for word counts once.
+        A sentence that occurs in several places word for word is returned once: where it
+        matches best.
         """
         self._full_text.refresh()
-        scores = self._full_text.current.search(question, 2 * k, where)
         results: dict[str, ScoredCandidate] = {}
-        for place, candidate in self._find_candidates(scores):
-            if candidate.text not in results:
-                rank = len(results) + 1
-                results[candidate.text] = ScoredCandidate(candidate, scores[place], rank)
-            if len(results) == k:
-                break
-        return list(results.values())
+        limit, seen = 2 * k, 0
+        while True:
+            scores = self._full_text.current.search(question, limit, where)
+            for place, candidate in self._find_candidates(list(scores)[seen:]):
+                if candidate.text not in results:
+                    rank = len(results) + 1
+                    results[candidate.text] = ScoredCandidate(candidate, scores[place], rank)
+                if len(results) == k:
+                    break
+            if len(results) >= k or len(scores) < limit or limit > MAX_COPIES * k:
+                return list(results.values())
+            limit, seen = 4 * limit, limit  # most of them are copies of each other
 
     def get_candidate(self, number: int, position: int) -> Candidate | None:
         """Return the sentence at a position of a document; None where it was removed."""
@@ -233,12 +244,41 @@ class Index:
     def locate(self, candidate: Candidate) -> Source | None:
         """Return the source of a candidate of this index; None where it was removed."""
         document, position = candidate.document, candidate.position
-        number = get_number(document)
-        if document is None or position is None or number < 0:
+        if document is None or position is None:
             return None
-        if row := self.store.get_sentence(number, position):
-            return Source(document.id, document.title, row.line, row.start, row.end, row.page)
-        return None
+        return self._locate(document, get_number(document), position)
+
+    def locate_copies(self, candidate: Candidate) -> list[Source]:
+        """Return the other places where a candidate occurs word for word, the first of many."""
+        document = candidate.document
+        own = (get_number(document), candidate.position)
+        places = [place for place in self.store.find_copies(candidate.text) if place != own]
+        del places[MAX_COPIES:]
+        rows = self.store.find_documents("id", {number for number, _ in places})
+        documents = {row.id: self._to_document(row) for row in rows}
+        sources = (
+            self._locate(documents[number], number, position)
+            for number, position in places
+            if number in documents
+        )
+        return [source for source in sources if source]
+
+    def _locate(self, document: Document, number: int, position: int) -> Source | None:
+        row = self.store.get_sentence(number, position) if number >= 0 else None
+        if row is None:
+            return None
+        path, anchor = self.store.get_section(number, row.block)
+        headings = path[1:] if path[:1] == (document.title,) else path
+        return Source(
+            document.id,
+            document.title,
+            row.line,
+            row.start,
+            row.end,
+            row.page,
+            headings,
+            anchor,
+        )
 
     def open_sidecar(self, encoder: SidecarEncoder) -> IndexRows | None:
         """Return the stored rows of an encoder, brought up to date where possible.
@@ -395,7 +435,7 @@ class Index:
         rows = self.store.get_sentences(document.id)
         if [row.position for row in rows] != list(range(document.sentences)):
             return f"{len(rows)} of {document.sentences} sentences are there"
-        if any(" ".join(text[row.start : row.end].split()) != row.text for row in rows):
+        if any(fold_lines(text[row.start : row.end]) != fold(row.text) for row in rows):
             return "the offsets of a sentence do not match the text"
         return "" if self.store.has_valid_checksum(document.id) else "checksum mismatch"
 

@@ -4,13 +4,21 @@ import hashlib
 import json
 import os
 import time
-from collections.abc import Callable, Iterable, Mapping, Set
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from rejoinder.documents.discovery import SUFFIXES, describe_empty, list_files, show_path
-from rejoinder.documents.parsed import ParsedDocument
+from rejoinder.documents.discovery import (
+    describe_empty,
+    describe_formats,
+    list_files,
+    show_path,
+)
+from rejoinder.documents.formats import find_format
+from rejoinder.documents.parsed import ParsedDocument, SegmentedBlock
 from rejoinder.documents.reading import convert_document, read_file, stat_file
 from rejoinder.documents.sandbox import SandboxedReader
 from rejoinder.errors import InputError
@@ -24,6 +32,12 @@ if TYPE_CHECKING:
 MAX_BATCH_SENTENCES = 5_000
 MAX_BATCH_SECONDS = 0.5
 """A batch is committed, and its files acknowledged, after so many sentences or so much time."""
+
+MAX_HELD_SENTENCES = 20_000
+"""A file with more is written while it is read, in a transaction of its own.
+
+Smaller files are read to their end first: readers of the index wait while one is written.
+"""
 
 UPLOADED = b"uploaded:"
 """Prefix of the key of an upload, which has no file; no absolute path begins like this."""
@@ -59,6 +73,8 @@ class UpdateReport:
     sentences: int = 0
     """The number of sentences read."""
     skipped: list[FileEvent] = field(default_factory=list)
+    unread: Counter[str] = field(default_factory=Counter)
+    """The number of files in folders that are of no format that can be read, by suffix."""
 
     def count(self, event: FileEvent) -> None:
         """Count the outcome for one more file."""
@@ -69,6 +85,8 @@ class UpdateReport:
 
 
 OnEvent = Callable[[FileEvent], None]
+OnProgress = Callable[[int, int], None]
+"""Called with the number of bytes that were read, and of all."""
 
 
 def add_files(
@@ -76,24 +94,27 @@ def add_files(
     paths: Iterable[Path | str],
     metadata: Mapping[str, str] | None,
     on_event: OnEvent | None,
+    on_progress: OnProgress | None,
 ) -> UpdateReport:
     """Bring an index up to date with files and folders (`Index.add`)."""
     named = [Path(path).resolve() for path in paths]
-    files, unreadable = list_files(named)
+    found = list_files(named)
     given = _to_json(metadata)
     with index.writing() as writer, SandboxedReader() as sandbox:
         known = writer.store.get_files()
-        present = {os.fsencode(path) for path in files}
+        present = {os.fsencode(path) for path in found.files}
         covered = _find_below(known.keys() - present, set(named))
-        deleted = sorted(covered - _find_below(covered, unreadable.keys()))
-        if not files and not deleted and not unreadable:
+        deleted = sorted(covered - _find_below(covered, found.unlisted.keys()))
+        if not found.files and not deleted and not found.unlisted:
             raise InputError(describe_empty(named))
-        batch = _Batch(writer, len(files) + len(deleted) + len(unreadable), on_event)
-        for folder, reason in unreadable.items():
+        total = len(found.files) + len(deleted) + len(found.unlisted)
+        batch = _Batch(writer, total, on_event, _Progress(found.files, on_progress))
+        batch.report.unread = found.unread
+        for folder, reason in found.unlisted.items():
             batch.add(
                 _Read(os.fsencode(folder), FileEvent("skipped", show_path(folder), reason=reason))
             )
-        for path in files:
+        for path in found.files:
             batch.add(_read(path, show_path(path), known.get(os.fsencode(path)), given, sandbox))
         for raw in deleted:
             batch.add(_Read(raw, FileEvent("removed", show_path(Path(os.fsdecode(raw))))))
@@ -104,15 +125,15 @@ def add_upload(
     index: "Index", name: str, path: Path, metadata: Mapping[str, str] | None
 ) -> FileEvent:
     """Add an uploaded file under a name (`Index.add_upload`)."""
-    if path.suffix.lower() not in SUFFIXES:
-        reason = f"cannot be read; files end in {', '.join(sorted(SUFFIXES))}"
+    if not find_format(path.name):
+        reason = f"cannot be read; {describe_formats()}"
         return FileEvent("skipped", name, reason=reason, done=1, total=1)
     raw = UPLOADED + name.encode()
     given = _to_json(metadata)
     events: list[FileEvent] = []
     with index.writing() as writer, SandboxedReader() as sandbox:
         known = writer.store.get_files().get(raw)
-        batch = _Batch(writer, 1, events.append)
+        batch = _Batch(writer, 1, events.append, _Progress([], None))
         batch.add(replace(_read(path, name, known, given, sandbox), raw=raw))
         batch.finish()
     return events[0]
@@ -174,13 +195,15 @@ class _Read:
     raw: bytes
     event: FileEvent
     state: FileState | None = None
-    documents: tuple[ParsedDocument, ...] = ()
+    documents: Iterable[ParsedDocument] = ()
+    sentences: int = 0
+    """How many sentences are in memory."""
 
 
 def _read(
     path: Path, shown: str, known: FileState | None, given: str | None, sandbox: SandboxedReader
 ) -> _Read:
-    """Read a file unless it is unchanged."""
+    """Read a file unless it is unchanged; of a large one, only the beginning."""
     raw = os.fsencode(path)
     try:
         status = stat_file(path)
@@ -192,37 +215,63 @@ def _read(
         state = FileState(status.st_size, status.st_mtime_ns, digest, metadata)
         if known and (known.digest, known.metadata) == (digest, metadata):
             return _Read(raw, FileEvent("unchanged", shown), state)
-        suffix, own = {SUFFIX: path.suffix.lower()}, json.loads(metadata)
-        documents = tuple(
-            replace(document, metadata={**suffix, **document.metadata, **own})
+        suffix, _ = find_format(path.name) or (path.suffix.lower(), "")
+        own = json.loads(metadata)
+        documents = (
+            replace(document, metadata={SUFFIX: suffix, **document.metadata, **own})
             for document in read_file(path, sandbox=sandbox, name=shown)
         )
+        held, sentences = _hold(documents)
     except (InputError, OSError) as error:
-        reason = str(error).removeprefix(f"{shown}: ")
-        if isinstance(error, OSError):
-            reason = error.strerror or "cannot be read"
-        return _Read(raw, FileEvent("skipped", shown, reason=reason))
-    sentences = sum(len(document.sentences) for document in documents)
-    event = FileEvent("changed" if known else "added", shown, len(documents), sentences)
-    return _Read(raw, event, state, documents)
+        return _Read(raw, FileEvent("skipped", shown, reason=_explain(error, shown)))
+    event = FileEvent("changed" if known else "added", shown)
+    return _Read(raw, event, state, held, sentences)
+
+
+def _hold(documents: Iterator[ParsedDocument]) -> tuple[Iterable[ParsedDocument], int]:
+    """Return the documents, read into memory as far as `MAX_HELD_SENTENCES`."""
+    held: list[ParsedDocument] = []
+    sentences = 0
+    for document in documents:
+        blocks: list[SegmentedBlock] = []
+        rest = iter(document.blocks)
+        for block in rest:
+            blocks.append(block)
+            sentences += len(block.sentences)
+            if sentences > MAX_HELD_SENTENCES:
+                partial = replace(document, blocks=chain(blocks, rest))
+                return chain(held, [partial], documents), sentences
+        held.append(replace(document, blocks=blocks))
+    return held, sentences
+
+
+def _explain(error: InputError | OSError, shown: str) -> str:
+    if isinstance(error, OSError):
+        return error.strerror or "cannot be read"
+    return str(error).removeprefix(f"{shown}: ")
 
 
 class _Batch:
     """Files that are committed together."""
 
-    def __init__(self, writer: Writer, total: int, on_event: OnEvent | None) -> None:
+    def __init__(
+        self, writer: Writer, total: int, on_event: OnEvent | None, progress: "_Progress"
+    ) -> None:
+        self.report = UpdateReport()
         self._writer = writer
         self._total = total
         self._on_event = on_event
+        self._progress = progress
         self._done = 0
-        self._report = UpdateReport()
         self._reads: list[_Read] = []
         self._sentences = 0
         self._since = time.monotonic()
 
     def add(self, read: _Read) -> None:
+        if read.sentences > MAX_HELD_SENTENCES:
+            self._commit()  # one that proves to be broken must not undo the others
         self._reads.append(read)
-        self._sentences += read.event.sentences
+        self._sentences += read.sentences
         is_old = time.monotonic() - self._since > MAX_BATCH_SECONDS
         if is_old or self._sentences > MAX_BATCH_SENTENCES:
             self._commit()
@@ -230,29 +279,81 @@ class _Batch:
     def finish(self) -> UpdateReport:
         self._commit()
         self._writer.commit()
-        return self._report
+        return self.report
 
     def _commit(self) -> None:
         reads, self._reads, self._sentences = self._reads, [], 0
+        events = [read.event for read in reads]
         if any(read.state or read.event.what == "removed" for read in reads):
-            self._write(reads)
-        for read in reads:
+            try:
+                events = self._write(reads)
+            except InputError as error:
+                (event,) = events  # only a large file is read this late, and it is alone
+                events = [FileEvent("skipped", event.path, reason=_explain(error, event.path))]
+        for read, event in zip(reads, events, strict=True):
             self._done += 1
-            event = replace(read.event, done=self._done, total=self._total)
-            self._report.count(event)
+            self._progress.finish(read.raw)
+            numbered = replace(event, done=self._done, total=self._total)
+            self.report.count(numbered)
             if self._on_event:
-                self._on_event(event)
+                self._on_event(numbered)
         self._since = time.monotonic()
 
-    def _write(self, reads: list[_Read]) -> None:
+    def _write(self, reads: list[_Read]) -> list[FileEvent]:
+        """Write files in one transaction, and return their events with counts."""
+        events = []
         with self._writer.change() as change:
             for read in reads:
                 if read.event.what in {"added", "changed", "removed"}:
                     change.remove_file(read.raw)
                 if read.state:
                     self._writer.store.put_file(read.raw, read.state)
-                for document in read.documents:
-                    change.add(read.raw, document)
+                stored = [
+                    change.add(read.raw, self._progress.follow(read.raw, document))
+                    for document in read.documents
+                ]
+                sentences = sum(document.sentences for document in stored)
+                events.append(replace(read.event, documents=len(stored), sentences=sentences))
+        return events
+
+
+class _Progress:
+    """Reports how many bytes of all files were read."""
+
+    def __init__(self, files: Iterable[Path], report: OnProgress | None) -> None:
+        self._report = report
+        self._sizes = {os.fsencode(path): _get_size(path) for path in files} if report else {}
+        self._total = sum(self._sizes.values())
+        self._done = 0
+        self._since = time.monotonic()
+
+    def finish(self, file: bytes) -> None:
+        """Report that a file is done."""
+        self._done += self._sizes.get(file, 0)
+        if self._report:
+            self._report(self._done, self._total)
+
+    def follow(self, file: bytes, document: ParsedDocument) -> ParsedDocument:
+        """Report while the blocks of a document are read."""
+        if not self._report:
+            return document
+        return replace(document, blocks=self._watch(file, document.blocks))
+
+    def _watch(self, file: bytes, blocks: Iterable[SegmentedBlock]) -> Iterator[SegmentedBlock]:
+        size = self._sizes.get(file, 0)
+        for block in blocks:
+            yield block
+            if self._report and time.monotonic() - self._since > MAX_BATCH_SECONDS:
+                # A character is a byte or more; of a packed file this is only a guess.
+                self._report(self._done + min(block.start, size), self._total)
+                self._since = time.monotonic()
+
+
+def _get_size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError:  # reported when it is read
+        return 0
 
 
 def _group(
@@ -263,8 +364,9 @@ def _group(
     sentences = 0
     for document in documents:
         parsed = convert_document(document, metadata)
-        batch.append(parsed)
-        sentences += len(parsed.sentences)
+        blocks = list(parsed.blocks)
+        batch.append(replace(parsed, blocks=blocks))
+        sentences += sum(len(block.sentences) for block in blocks)
         if sentences > MAX_BATCH_SENTENCES:
             yield batch
             batch, sentences = [], 0

@@ -1,9 +1,10 @@
 """Writes changes to an index: SQLite first, then the full-text index."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 
-from rejoinder.documents.parsed import ParsedDocument, Sentence
+from rejoinder.documents.parsed import ParsedDocument
+from rejoinder.errors import StoreError
 from rejoinder.index.fulltext.full_text_index import TantivyIndex
 from rejoinder.index.sqlite.documents import DocumentStore, Encode, StoredDocument
 
@@ -30,14 +31,19 @@ class Writer:
     @contextmanager
     def change(self) -> Iterator["Change"]:
         """Yield one change; at the end of the block all of it is on disk, or nothing."""
-        with self.store.changing() as generation:
-            change = Change(self.store, generation, self._encode)
-            yield change
+        change = Change(self.store, self._full_text, self._encode)
+        try:
+            with self.store.changing() as generation:
+                change.generation = generation
+                yield change
+        except BaseException:
+            with suppress(StoreError):  # uncommitted, so closing it would drop them as well
+                for number in change.added:
+                    self._full_text.remove(number)
+            raise
         for number in change.removed:
             self._full_text.remove(number)
-        for document, sentences in change.added.values():
-            self._full_text.add(document, sentences)
-            self._uncommitted += document.sentences
+        self._uncommitted += change.sentences
         if self._uncommitted > MAX_UNCOMMITTED:
             self.commit()
 
@@ -53,18 +59,29 @@ class Writer:
 class Change:
     """The documents that one transaction adds and removes."""
 
-    def __init__(self, store: DocumentStore, generation: int, encode: Encode | None) -> None:
+    def __init__(
+        self, store: DocumentStore, full_text: TantivyIndex, encode: Encode | None
+    ) -> None:
         self._store = store
-        self._generation = generation
+        self._full_text = full_text
         self._encode = encode
-        self.added: dict[int, tuple[StoredDocument, Sequence[Sentence]]] = {}
+        self.generation = 0
+        self.added: list[int] = []
         self.removed: list[int] = []
+        self.sentences = 0
 
-    def add(self, file: bytes, document: ParsedDocument) -> None:
-        """Add a document of a file."""
+    def add(self, file: bytes, document: ParsedDocument) -> StoredDocument:
+        """Add a document of a file, as a stream of blocks."""
         assert self._encode, "opened for removals only"
-        stored = self._store.add_document(file, document, self._encode, self._generation)
-        self.added[stored.id] = stored, document.sentences
+        writer = self._store.add_document(file, document, self._encode, self.generation)
+        self.added.append(writer.document.id)
+        adder = self._full_text.begin(writer.document)
+        for block in document.blocks:
+            writer.add(block)
+            adder.add(block.path, block.sentences)
+        stored = writer.finish()
+        self.sentences += stored.sentences
+        return stored
 
     def replace(self, document: ParsedDocument) -> None:
         """Add a document that has no file; it replaces the one of the same name."""
@@ -74,15 +91,11 @@ class Change:
 
     def remove_file(self, file: bytes) -> int:
         """Remove a file and its documents, and return how many there were."""
-        return self._note_removed(self._store.remove_file(file, self._generation))
+        numbers = self._store.remove_file(file, self.generation)
+        self.removed += numbers
+        return len(numbers)
 
     def remove_document(self, number: int) -> None:
         """Remove one document."""
-        self._store.remove_document(number, self._generation)
-        self._note_removed([number])
-
-    def _note_removed(self, numbers: Sequence[int]) -> int:
-        self.removed += numbers
-        for number in numbers:
-            self.added.pop(number, None)
-        return len(numbers)
+        self._store.remove_document(number, self.generation)
+        self.removed.append(number)

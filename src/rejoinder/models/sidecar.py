@@ -42,11 +42,11 @@ class SidecarEncoder(Protocol):
         """The length of a row."""
         ...
 
-    def encode(self, document: Document, headings: Collection[int]) -> list[Bytes]:
+    def encode(self, document: Document, context: Collection[int]) -> list[Bytes]:
         """Return arrays of shape (rows, row_bytes): one per sentence, and others after them.
 
         Args:
-            headings: the positions of headings, which are no candidates.
+            context: the positions of sentences that may not answer, such as headings.
         """
         ...
 

@@ -99,14 +99,18 @@ def _open_engine(folder: Path | None, paths: tuple[Path, ...], scorer: str) -> "
 
     if folder:
         return open(folder, scorer=scorer)
-    with show_progress("reading") as progress:
+    with show_progress("reading", in_bytes=True) as progress:
 
         def show(event: "FileEvent") -> None:
-            progress(event.done, event.total, "")
             if event.what == "skipped":
                 say(f"skipped {_shorten(event.path)}: {event.reason}")
 
-        return open_files(paths, scorer=scorer, on_event=show)
+        return open_files(
+            paths,
+            scorer=scorer,
+            on_event=show,
+            on_progress=lambda done, total: progress(done, total, ""),
+        )
 
 
 def _read_questions() -> Iterator[str]:
@@ -132,6 +136,10 @@ def _print(answers: Answers, explain: bool, *, is_filtered: bool) -> None:
         confidence = "" if answer.confidence is None else f"  {100 * answer.confidence:.0f} %"
         click.secho(answer.sentence, bold=True)
         click.echo(f"    {_show_source(answer.source)}{confidence}")
+        if answer.other_sources:
+            first = _show_source(answer.other_sources[0])
+            others = len(answer.other_sources) - 1
+            click.echo(f"    also {first}" + (f" and {others} more" if others else ""))
         if explain:
             words = [
                 f"{match.question_word} ~ {match.sentence_word} {match.relatedness:.2f}"
@@ -145,8 +153,9 @@ def _print(answers: Answers, explain: bool, *, is_filtered: bool) -> None:
 
 def _show_source(source: Source) -> str:
     place = f":{source.line}" if source.line else f", page {source.page}" if source.page else ""
-    title = "" if source.title in source.document else f" ({source.title})"
-    return f"{_shorten(source.document)}{place}{title}"
+    title = () if source.title in source.document else (source.title,)
+    path = " \u203a ".join((*title, *source.headings))
+    return f"{_shorten(source.document)}{place}" + (f" ({path})" if path else "")
 
 
 def _shorten(path: str) -> str:

@@ -1,7 +1,7 @@
 """`rejoinder index`: keep an index of documents."""
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -56,15 +56,18 @@ def add(
 ) -> None:
     """Add files and folders, or update them.
 
-    Reads .txt .md .rst .html .pdf .docx, and .jsonl and .csv with one document per row (`text`,
-    `title`, `id`; the rest is metadata).  Unchanged files are not read again, changed ones
-    replace their documents, and files that were deleted from a folder are removed.
+    Reads HTML, PDF, EPUB, Word, OpenDocument, PowerPoint and Excel files, Markdown,
+    reStructuredText, AsciiDoc, man pages, notebooks, e-mail, subtitles and plain text, also
+    gzipped; and .jsonl and .csv with one document per row (`text`, `title`, `id`; the rest is
+    metadata).  Unchanged files are not read again, changed ones replace their documents, and
+    files that were deleted from a folder are removed.  The exit status is 1 if a file of PATHS
+    cannot be read.
 
     --sidecar encodes every sentence once, earlier additions included, and stores the rows for
     cascades with this bundle: the bits of HAS, or the vectors by which a selector finds context.
     Later additions are stored too, without the option.
     """
-    from rejoinder.documents.discovery import find_files
+    from rejoinder.documents.discovery import find_files, show_path
     from rejoinder.index.update import check_metadata
     from rejoinder.models.registry import open_sidecars
 
@@ -74,8 +77,18 @@ def add(
     if not folder.exists():
         find_files(paths)  # fails before an empty index is created
     with _open(folder, create=True) as opened:
-        _report(lambda show: opened.add(paths, metadata=metadata, on_event=show), as_json)
+        with show_progress("indexing", in_bytes=True) as progress:
+            report = opened.add(
+                paths,
+                metadata=metadata,
+                on_event=lambda event: _show(event, as_json),
+                on_progress=lambda done, total: progress(done, total, ""),
+            )
+        _summarise(report, as_json)
         _update_sidecars(opened, encoders)
+    named = {show_path(path.resolve()) for path in paths}
+    if any(event.path in named for event in report.skipped):
+        raise SystemExit(1)
 
 
 @index.command(epilog=options.example("rejoinder index remove examples/docs --index my-index"))
@@ -88,7 +101,14 @@ def remove(paths: tuple[Path, ...], folder: Path, as_json: bool) -> None:
     They are no longer found; `compact` deletes their text from the disk.
     """
     with _open(folder) as opened:
-        _report(lambda show: opened.remove(paths, on_event=show), as_json)
+        with show_progress("removing") as progress:
+
+            def show(event: "FileEvent") -> None:
+                progress(event.done, event.total, "")
+                _show(event, as_json)
+
+            report = opened.remove(paths, on_event=show)
+        _summarise(report, as_json)
 
 
 @index.command(epilog=options.example("rejoinder index load encoded.parquet --index my-index"))
@@ -183,24 +203,23 @@ def _update_sidecars(opened: "Index", encoders: "Sequence[SidecarEncoder]" = ())
         opened.update_sidecars(encoders, on_progress=progress, on_warning=say)
 
 
-def _report(
-    update: Callable[[Callable[["FileEvent"], None]], "UpdateReport"], as_json: bool
-) -> None:
-    """Run an update with a progress bar, name skipped files, and print a summary."""
-    sentences = 0
-    with show_progress("indexing") as progress:
+def _show(event: "FileEvent", as_json: bool) -> None:
+    """Print the outcome for a file as JSON, or name it if it was skipped."""
+    if as_json:
+        fields = ("what", "path", "documents", "sentences", "reason")
+        click.echo(json.dumps({name: getattr(event, name) for name in fields}))
+    elif event.what == "skipped":
+        say(f"skipped {event.path}: {event.reason}")
 
-        def show(event: "FileEvent") -> None:
-            nonlocal sentences
-            sentences += event.sentences
-            progress(event.done, event.total, count(sentences, "sentence"))
-            if as_json:
-                fields = ("what", "path", "documents", "sentences", "reason")
-                click.echo(json.dumps({name: getattr(event, name) for name in fields}))
-            elif event.what == "skipped":
-                say(f"skipped {event.path}: {event.reason}")
 
-        report = update(show)
-    if not as_json:
-        parts = [f"{number} {what}" for what, number in report.files.items()]
-        click.echo(f"{', '.join(parts)}; {count(report.sentences, 'sentence')} read")
+def _summarise(report: "UpdateReport", as_json: bool) -> None:
+    if as_json:
+        return
+    parts = [f"{number} {what}" for what, number in report.files.items()]
+    click.echo(f"{', '.join(parts)}; {count(report.sentences, 'sentence')} read")
+    if report.unread:
+        kinds = [
+            f"{number} {suffix or 'without suffix'}"
+            for suffix, number in report.unread.most_common()
+        ]
+        say(f"not read, of other formats: {', '.join(kinds)}")

@@ -1,1 +1,83 @@
-"""One module per format: `read` turns the bytes of a file into documents of blocks."""
+"""One module per format: `read` turns a file into documents of blocks.
+
+To add a format, write its module and add its suffixes to `FORMATS`.
+"""
+
+import re
+from collections.abc import Iterable
+from importlib import import_module
+from pathlib import PurePath
+from typing import IO
+
+from rejoinder.documents.blocks import ExtractedDocument
+
+FORMATS = {
+    ".txt": "text",
+    ".text": "text",
+    ".md": "markup.markdown",
+    ".markdown": "markup.markdown",
+    ".rst": "markup.rst",
+    ".rst.txt": "markup.rst",  # Sphinx publishes its sources like this
+    ".adoc": "markup.asciidoc",
+    ".asciidoc": "markup.asciidoc",
+    ".man": "markup.man",
+    ".srt": "subtitles",
+    ".vtt": "subtitles",
+    ".jsonl": "tables",
+    ".csv": "tables",
+    ".tsv": "tables",
+    ".html": "html",
+    ".htm": "html",
+    ".xhtml": "html",
+    ".pdf": "pdf",
+    ".epub": "epub",
+    ".docx": "office.docx",
+    ".odt": "office.odt",
+    ".pptx": "office.pptx",
+    ".xlsx": "office.xlsx",
+    ".ipynb": "notebook",
+    ".eml": "mail",
+    ".mbox": "mail",
+}
+"""The modules of this package, by suffix."""
+
+SAFE = frozenset(
+    {"text", "tables", "subtitles", "markup.markdown", "markup.rst", "markup.asciidoc"}
+)
+"""Formats that need no sandbox: their readers take linear time and little memory."""
+
+UNNAMED = "text"
+"""The format of a file that the user names, whatever its suffix."""
+
+_MAN = re.compile(r"\.[1-9][a-z]{0,5}")
+_TEXTS = frozenset({"readme", "install", "news", "changes", "changelog", "authors", "faq", "todo"})
+
+
+def find_format(name: str) -> tuple[str, str] | None:
+    """Return the suffix and the format of a file, or None for a file that is not read.
+
+    >>> find_format("guide.PDF"), find_format("ls.1.gz"), find_format("photo.png")
+    (('.pdf', 'pdf'), ('.1', 'markup.man'), None)
+    """
+    path = PurePath(name.lower().removesuffix(".gz"))
+    for suffix in ("".join(path.suffixes[-2:]), path.suffix):
+        if suffix in FORMATS:
+            return suffix, FORMATS[suffix]
+    if _MAN.fullmatch(path.suffix):
+        return path.suffix, "markup.man"
+    return ("", "text") if path.name in _TEXTS else None
+
+
+def find_suffix(name: str) -> str | None:
+    """Return the whole suffix by which a file is recognised, or None for one that is not read."""
+    found = find_format(name)
+    if found is None:
+        return None
+    return (found[0] or ".txt") + (".gz" if name.lower().endswith(".gz") else "")
+
+
+def read(file: IO[bytes], format_: str) -> Iterable[ExtractedDocument]:
+    """Return the documents of a file; the format's module is imported with its first file."""
+    module = import_module(f"{__name__}.{format_}")
+    documents: Iterable[ExtractedDocument] = module.read(file)
+    return documents

@@ -2,8 +2,8 @@
 
     folder/fulltext-NUMBER/    Tantivy's files
 
-A sentence matches by its own words, by those around it (nearby sentences of its paragraph and
-the heading above), and by its document's title.
+A sentence matches by its own words, by those around it (nearby sentences of its block, the
+headings above, and the question or lead-in before its block), and by its document's title.
 
 The full-text index is derived data: it carries the generation of SQLite that it was built from,
 as one more entry, and the next writer brings it up to date.  SQLite names the folder in use; a
@@ -30,7 +30,7 @@ from rejoinder.index.sqlite.documents import DocumentStore, Place, StoredDocumen
 from rejoinder.text.words import normalise, normalise_words, split_words
 from rejoinder.types import Where
 
-FORMAT = 1
+FORMAT = 2
 """A folder of another format is rebuilt."""
 
 NEIGHBOURS = 2
@@ -142,7 +142,9 @@ class FullTextIndex:
         for document in store.get_documents(after=known):
             if known >= 0:  # else the folder is new
                 index.remove(document.id)
-            index.add(document, store.get_sentences(document.id))
+            adder = index.begin(document)
+            for path, sentences in store.iterate_blocks(document.id):
+                adder.add(path, sentences)
         index.commit(generation)
 
 
@@ -172,22 +174,15 @@ class TantivyIndex:
         """The number of indexed sentences."""
         return self._index.searcher().num_docs - (self.generation >= 0)
 
-    def add(self, document: StoredDocument, sentences: Sequence[Sentence]) -> None:
-        """Add the sentences of a document; a heading counts only as context of the next ones."""
+    def begin(self, document: StoredDocument) -> "DocumentAdder":
+        """Begin a document, whose blocks are then added one by one."""
+        return DocumentAdder(self, document)
+
+    def add_entry(self, entry: tantivy.Document) -> None:
+        """Add the entry of one sentence."""
         writer = self._get_writer()
-        tags = [f"{key}={value}" for key, value in document.metadata.items()]
-        title = _to_words(document.title)
-        for sentence, around in _add_context(sentences):
-            entry = tantivy.Document()
-            entry.add_text("document", str(document.id))
-            entry.add_unsigned("position", sentence.position)
-            entry.add_text("text", _to_words(sentence.text))
-            entry.add_text("around", _to_words(around))
-            entry.add_text("title", title)
-            for tag in tags:
-                entry.add_text("tag", tag)
-            with self._writing():
-                writer.add_document(entry)
+        with self._writing():
+            writer.add_document(entry)
 
     def remove(self, number: int) -> None:
         """Remove the sentences of a document."""
@@ -290,6 +285,44 @@ class TantivyIndex:
         return self._writer
 
 
+class DocumentAdder:
+    """Adds the sentences of one document that may answer; the others count as their context."""
+
+    def __init__(self, index: TantivyIndex, document: StoredDocument) -> None:
+        self._index = index
+        self._number = str(document.id)
+        self._tags = [f"{key}={value}" for key, value in document.metadata.items()]
+        self._title = _to_words(document.title)
+        self._path: tuple[str, ...] = ()
+        self._headings = ""
+        self._lead = ""
+
+    def add(self, path: tuple[str, ...], sentences: Sequence[Sentence]) -> None:
+        """Add the sentences of a block below a heading path."""
+        if path != self._path:
+            self._path, self._headings, self._lead = path, _to_words(" ".join(path)), ""
+        texts = [_to_words(sentence.text) for sentence in sentences]
+        for place, sentence in enumerate(sentences):
+            if sentence.may_answer:
+                near = texts[max(0, place - NEIGHBOURS) : place]
+                near += texts[place + 1 : place + NEIGHBOURS + 1]
+                around = " ".join([self._headings, self._lead, *near])
+                self._index.add_entry(self._make_entry(sentence.position, texts[place], around))
+        if sentences and not sentences[-1].may_answer:
+            self._lead = texts[-1]
+
+    def _make_entry(self, position: int, text: str, around: str) -> tantivy.Document:
+        entry = tantivy.Document()
+        entry.add_text("document", self._number)
+        entry.add_unsigned("position", position)
+        entry.add_text("text", text)
+        entry.add_text("around", around)
+        entry.add_text("title", self._title)
+        for tag in self._tags:
+            entry.add_text("tag", tag)
+        return entry
+
+
 def _list_files(folder: Path) -> list[Path]:
     """Return the committed files: a kill or a full disk leaves others, partly written."""
     try:
@@ -333,19 +366,3 @@ def _make_schema() -> tantivy.Schema:
 def _to_words(text: str) -> str:
     """Return text that Tantivy splits as our tokenizer does: each Chinese character is a word."""
     return text if text.isascii() else " ".join(normalise(word.text) for word in split_words(text))
-
-
-def _add_context(sentences: Sequence[Sentence]) -> Iterator[tuple[Sentence, str]]:
-    """Yield each sentence that may answer, with the text around it."""
-    heading = ""
-    for place, sentence in enumerate(sentences):
-        if sentence.is_heading:
-            heading = sentence.text
-            continue
-        near = sentences[max(0, place - NEIGHBOURS) : place + NEIGHBOURS + 1]
-        texts = [
-            item.text
-            for item in near
-            if item.paragraph == sentence.paragraph and item.position != sentence.position
-        ]
-        yield sentence, " ".join([heading, *texts])

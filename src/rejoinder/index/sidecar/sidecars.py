@@ -126,8 +126,8 @@ class Sidecars:
         sentences = {item.position: item for item in self._store.get_sentences(document.id)}
         places = range(document.sentences)
         texts = tuple(sentences[at].text if at in sentences else "" for at in places)
-        headings = {at for at in places if at not in sentences or sentences[at].is_heading}
-        return encoder.encode(Document(document.name, document.title, texts), headings)
+        context = {at for at in places if at not in sentences or not sentences[at].may_answer}
+        return encoder.encode(Document(document.name, document.title, texts), context)
 
     def fall_back(self) -> None:
         """Drop rows that SQLite no longer knows, after a backup was restored.

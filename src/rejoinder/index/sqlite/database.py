@@ -15,7 +15,7 @@ from typing import Any
 
 from rejoinder.errors import StoreError
 
-FORMAT = 4
+FORMAT = 5
 
 SCHEMA = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;
@@ -24,16 +24,22 @@ CREATE TABLE files(
 ) WITHOUT ROWID;
 CREATE TABLE documents(
     id INTEGER PRIMARY KEY AUTOINCREMENT, file BLOB, name TEXT, title TEXT,
-    metadata TEXT, text BLOB, sentences INTEGER, generation INTEGER
+    metadata TEXT, sentences INTEGER, generation INTEGER
 );
 CREATE INDEX documents_by_file ON documents(file);
 CREATE INDEX documents_by_name ON documents(name);
 CREATE INDEX documents_by_generation ON documents(generation);
+CREATE TABLE texts(document INTEGER, number INTEGER, text BLOB, PRIMARY KEY(document, number));
+CREATE TABLE blocks(
+    document INTEGER, number INTEGER, kind INTEGER, path TEXT, anchor TEXT, start INTEGER,
+    "end" INTEGER, PRIMARY KEY(document, number)
+) WITHOUT ROWID;
 CREATE TABLE sentences(
     document INTEGER, position INTEGER, text TEXT, start INTEGER, "end" INTEGER, line INTEGER,
-    page INTEGER, paragraph INTEGER, is_heading INTEGER, tokens BLOB,
+    page INTEGER, block INTEGER, may_answer INTEGER, tokens BLOB, digest INTEGER,
     PRIMARY KEY(document, position)
 ) WITHOUT ROWID;
+CREATE INDEX sentences_by_digest ON sentences(digest) WHERE may_answer;
 CREATE TABLE checksums(document INTEGER PRIMARY KEY, checksum BLOB);
 CREATE TABLE removed(document INTEGER PRIMARY KEY, generation INTEGER);
 CREATE TABLE feedback(
@@ -113,6 +119,17 @@ class Database:
         """Run one statement and return its rows."""
         with self._lock, self._translating():
             return self._connection.get().execute(sql, values).fetchall()
+
+    def stream(self, sql: str, values: Values = ()) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of one statement without holding all of them."""
+        with self._lock, self._translating():
+            cursor = self._connection.get().execute(sql, values)
+        while True:
+            with self._lock, self._translating():
+                rows = cursor.fetchmany(1_000)
+            if not rows:
+                return
+            yield from rows
 
     def run_many(self, sql: str, values: Iterable[tuple[Any, ...]]) -> None:
         """Run one statement for each row of values."""

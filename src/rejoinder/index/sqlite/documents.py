@@ -10,13 +10,16 @@ over everything that is stored of it.
 
 import json
 import zlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from hashlib import blake2b
+from itertools import groupby
+from operator import itemgetter
 from typing import Any, Literal, NamedTuple, overload
 
-from rejoinder.documents.parsed import ParsedDocument, Sentence
+from rejoinder.documents.blocks import KINDS, fold
+from rejoinder.documents.parsed import ParsedDocument, SegmentedBlock, Sentence
 from rejoinder.index.sqlite.database import Database
 from rejoinder.types import Document
 
@@ -26,8 +29,13 @@ Place = tuple[int, int]
 """The number of a document, and the position of a sentence there."""
 
 _DOCUMENT = "id, name, title, metadata, sentences"
-_CHECKED = "id, name, title, metadata, text, sentences"
-_SENTENCE = 'position, text, start, "end", line, page, paragraph, is_heading, tokens'
+_SENTENCE = 'position, text, start, "end", line, page, block, may_answer, tokens'
+_CONTENT = ("texts", "blocks", "sentences")
+"""The tables that hold a document's content, in the order of its checksum."""
+_TEXT_PART = 100_000
+"""Characters of a document's text that are stored together."""
+_SEPARATOR = "\n"
+"""Between the headings of a stored path."""
 
 
 class FileState(NamedTuple):
@@ -66,7 +74,7 @@ class Counts(NamedTuple):
     documents: int
     sentences: int
     candidates: int
-    """Sentences that may answer: all but headings."""
+    """Sentences that may answer."""
 
 
 class DocumentStore(Database):
@@ -82,33 +90,16 @@ class DocumentStore(Database):
 
     def add_document(
         self, file: bytes, document: ParsedDocument, encode: Encode, generation: int
-    ) -> StoredDocument:
-        """Add a document with its sentences; those without tokens are tokenized."""
-        count = len(document.sentences)
-        values = (
-            document.name,
-            document.title,
-            json.dumps(dict(document.metadata), ensure_ascii=False),
-            zlib.compress(document.text.encode(), 1),
-            count,
-        )
+    ) -> "DocumentWriter":
+        """Begin a document; its blocks are added one by one."""
+        metadata = json.dumps(dict(document.metadata), ensure_ascii=False)
         ((number,),) = self.query(
-            "INSERT INTO documents(file, name, title, metadata, text, sentences, generation)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?) RETURNING id",
-            (file, *values, generation),
+            "INSERT INTO documents(file, name, title, metadata, generation)"
+            " VALUES (?, ?, ?, ?, ?) RETURNING id",
+            (file, document.name, document.title, metadata, generation),
         )
-        rows = [
-            (
-                number,
-                *sentence[:-2],
-                int(sentence.is_heading),
-                encode(sentence.text) if sentence.tokens is None else sentence.tokens,
-            )
-            for sentence in document.sentences
-        ]
-        self.run_many("INSERT INTO sentences VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", rows)
-        self._put_checksum((number, *values), rows)
-        return StoredDocument(number, document.name, document.title, document.metadata, count)
+        stored = StoredDocument(number, document.name, document.title, document.metadata, 0)
+        return DocumentWriter(self, stored, encode)
 
     def remove_file(self, path: bytes, generation: int) -> list[int]:
         """Remove a file with its documents, and return their numbers."""
@@ -126,17 +117,15 @@ class DocumentStore(Database):
 
     def replace_tokens(self, encode: Encode) -> None:
         """Tokenize all sentences again, with another tokenizer."""
-        for values in self.query(f"SELECT {_CHECKED} FROM documents"):
-            number = values[0]
-            rows = [
-                (number, *sentence[:-1], encode(sentence.text))
-                for sentence in self.get_sentences(number)
-            ]
+        for (number,) in self.query("SELECT id FROM documents"):
             self.run_many(
                 "UPDATE sentences SET tokens = ? WHERE document = ? AND position = ?",
-                ((row[-1], *row[:2]) for row in rows),
+                (
+                    (encode(sentence.text), number, sentence.position)
+                    for sentence in self.get_sentences(number)
+                ),
             )
-            self._put_checksum(values, rows)
+            self.put_checksum(number)
 
     def get_documents(self, *, after: int = 0) -> list[StoredDocument]:
         """Return the documents that were added after a generation, in order."""
@@ -210,26 +199,59 @@ class DocumentStore(Database):
         )
         return {(row[0], row[1]): Sentence(*row[1:]) for row in rows}
 
+    def iterate_blocks(self, number: int) -> Iterator[tuple[tuple[str, ...], list[Sentence]]]:
+        """Yield the heading path and the sentences of each block of a document, in order."""
+        columns = _SENTENCE.replace("start", "sentences.start").replace('"end"', 'sentences."end"')
+        rows = self.stream(
+            f"SELECT path, {columns} FROM sentences CROSS JOIN blocks"
+            " ON blocks.document = sentences.document AND number = block"
+            " WHERE sentences.document = ? ORDER BY position",
+            (number,),
+        )
+        for _, group in groupby(rows, key=itemgetter(7)):  # the number of the block
+            own = list(group)
+            yield _split_path(own[0][0]), [Sentence(*row[1:]) for row in own]
+
+    def get_section(self, number: int, block: int) -> tuple[tuple[str, ...], str]:
+        """Return the heading path and the anchor of a block."""
+        rows = self.query(
+            "SELECT path, anchor FROM blocks WHERE document = ? AND number = ?", (number, block)
+        )
+        return (_split_path(rows[0][0]), rows[0][1]) if rows else ((), "")
+
+    def find_copies(self, text: str) -> list[Place]:
+        """Return all places of a sentence that may answer, word for word."""
+        rows = self.query(
+            "SELECT document, position, text FROM sentences WHERE digest = ? AND may_answer",
+            (compute_digest(text),),
+        )
+        return sorted(row[:2] for row in rows if fold(row[2]) == fold(text))
+
     def get_text(self, number: int) -> str:
         """Return the text that a document's offsets count in; empty where it was removed."""
-        rows = self.query("SELECT text FROM documents WHERE id = ?", (number,))
+        rows = self.query("SELECT text FROM texts WHERE document = ? ORDER BY number", (number,))
         with self.decoding():
-            return zlib.decompress(rows[0][0]).decode() if rows else ""
+            return "".join(zlib.decompress(row[0]).decode() for row in rows)
 
     def count(self) -> Counts:
         """Return how many documents and sentences there are."""
         ((documents,),) = self.query("SELECT count(*) FROM documents")
-        ((sentences, headings),) = self.query(
-            "SELECT count(*), coalesce(sum(is_heading), 0) FROM sentences"
+        ((sentences, candidates),) = self.query(
+            "SELECT count(*), coalesce(sum(may_answer), 0) FROM sentences"
         )
-        return Counts(documents, sentences, sentences - headings)
+        return Counts(documents, sentences, candidates)
 
     def has_valid_checksum(self, number: int) -> bool:
-        """Whether a document and its sentences are as they were stored."""
+        """Whether a document and its content are as they were stored."""
         stored = self.query("SELECT checksum FROM checksums WHERE document = ?", (number,))
-        values = self.query(f"SELECT {_CHECKED} FROM documents WHERE id = ?", (number,))
-        rows = self.query("SELECT * FROM sentences WHERE document = ? ORDER BY position", (number,))
-        return bool(stored and values) and stored[0][0] == _checksum(values[0], rows)
+        return bool(stored) and stored[0][0] == self._finish_checksum(
+            number, self._read_content(number)
+        )
+
+    def put_checksum(self, number: int, checksum: "_Checksum | None" = None) -> None:
+        """Store the checksum of a document; its content is read unless `checksum` has seen it."""
+        value = self._finish_checksum(number, checksum or self._read_content(number))
+        self.query("INSERT OR REPLACE INTO checksums VALUES (?, ?)", (number, value))
 
     def _select_documents(self, where: str, value: object) -> list[StoredDocument]:
         rows = self.query(f"SELECT {_DOCUMENT} FROM documents WHERE {where}", (value,))
@@ -239,17 +261,98 @@ class DocumentStore(Database):
                 for id_, name, title, metadata, sentences in rows
             ]
 
-    def _put_checksum(self, document: tuple[Any, ...], sentences: list[tuple[Any, ...]]) -> None:
-        self.query(
-            "INSERT OR REPLACE INTO checksums VALUES (?, ?)",
-            (document[0], _checksum(document, sentences)),
-        )
+    def _read_content(self, number: int) -> "_Checksum":
+        checksum = _Checksum()
+        for table in _CONTENT:
+            # The second column numbers the rows of a document.
+            order = f"SELECT * FROM {table} WHERE document = ? ORDER BY 2"
+            checksum.add(table, self.stream(order, (number,)))
+        return checksum
+
+    def _finish_checksum(self, number: int, checksum: "_Checksum") -> bytes:
+        rows = self.query(f"SELECT {_DOCUMENT} FROM documents WHERE id = ?", (number,))
+        return checksum.compute(rows)
 
     def _remove(self, numbers: Sequence[int], generation: int) -> None:
-        for place in ("sentences WHERE document", "documents WHERE id", "checksums WHERE document"):
+        tables = [f"{table} WHERE document" for table in (*_CONTENT, "checksums")]
+        for place in (*tables, "documents WHERE id"):
             self.run_many(f"DELETE FROM {place} = ?", ((number,) for number in numbers))
         removed = ((number, generation) for number in numbers)
         self.run_many("INSERT INTO removed VALUES (?, ?)", removed)
+
+
+class DocumentWriter:
+    """Writes the blocks of one document, so that a large one never is in memory whole."""
+
+    def __init__(self, store: DocumentStore, document: StoredDocument, encode: Encode) -> None:
+        self.document = document
+        self._store = store
+        self._encode = encode
+        self._checksum = _Checksum()
+        self._text: list[str] = []
+        self._size = 0
+        self._parts = 0
+        self._blocks: list[tuple[Any, ...]] = []
+        self._sentences: list[tuple[Any, ...]] = []
+        self._count = 0
+
+    def add(self, block: SegmentedBlock) -> None:
+        """Add the next block; sentences without tokens are tokenized."""
+        number, end = self.document.id, block.start + len(block.text)
+        path = _SEPARATOR.join(block.path)
+        kind = KINDS.index(block.kind)
+        self._blocks.append((number, block.number, kind, path, block.anchor, block.start, end))
+        self._text += [block.gap, block.text]
+        self._size += len(block.gap) + len(block.text)
+        for sentence in block.sentences:
+            tokens = self._encode(sentence.text) if sentence.tokens is None else sentence.tokens
+            row = (number, *sentence[:-2], int(sentence.may_answer), tokens)
+            self._sentences.append((*row, compute_digest(sentence.text)))
+        self._count += len(block.sentences)
+        if self._size > _TEXT_PART:
+            self._flush()
+
+    def finish(self) -> StoredDocument:
+        """Write the rest, and return the document."""
+        self._flush()
+        document = replace(self.document, sentences=self._count)
+        self._store.query(
+            "UPDATE documents SET sentences = ? WHERE id = ?", (self._count, document.id)
+        )
+        self._store.put_checksum(document.id, self._checksum)
+        return document
+
+    def _flush(self) -> None:
+        packed = zlib.compress("".join(self._text).encode(), 1)
+        rows = {
+            "texts": [(self.document.id, self._parts, packed)],
+            "blocks": self._blocks,
+            "sentences": self._sentences,
+        }
+        for table, own in rows.items():
+            if own:
+                marks = ", ".join("?" * len(own[0]))
+                self._store.run_many(f"INSERT INTO {table} VALUES ({marks})", own)
+                self._checksum.add(table, own)
+        self._parts += 1
+        self._text, self._size, self._blocks, self._sentences = [], 0, [], []
+
+
+class _Checksum:
+    """A checksum over the rows of a document, which come table by table or in parts."""
+
+    def __init__(self) -> None:
+        self._digests = {table: blake2b(digest_size=16) for table in _CONTENT}
+
+    def add(self, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
+        for row in rows:
+            self._digests[table].update(repr(row).encode("utf-8", "surrogatepass"))
+
+    def compute(self, document: list[tuple[Any, ...]]) -> bytes:
+        whole = blake2b(repr(document).encode("utf-8", "surrogatepass"), digest_size=16)
+        for digest in self._digests.values():
+            whole.update(digest.digest())
+        return whole.digest()
 
 
 class StoredSentences(Sequence[str]):
@@ -300,8 +403,10 @@ def get_number(document: Document | None) -> int:
     return document.sentences.number
 
 
-def _checksum(document: tuple[Any, ...], sentences: list[tuple[Any, ...]]) -> bytes:
-    digest = blake2b(digest_size=16)
-    for row in (document, *sentences):
-        digest.update(repr(row).encode("utf-8", "surrogatepass"))
-    return digest.digest()
+def compute_digest(text: str) -> int:
+    """Return the key by which copies of a sentence are found; different texts may share it."""
+    return zlib.crc32(fold(text).encode())
+
+
+def _split_path(path: str) -> tuple[str, ...]:
+    return tuple(path.split(_SEPARATOR)) if path else ()

@@ -53,11 +53,11 @@ class AnswerEncoder:
         except (OSError, KeyError) as error:
             raise bundle.refuse(f"file, setting or weight is missing: {error}") from error
 
-    def encode(self, document: Document, headings: Collection[int]) -> list[Bytes]:
+    def encode(self, document: Document, context: Collection[int]) -> list[Bytes]:
         """Return the rows of each sentence, shape (rows, row_bytes); a heading has none."""
         texts = document.sentences[:]
         rows: list[Bytes] = [np.empty((0, self.row_bytes), dtype=np.uint8)] * len(texts)
-        answers = [place for place in range(len(texts)) if place not in headings]
+        answers = [place for place in range(len(texts)) if place not in context]
         is_too_long = self.texts.tokens.is_too_long
         self._warn_of_truncation(document.id, [at for at in answers if is_too_long(texts[at])])
         for first in range(0, len(answers), MAX_BATCH):

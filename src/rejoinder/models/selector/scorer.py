@@ -177,7 +177,7 @@ class PageEncoder:
         self.row_bytes = 4 * embedder.width
         self._embedder = embedder
 
-    def encode(self, document: Document, headings: Collection[int]) -> list[Bytes]:  # noqa: ARG002
+    def encode(self, document: Document, context: Collection[int]) -> list[Bytes]:  # noqa: ARG002
         """Return one row per sentence, headings included, and one for the title after them."""
         texts = list_texts(document.sentences[:], document.title)
         vectors = self._embedder.embed(texts).astype("<f4")

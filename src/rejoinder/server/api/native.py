@@ -1,11 +1,10 @@
 """Our own routes: answers, ranking, documents and feedback."""
 
-from pathlib import Path
 from tempfile import NamedTemporaryFile
 
 from starlette.responses import Response
 
-from rejoinder.documents.discovery import SUFFIXES
+from rejoinder.documents.formats import find_suffix
 from rejoinder.engine.texts import DocumentRanking
 from rejoinder.index.update import FileEvent
 from rejoinder.server.operation import (
@@ -109,9 +108,9 @@ async def add_document(call: Call) -> Response:
         raise Problem(422, "name must be a file name, such as ?name=tea.md")
     metadata = _parse_metadata(query.getlist("meta"))
     call.backend.check_capacity()
-    suffix = Path(name).suffix.lower()
+    suffix = find_suffix(name)
     limits = call.settings.max_upload_bytes, call.settings.write_timeout_seconds
-    with NamedTemporaryFile(suffix=suffix if suffix in SUFFIXES else ".unknown") as file:
+    with NamedTemporaryFile(suffix=".unknown" if suffix is None else suffix) as file:
         async for chunk in read_chunks(call.request, *limits):
             file.write(chunk)
         file.flush()

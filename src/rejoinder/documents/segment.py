@@ -1,0 +1,166 @@
+"""Splits blocks into sentences, and decides which of them may answer.
+
+Code is no answer on its own, but "Type this:" is none without its code.  So a block takes in the
+code that follows it, and a sentence that ends with a colon takes in the first lines of the code.
+"""
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from rejoinder.documents.answerable import may_answer
+from rejoinder.documents.blocks import Block, Kind
+from rejoinder.documents.parsed import SegmentedBlock, Sentence
+from rejoinder.text.sentences import MAX_SENTENCE, fold_lines, split_prose
+
+MAX_BLOCK = 1_500
+"""Characters of a block; a longer one is divided between sentences."""
+
+LEADS_IN: frozenset[Kind] = frozenset({"paragraph", "item", "definition"})
+"""Kinds that take in the code after them."""
+
+Span = tuple[int, int]
+
+_LINE_END = re.compile(r"\r\n|\r|\n")
+
+
+def segment(blocks: Iterable[Block]) -> Iterator[SegmentedBlock]:
+    """Yield blocks of at most `MAX_BLOCK` characters, with their sentences."""
+    number = position = offset = 0
+    for group in _join_code(blocks):
+        head = group[0]
+        text = "".join([head.text, *(part.gap + part.text for part in group[1:])])
+        rows = _find_sentences(group, text)
+        for first, last in _divide(rows):
+            begin = rows[first].start if first else 0
+            end = rows[last - 1].end if last < len(rows) else len(text)
+            gap = text[rows[first - 1].end : begin] if first else head.gap
+            offset += len(gap)
+            sentences = tuple(
+                Sentence(
+                    position + place,
+                    row.text,
+                    offset + row.start - begin,
+                    offset + row.end - begin,
+                    row.line,
+                    head.page,
+                    number,
+                    row.may_answer,
+                )
+                for place, row in enumerate(rows[first:last])
+            )
+            kind = head.kind if begin < len(head.text) else "code"
+            yield SegmentedBlock(
+                number, kind, text[begin:end], head.path, head.anchor, gap, offset, sentences
+            )
+            offset += end - begin
+            position += len(sentences)
+            number += 1
+
+
+class _Row(NamedTuple):
+    """A sentence at `text[start:end]` of its group."""
+
+    start: int
+    end: int
+    text: str
+    line: int | None
+    may_answer: bool
+
+
+def _join_code(blocks: Iterable[Block]) -> Iterator[list[Block]]:
+    """Yield each block with the code that follows it."""
+    group: list[Block] = []
+    for block in blocks:
+        if not block.text.strip():
+            continue
+        is_led_in = block.kind == "code" and group and group[0].kind in LEADS_IN
+        if group and not (is_led_in and group[0].path == block.path):
+            yield group
+            group = []
+        group.append(block)
+    if group:
+        yield group
+
+
+def _divide(rows: Sequence[_Row]) -> Iterator[Span]:
+    """Yield ranges of sentences that fit into one block."""
+    first = 0
+    for place, row in enumerate(rows):
+        if place > first and row.end - rows[first].start > MAX_BLOCK:
+            yield first, place
+            first = place
+    if rows:
+        yield first, len(rows)
+
+
+def _find_sentences(group: Sequence[Block], text: str) -> list[_Row]:
+    head = group[0]
+    rows = [] if head.kind == "code" else list(_split_head(head))
+    code = list(_split_code(group))
+    if rows and code and rows[-1].text.endswith(":"):
+        rows.append(_take_in(rows.pop(), code, text, head.kind))
+    return rows + code
+
+
+def _split_head(head: Block) -> Iterator[_Row]:
+    """Yield the sentences of a block that is not code."""
+    text, place, line = head.text, 0, head.line
+    is_one = head.kind in {"heading", "row"} and len(text) <= MAX_SENTENCE
+    for start, end in [(0, len(text))] if is_one else split_prose(text):
+        line, place = _count_lines(text, place, start, line), start
+        sentence = fold_lines(text[start:end])
+        yield _Row(start, end, sentence, line, may_answer(head.kind, sentence))
+
+
+def _split_code(group: Sequence[Block]) -> Iterator[_Row]:
+    """Yield the code of a group in pieces of whole lines."""
+    offset = -len(group[0].gap)
+    for block in group:
+        offset += len(block.gap)
+        if block.kind == "code":
+            place, line = 0, block.line
+            for start, end in _split_lines(block.text):
+                line, place = _count_lines(block.text, place, start, line), start
+                yield _Row(offset + start, offset + end, block.text[start:end], line, False)
+        offset += len(block.text)
+
+
+def _take_in(lead: _Row, code: list[_Row], text: str, kind: Kind) -> _Row:
+    """Return a lead-in with the lines of its code that fit; they are taken from `code`."""
+    end, limit = lead.end, lead.start + MAX_SENTENCE
+    while code and code[0].end <= limit:
+        end = code.pop(0).end
+    if code and (cut := text.rfind("\n", code[0].start, limit) + 1):
+        row, end = code[0], cut
+        line = _count_lines(text, row.start, cut, row.line)
+        code[0] = _Row(cut, row.end, text[cut : row.end], line, False)
+    if end == lead.end:
+        return lead
+    sentence = lead.text + "\n" + text[lead.end : end].strip("\r\n")
+    return lead._replace(end=end, text=sentence, may_answer=may_answer(kind, sentence))
+
+
+def _split_lines(text: str) -> Iterator[Span]:
+    """Yield spans of whole lines; a line longer than `MAX_SENTENCE` is cut."""
+    begin = stop = 0
+    for line in text.splitlines(keepends=True):
+        end = stop + len(line)
+        if end - begin > MAX_SENTENCE and stop > begin:
+            yield begin, stop
+            begin = stop
+        while end - begin > MAX_SENTENCE:
+            yield begin, begin + MAX_SENTENCE
+            begin += MAX_SENTENCE
+        stop = end
+    if begin < stop:
+        yield begin, stop
+
+
+def _count_lines(text: str, start: int, end: int, line: int | None) -> int | None:
+    """Return the line of `end`, given that of `start`."""
+    if line is None:
+        return None
+    if "\r" in text:
+        return line + sum(1 for _ in _LINE_END.finditer(text, start, end))
+    return line + text.count("\n", start, end)
