@@ -60,7 +60,8 @@ class RowFormatter:
             self._first = list(cells), line
             return []
         rows = self.settle()
-        self._has_body = self._has_body or filled > 1  # titles may precede the header row
+        # Titles of one cell may precede the header row.
+        self._has_body = self._has_body or filled > 1 or bool(self._headings)
         return [*rows, Row(self._format(cells, has_head), line)]
 
     def settle(self) -> list[Row]:

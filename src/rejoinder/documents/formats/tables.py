@@ -1,24 +1,37 @@
-"""Reads tables of documents: JSON lines and CSV, one document per row.
+"""Reads tables: JSON lines and CSV (.jsonl, .csv, .tsv), as streams.
 
-A row has a `text`, and perhaps `title` and `id`; every other string or number is metadata, to
-filter by at question time.
+Where the columns include `text`, and perhaps `title` and `id`, every row is a document, and any
+other string or number is metadata, to filter by at question time.  A CSV file without a column
+`text` is one document whose blocks are its rows.
 """
 
 import csv
 import io
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import IO, Any, NamedTuple
 
-from rejoinder.documents.parsed import ExtractedText, Locations, sanitize
+from rejoinder.documents.blocks import Block, ExtractedDocument, fold, sanitize
+from rejoinder.documents.encoding import decode_stream
+from rejoinder.documents.formats.rows import RowFormatter, looks_like_header
+from rejoinder.documents.formats.text import read_text
 from rejoinder.errors import InputError
 
 MAX_FIELD = 50_000_000
+_SAMPLE = 1000
+_BEFORE_TEXT = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"  # byte order marks, blanks
 
 
-def read_jsonl(text: str) -> Iterator[ExtractedText]:
+def read(file: IO[bytes]) -> Iterable[ExtractedDocument]:
+    """Read a table in the format that its first character tells."""
+    start = file.read(_SAMPLE).lstrip(_BEFORE_TEXT)
+    return read_jsonl(file) if start.startswith((b"{", b"[")) else read_csv(file)
+
+
+def read_jsonl(file: IO[bytes]) -> Iterator[ExtractedDocument]:
     """Yield one document per line, a JSON object with a `text`."""
-    for number, line in enumerate(text.split("\n"), start=1):
+    for number, line in enumerate(_split_lines(file), start=1):
         if not line.strip():
             continue
         try:
@@ -27,35 +40,81 @@ def read_jsonl(text: str) -> Iterator[ExtractedText]:
             raise InputError(f"line {number} is not JSON") from error
         if not isinstance(row, dict) or not isinstance(row.get("text"), str):
             raise InputError(f"line {number} is not an object with a 'text'")
-        yield _to_extract(row, number)
+        yield _to_document(row, number, number)
 
 
-def read_csv(text: str) -> Iterator[ExtractedText]:
-    """Yield one document per row; the first row names the columns, one of them `text`."""
+def read_csv(file: IO[bytes]) -> Iterator[ExtractedDocument]:
+    """Yield one document per row if a column is called `text`, else one of all rows."""
+    rows = _read_rows(file)
+    header = next(rows, None)
+    if header is None:
+        raise InputError("an empty table")
+    columns = {name.strip().lower(): place for place, name in enumerate(header.cells) if name}
+    if "text" not in columns:
+        yield ExtractedDocument("", _format_rows(chain([header], rows), header.cells))
+        return
+    for row in rows:
+        cells = {name: row.cells[at] for name, at in columns.items() if at < len(row.cells)}
+        if "text" in cells:
+            yield _to_document(cells, row.first_line, row.last_line)
+
+
+class _Row(NamedTuple):
+    cells: list[str]
+    first_line: int
+    last_line: int
+
+
+def _read_rows(file: IO[bytes]) -> Iterator[_Row]:
+    """Yield the rows of a CSV file that are not empty; the first line tells the delimiter."""
     csv.field_size_limit(MAX_FIELD)
-    header = text[: text.find("\n") + 1] or text
-    delimiter = max(",;\t", key=header.count)
-    rows = csv.DictReader(io.StringIO(text, newline=""), delimiter=delimiter)
-    names = {name.strip().lower(): name for name in rows.fieldnames or () if name}
-    if "text" not in names:
-        columns = ", ".join(names) or "none"
-        raise InputError(f"no column 'text' (columns: {columns}); rename the one that holds it")
+    lines = _split_lines(file)
+    blank, first = next(((n, line) for n, line in enumerate(lines) if line.strip()), (0, ""))
+    delimiter = max(",;\t", key=first.count)
+    rows = csv.reader(chain([first], lines), delimiter=delimiter)
+    line = blank
     try:
-        for row in rows:
-            named = {key: row[name] for key, name in names.items() if row[name] is not None}
-            if "text" in named:
-                yield _to_extract(named, rows.line_num)
+        for cells in rows:
+            begin, line = line + 1, blank + rows.line_num
+            if any(cell.strip() for cell in cells):
+                yield _Row(cells, begin, line)
     except csv.Error as error:
-        raise InputError(f"after line {rows.line_num}: {error}") from error
+        raise InputError(f"after line {line}: {error}") from error
 
 
-def _to_extract(row: Mapping[str, Any], line: int) -> ExtractedText:
-    text = sanitize(row["text"])
+def _format_rows(rows: Iterable[_Row], header: Sequence[str]) -> Iterator[Block]:
+    formatter = RowFormatter()
+    is_header = looks_like_header([fold(name) for name in header])
+    for row in rows:
+        cells = [fold(sanitize(cell)) for cell in row.cells]
+        for done in formatter.add(cells, row.first_line, is_header=is_header):
+            yield Block("row", done.text, line=done.line)
+        is_header = False
+    for done in formatter.end():
+        yield Block("row", done.text, line=done.line)
+
+
+def _split_lines(file: IO[bytes]) -> Iterator[str]:
+    """Yield the lines of a file with their ends, which may be of any system."""
+    newlines = io.IncrementalNewlineDecoder(None, translate=True)
+    rest: list[str] = []  # of a line that may be very long
+    for piece in decode_stream(file):
+        first, *lines = newlines.decode(piece).split("\n")
+        rest.append(first)
+        for line in lines:
+            yield "".join(rest) + "\n"
+            rest = [line]
+    if last := "".join(rest):
+        yield last
+
+
+def _to_document(row: Mapping[str, Any], begin: int, end: int) -> ExtractedDocument:
     metadata = {
         sanitize(str(key)): sanitize(value if isinstance(value, str) else json.dumps(value))
         for key, value in row.items()
         if key not in {"text", "title", "id"} and isinstance(value, str | int | float)
     }
     title, id_ = (sanitize(str(row.get(key) or "")).strip() for key in ("title", "id"))
-    # The whole text is on one line of the file.
-    return ExtractedText(text, title, id_ or str(line), Locations("line", (0,), (line,)), metadata)
+    # The lines of a text are no lines of the file.
+    blocks = (block._replace(line=begin) for block in read_text(row["text"]))
+    return ExtractedDocument(title, blocks, id_ or str(end), metadata)
