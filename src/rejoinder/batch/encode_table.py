@@ -42,7 +42,7 @@ def encode_table(
 
 def _encode(row: Mapping[str, Any], tokenizer: WordPiece) -> dict[str, Any]:
     extracted = ExtractedDocument(sanitize(row.get("title") or ""), read_text(row["text"]))
-    document = parse_document(row["id"], row["id"], extracted)
+    document = parse_document(row["id"], row["id"], extracted, is_record=True)
     blocks = [
         block._asdict()
         | {

@@ -40,7 +40,10 @@ def read_file(
             if seen[row] > 1:
                 row = f"{row}~{seen[row]}"  # tells rows of the same name apart
             parsed = parse_document(
-                f"{shown}#{row}" if row else shown, f"{stem} {row}" if row else stem, extracted
+                f"{shown}#{row}" if row else shown,
+                f"{stem} {row}" if row else stem,
+                extracted,
+                is_record=bool(row),
             )
             yield ParsedDocument(
                 parsed.name, parsed.title, _name_errors(parsed.blocks, shown), parsed.metadata
@@ -58,20 +61,35 @@ def stat_file(path: Path) -> os.stat_result:
     return status
 
 
-def parse_document(name: str, fallback: str, extracted: ExtractedDocument) -> ParsedDocument:
-    """Split a document into sentences; `fallback` is the title where there is no other."""
+def parse_document(
+    name: str, fallback: str, extracted: ExtractedDocument, *, is_record: bool
+) -> ParsedDocument:
+    """Split a document into sentences.
+
+    Args:
+        fallback: the title where there is no other.
+        is_record: it is a row or comes from memory, so that its only sentence may answer,
+            however short it is.
+    """
     blocks = iter(extracted.blocks)
     title = fold(extracted.title)
     first = list[Block]()
     if not title and (block := next(blocks, None)):
         first = [block]
         title = fold(block.text) if block.kind == "heading" else ""
-    return ParsedDocument(
-        name,
-        sanitize(title or fallback),
-        segment(chain(first, blocks)),
-        extracted.metadata,
-    )
+    segmented = segment(chain(first, blocks))
+    if is_record:
+        segmented = _offer_lone(segmented)
+    return ParsedDocument(name, sanitize(title or fallback), segmented, extracted.metadata)
+
+
+def _offer_lone(blocks: Iterator[SegmentedBlock]) -> Iterator[SegmentedBlock]:
+    """Yield the blocks; a sentence that is the whole document may answer."""
+    first, second = next(blocks, None), next(blocks, None)
+    if first and not second and len(first.sentences) == 1:
+        first = first._replace(sentences=(first.sentences[0]._replace(may_answer=True),))
+    yield from filter(None, (first, second))
+    yield from blocks
 
 
 def convert_document(document: Document, metadata: Mapping[str, str]) -> ParsedDocument:
@@ -87,7 +105,7 @@ def convert_document(document: Document, metadata: Mapping[str, str]) -> ParsedD
         from rejoinder.documents.formats.text import read_text
 
         extracted = ExtractedDocument(title, read_text(document.text), metadata=values)
-        return parse_document(id_, id_, extracted)
+        return parse_document(id_, id_, extracted, is_record=True)
     texts = [fold(sanitize(given)) for given in document.sentences]
     if "" in texts:
         raise InputError(f"document {id_!r}: sentence {texts.index('')} is empty")
