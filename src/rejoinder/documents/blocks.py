@@ -31,8 +31,8 @@ class Block(NamedTuple):
     page: int | None = None
     anchor: str = ""
     """The part of a link to this place that follows the file's name, without `#`."""
-    gap: str = "\n\n"
-    """What separates it from the block before it."""
+    gap: str | None = None
+    """The characters between it and the block before it; by default an empty line."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,12 +29,14 @@ def segment(blocks: Iterable[Block]) -> Iterator[SegmentedBlock]:
     number = position = offset = 0
     for group in _join_code(blocks):
         head = group[0]
-        text = "".join([head.text, *(part.gap + part.text for part in group[1:])])
+        text = "".join([head.text, *(_get_gap(part) + part.text for part in group[1:])])
         rows = _find_sentences(group, text)
         for first, last in _divide(rows):
             begin = rows[first].start if first else 0
             end = rows[last - 1].end if last < len(rows) else len(text)
-            gap = text[rows[first - 1].end : begin] if first else head.gap
+            gap = (
+                text[rows[first - 1].end : begin] if first else _get_gap(head, is_first=not number)
+            )
             offset += len(gap)
             sentences = tuple(
                 Sentence(
@@ -83,6 +85,12 @@ def _join_code(blocks: Iterable[Block]) -> Iterator[list[Block]]:
         yield group
 
 
+def _get_gap(block: Block, *, is_first: bool = False) -> str:
+    if block.gap is not None:
+        return block.gap
+    return "" if is_first else "\n\n"
+
+
 def _divide(rows: Sequence[_Row]) -> Iterator[Span]:
     """Yield ranges of sentences that fit into one block."""
     first = 0
@@ -115,9 +123,9 @@ def _split_head(head: Block) -> Iterator[_Row]:
 
 def _split_code(group: Sequence[Block]) -> Iterator[_Row]:
     """Yield the code of a group in pieces of whole lines."""
-    offset = -len(group[0].gap)
+    offset = -len(_get_gap(group[0]))
     for block in group:
-        offset += len(block.gap)
+        offset += len(_get_gap(block))
         if block.kind == "code":
             place, line = 0, block.line
             for start, end in _split_lines(block.text):
