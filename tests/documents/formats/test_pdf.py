@@ -179,6 +179,18 @@ def test_a_head_that_names_the_section_is_left_out_on_every_page() -> None:
     assert all(block.text.startswith("It is ") for block in blocks)
 
 
+def test_a_page_number_at_an_unusual_place_is_left_out() -> None:
+    blocks = read_blocks([*put_lines(*LONG), Put(300, 40, "iv")], put_lines("It goes on."))
+
+    assert [block.text for block in blocks] == [PROSE, "It goes on."]
+
+
+def test_an_accent_and_its_letter_are_one_character() -> None:
+    blocks = read_blocks([Put(50, 700, "", raw="[(f) (\xa8) 445 (ur, and \xa8 alone)] TJ")])
+
+    assert blocks[0].text == "für, and \xa8 alone"
+
+
 def test_equal_text_near_the_edge_stays() -> None:
     blocks = read_blocks(put_lines("Tea is hot.", "Ice is not."), put_lines("Tea is hot.", "So."))
 
@@ -443,6 +455,23 @@ def test_ruled_cells_may_have_several_lines() -> None:
     assert show(blocks)[1:] == [
         ("row", "Name: Sencha; Taste: fresh, and a bit like grass"),
         ("row", "Name: Assam; Taste: strong"),
+    ]
+
+
+def test_rows_without_rules_between_them_are_told_apart() -> None:
+    frame = "".join(f"{x} 600 0.5 110 re f " for x in (50, 150, 300))
+    frame += "".join(f"50 {y} 250 0.5 re f " for y in (600, 695, 710))
+    puts = [Put(0, 0, "", raw=f"ET {frame} BT")]
+    for number, name in enumerate(("Tea", "Assam", "Sencha", "Bancha")):
+        puts += [Put(55, 698 - 14 * number, name), Put(155, 698 - 14 * number, f"{name} taste")]
+
+    blocks = read_blocks([*put_lines(*LONG, y=760), *puts])
+
+    assert [block.text for block in blocks[1:]] == [
+        "Tea; Tea taste",
+        "Assam; Assam taste",
+        "Sencha; Sencha taste",
+        "Bancha; Bancha taste",
     ]
 
 

@@ -116,7 +116,7 @@ class BlockBuilder:
         if table := find_table(lines, rules, self._hyphens):
             return self._draft_rows(lines, table), table.count
         taken = _take_paragraph(lines, margins)
-        draft = _draft_paragraph(taken)
+        draft = _draft_paragraph(taken, margins)
         draft.full = margins.find(taken[-1]) - taken[-1].right < 2 * first.size
         if draft.kind != "item" and len(taken) == 1 and (body := _take_body(lines, margins)):
             return [_Draft("definition", body, term=first.text)], 1 + len(body)
@@ -209,11 +209,13 @@ def _write_code(lines: Sequence[TextLine]) -> str:
 
 
 class _Margins:
-    """Right margins on a page: how far lines reach that begin at the same place."""
+    """Margins of a page; on the right, how far lines reach that begin at the same place."""
 
     def __init__(self, lines: Sequence[TextLine]) -> None:
         alike: dict[tuple[int, int, int], list[TextLine]] = {}
+        self._left: dict[int, float] = {}
         for line in lines:
+            self._left[line.column] = min(line.left, self._left.get(line.column, line.left))
             alike.setdefault(self._key(line), []).append(line)
         self._right = {
             key: _find_edge(some) or max(line.right for line in some) for key, some in alike.items()
@@ -222,6 +224,10 @@ class _Margins:
     def find(self, line: TextLine) -> float:
         """Return the right margin of a line of the page."""
         return self._right[self._key(line)]
+
+    def is_title(self, line: TextLine) -> bool:
+        """Whether a line is bold and not indented."""
+        return line.bold and line.left < self._left[line.column] + line.size
 
     def _key(self, line: TextLine) -> tuple[int, int, int]:
         return line.column, round(line.left / 2), round(line.size)
@@ -311,14 +317,14 @@ def _is_indented(taken: Sequence[TextLine], line: TextLine) -> bool:
     return shift < -0.8 * line.size and len(taken) > 1
 
 
-def _draft_paragraph(lines: list[TextLine]) -> _Draft:
+def _draft_paragraph(lines: list[TextLine], margins: "_Margins") -> _Draft:
     text = lines[0].text
     kind: Kind = "paragraph"
     if _CAPTION.match(text):
         kind = "caption"
     elif _BULLET.match(text):
         kind = "item"
-    elif all(line.bold for line in lines) and len(lines) < 3 and not _ENDS.search(text):
+    elif len(lines) < 3 and not _ENDS.search(text) and all(map(margins.is_title, lines)):
         kind = "caption"
     return _Draft(kind, lines, open=kind != "caption" and not _ENDS.search(lines[-1].text))
 

@@ -9,9 +9,11 @@ is one call per glyph (its box); the rest is asked once per word, font or style.
 
 import ctypes
 import math
+import re
 from collections.abc import Iterable, Iterator
 from itertools import pairwise, repeat
 from typing import Any, NamedTuple
+from unicodedata import normalize
 
 import numpy as np
 import pypdfium2.raw as pdfium
@@ -20,14 +22,15 @@ SPACE = 0.11
 """A wider gap, in heights of the glyph's box, separates words; kerning stays far below it."""
 DRAWN_SPACE = 0.05
 """The same, where the PDF draws a space; some draw spaces of no width inside words."""
-CELL = 1.3
+CELL = 1.0
 """A wider gap, in font sizes, separates table cells or columns."""
 
 _BOLD = ("bold", "black", "heavy", "demi", "-medi", "cmb", "cmssbx", "sfbx", "ecbx", "lmbx")
 _MONO = ("mono", "courier", "cmtt", "cmsltt", "cmvtt", "sftt", "typewriter", "consol", "menlo")
 _FIXED_PITCH = 1
 _FORCE_BOLD = 1 << 18
-_LIGATURES = {
+_REPLACED: dict[int, str | None] = {
+    0x200B: None,
     0xAD: "-",
     0x02: "-",  # pdfium's mark for a hyphen at the end of a line
     0xFFFE: "-",
@@ -39,6 +42,25 @@ _LIGATURES = {
     0xFB05: "st",
     0xFB06: "st",
 }
+
+
+_COMPOSED = 0x200B
+"""Stands for a letter that an accent before it has taken in."""
+_ACCENTS = {
+    "`": "\u0300",
+    "\xb4": "\u0301",
+    "\u02c6": "\u0302",
+    "\u02dc": "\u0303",
+    "\xa8": "\u0308",
+    "\xb8": "\u0327",
+    "\u02c7": "\u030c",
+    "\u02da": "\u030a",
+    "\xaf": "\u0304",
+    "\u02d8": "\u0306",
+    "\u02d9": "\u0307",
+}
+"""The combining form of an accent; old TeX fonts draw accents and letters one by one."""
+_ACCENT = re.compile(f"([{''.join(_ACCENTS)}])([A-Za-z\u0131])")
 
 
 class Typeface(NamedTuple):
@@ -76,6 +98,7 @@ def read_spans(page: Any) -> list[Span]:
     left, top, right, bottom = boxes
     height = (top - bottom)[1:]
     gap = left[1:] - right[:-1]
+    text = _ACCENT.sub(lambda found: _compose(found, gap / height), text)
     level = (abs(np.diff(bottom)) < 0.03 * height) & (gap > -1.5 * height)
     spaced = (np.diff(indices) > 1) & (gap > DRAWN_SPACE * height)
     starts = np.flatnonzero(~level | spaced | (gap > SPACE * height)) + 1
@@ -90,6 +113,13 @@ def read_spans(page: Any) -> list[Span]:
         strict=True,
     )
     return list(_join_words(_Styles(page, quarters), words))
+
+
+def _compose(found: re.Match[str], gaps: Any) -> str:
+    """Return an accent that is drawn over a letter as one character, and a mark for the letter."""
+    composed = normalize("NFC", found[2].replace("\u0131", "i") + _ACCENTS[found[1]])
+    over = gaps[found.start()] < -0.15 and len(composed) == 1
+    return composed + chr(_COMPOSED) if over else found[0]
 
 
 def _join_words(styles: "_Styles", words: Iterable[_Word]) -> Iterator[Span]:
@@ -118,7 +148,7 @@ def _make_span(
 ) -> Span:
     text = " ".join(parts)
     pitch = (right - left) / len(text)
-    text = text.translate(_LIGATURES)
+    text = text.translate(_REPLACED)
     return Span(text, left, right, baseline, style.size, style.face, pitch, spaced)
 
 

@@ -17,6 +17,7 @@ _NUMBER = re.compile(
     r"(?:(?:Chapter|Section|Appendix|Part) )?(\d+|[A-Z](?=\.\d))((?:\.\d+)*)\.? \S"
 )
 _LABEL = re.compile(r"(?:chapter|section|appendix|part)?[0-9a-z]{0,6}")
+_WORD = re.compile(r"[^\W\d_]{2}")
 _NOT_LETTERS = re.compile(r"[\W_]+")
 _ADMONITION = re.compile(r"(?:Notes?|Warning|Caution|Tip|Important|Danger|Remark|Hint)\W*")
 
@@ -112,7 +113,7 @@ class HeadingFinder:
                 break
             count += 1
         text = " ".join(part.text for part in lines[number : number + count])
-        if count > _MAX_LINES or len(text) > 200 or not any(map(str.isalpha, text)):
+        if count > _MAX_LINES or len(text) > 200 or not _WORD.search(text):
             return None
         return Heading(self._find_level(text, size, large), text, count)
 

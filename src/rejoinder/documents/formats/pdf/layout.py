@@ -5,8 +5,10 @@ at the end of its lines.
 """
 
 import re
+from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from itertools import pairwise, zip_longest
 
 import numpy as np
 
@@ -17,6 +19,7 @@ _EDGE = 3
 _LEADER = re.compile(r"(?:\. ?){4}|\.{4}|…{2}|(?:· ?){4}|_{5}")
 _NUMBERED = re.compile(r"(?:^|[ ,.])(?:[0-9]{1,4}|[ivxlc]{1,6})$")
 _INDEXED = re.compile(r", [0-9]{1,4}(?:[-–][0-9]{1,4})?$")
+_PAGE_NUMBER = re.compile(r"[-–]? ?(?:[0-9]{1,4}|[ivxlc]{1,7}) ?[-–]?")
 _ROMAN = re.compile(r"[ivxlcdm]{1,7}", re.IGNORECASE)
 
 
@@ -35,28 +38,36 @@ def _split_columns(fragments: list[Fragment], depth: int = 2) -> Iterator[list[F
     if gutter is None:
         yield fragments
         return
-    sides: tuple[list[Fragment], list[Fragment]] = ([], [])
-    crossing: list[Fragment] = []
-    for fragment in sorted(fragments, key=lambda fragment: -fragment.baseline):
-        if fragment.left < gutter < fragment.right:
-            if any(sides):
-                yield from _flush(sides, depth)
-                sides = ([], [])
-            crossing.append(fragment)
-            continue
-        if crossing:
-            yield crossing
-            crossing = []
-        sides[fragment.left >= gutter].append(fragment)
-    if crossing:
-        yield crossing
-    yield from _flush(sides, depth)
+    crossing = sorted(
+        (fragment for fragment in fragments if _find_side(fragment, gutter) is None),
+        key=lambda fragment: -fragment.baseline,
+    )
+    levels = [-fragment.baseline for fragment in crossing]
+    # Even places are columns, odd ones are what crosses the gutter below them.
+    bands: list[list[Fragment]] = [[] for _ in range(2 * len(crossing) + 1)]
+    for fragment in fragments:
+        crosses = _find_side(fragment, gutter) is None
+        bands[2 * bisect_left(levels, -fragment.baseline) + crosses].append(fragment)
+    above: list[Fragment] = []
+    for number, band in enumerate(bands):
+        if number % 2:
+            above += band
+        elif band:
+            if above:
+                yield above
+            above = []
+            for side in (0, 1):
+                part = [fragment for fragment in band if _find_side(fragment, gutter) == side]
+                if part:
+                    yield from _split_columns(part, depth - 1)
+    if above:
+        yield above
 
 
-def _flush(sides: Sequence[list[Fragment]], depth: int) -> Iterator[list[Fragment]]:
-    for side in sides:
-        if side:
-            yield from _split_columns(side, depth - 1)
+def _find_side(fragment: Fragment, gutter: float) -> int | None:
+    """Return 0 for left and 1 for right of the gutter, or None for a fragment across it."""
+    share = (gutter - fragment.left) / max(0.1, fragment.right - fragment.left)
+    return None if 0.1 < share < 0.9 else int(share < 0.5)
 
 
 def _find_gutter(fragments: list[Fragment]) -> float | None:
@@ -69,14 +80,16 @@ def _find_gutter(fragments: list[Fragment]) -> float | None:
     for fragment in fragments:
         covered[int(fragment.left - left) : int(fragment.right - left) + 1] += 1
     low, high = int(0.2 * width), int(0.8 * width)
-    free = covered[low:high] <= 0.12 * len(fragments)
+    covered = covered[low:high]
+    free = covered <= 0.12 * len(fragments)
     # A sentinel at both ends, so that each run of free positions begins and ends.
     edges = np.flatnonzero(np.diff(np.concatenate([[0], free, [0]])))
     runs = [
         (stop - start, start, stop) for start, stop in zip(edges[::2], edges[1::2], strict=True)
     ]
     for size, start, stop in sorted(runs, reverse=True)[:3]:
-        gutter = left + low + float(start + stop) / 2
+        least = np.flatnonzero(covered[start:stop] == covered[start:stop].min())
+        gutter = left + low + float(start + least[len(least) // 2]) + 0.5
         if size >= 8 and _are_columns(fragments, gutter):
             return gutter
     return None
@@ -88,21 +101,20 @@ def _are_columns(fragments: list[Fragment], gutter: float) -> bool:
     A table is drawn row by row, and its cells are short; the lines of a column are drawn one after
     the other, or they are long.
     """
-    sides = [fragment.left >= gutter for fragment in fragments]
-    crossing = [fragment.left < gutter < fragment.right for fragment in fragments]
-    right = sum(sides)
-    small = min(right, len(sides) - right - sum(crossing))
+    sides = [_find_side(fragment, gutter) for fragment in fragments]
+    drawn = [side for side in sides if side is not None]
+    small = min(drawn.count(0), drawn.count(1))
     if small < 8:
         return False
-    changes = int(np.count_nonzero(np.diff(np.array(sides, dtype=np.int8))))
+    changes = sum(side != after for side, after in pairwise(drawn))
     if changes <= 0.25 * small:
         return True
     widths = [
         (fragment.right - fragment.left) / fragment.size
-        for fragment, crosses in zip(fragments, crossing, strict=True)
-        if not crosses
+        for fragment, side in zip(fragments, sides, strict=True)
+        if side is not None
     ]
-    return float(np.median(widths)) > 12 and sum(crossing) < 0.1 * len(fragments)
+    return float(np.median(widths)) > 12 and len(drawn) > 0.9 * len(sides)
 
 
 class RunningLines:
@@ -129,14 +141,20 @@ class RunningLines:
 
     def remove(self, lines: Sequence[TextLine]) -> list[TextLine]:
         """Return the lines of a page without running heads and feet."""
-        removed = set()
+        removed: set[int] = set()
         for side in _find_edges(lines):
-            for line, inner in zip(side, [*side[1:], None], strict=True):
-                running = self._repeats(line) or _place(line) in self._places
-                if not running or (inner and _gap(line, inner) < 1.4 * line.size):
+            for line, inner in zip_longest(side, side[1:]):
+                gap = _gap(line, inner) / line.size if inner else 0.0
+                if not self._is_running(line, gap):
                     break
                 removed.add(id(line))
         return [line for line in lines if id(line) not in removed]
+
+    def _is_running(self, line: TextLine, gap: float) -> bool:
+        running = self._repeats(line) or _place(line) in self._places
+        if _PAGE_NUMBER.fullmatch(line.text):
+            return running or gap > 2
+        return running and gap > 1.4
 
     def _repeats(self, line: TextLine) -> bool:
         return any(self._texts[key] >= self._least for key in _make_keys(line))

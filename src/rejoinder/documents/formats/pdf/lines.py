@@ -1,6 +1,7 @@
 """Spans → lines, with raised and lowered text as super- and subscripts."""
 
 import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -65,7 +66,12 @@ class TextLine:
         fragments = self.fragments
         main = max(fragments, key=lambda fragment: fragment.right - fragment.left)
         self.text = fold(sanitize(" ".join(fragment.text for fragment in fragments)))
-        self.baseline, self.size = main.baseline, main.size
+        self.baseline = main.baseline
+        sizes: Counter[float] = Counter()
+        for fragment in fragments:
+            for span in fragment.spans:
+                sizes[span.size] += len(span.text)
+        self.size = max(sizes, key=lambda size: sizes[size])
         self.left = fragments[0].left
         self.right = max(fragment.right for fragment in fragments)
         self.bold = all(fragment.bold for fragment in fragments)

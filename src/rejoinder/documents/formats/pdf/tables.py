@@ -1,5 +1,6 @@
 """Tables: rows and cells from ruled lines, or from text that is aligned in columns."""
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -85,12 +86,25 @@ def _find_ruled(
     count = next((n for n, line in enumerate(lines) if line.baseline < bottom), len(lines))
     if len(edges) < 3 or len(taken) != count:
         return None
-    grid: dict[int, list[Fragment]] = {}
+    bands: dict[int, list[TextLine]] = {}
     for line in taken:
-        row = sum(level < line.baseline for level in levels)
-        grid.setdefault(-row, []).extend(line.fragments)
-    rows = [_fill(fragments, edges[1:-1], hyphens) for _, fragments in sorted(grid.items())]
-    return _make_table(count, rows, all(fragment.bold for fragment in grid[min(grid)]))
+        bands.setdefault(bisect_left(levels, line.baseline), []).append(line)
+    rows = [row for band in bands.values() for row in _split_band(band, edges[1], len(bands))]
+    cells = [_fill(row, edges[1:-1], hyphens) for row in rows]
+    return _make_table(count, cells, all(fragment.bold for fragment in rows[0]))
+
+
+def _split_band(band: Sequence[TextLine], edge: float, bands: int) -> list[list[Fragment]]:
+    """Return the rows between two horizontal rules: one, unless rules only frame the table."""
+    headed = [line.left < edge for line in band]
+    if bands > 3 or len(band) < 3 or sum(headed) < 0.6 * len(band):
+        return [[fragment for line in band for fragment in line.fragments]]
+    rows: list[list[Fragment]] = []
+    for line, starts in zip(band, headed, strict=True):
+        if starts or not rows:
+            rows.append([])
+        rows[-1].extend(line.fragments)
+    return rows
 
 
 def _find_aligned(lines: Sequence[TextLine], hyphens: Hyphens) -> TableRows | None:
