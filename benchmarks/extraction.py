@@ -16,7 +16,7 @@ Readers whose library is not installed are left out.  The parts:
     paths         heading paths of 100 drawn answers, against the HTML source
     superscripts  50 drawn super- and subscripts, against the source
     pdf           words that lost their spaces, running heads inside sentences
-    time          `index add` of the manuals, before and now, in turn; needs an idle machine
+    time          `index add` before and now, in turn, and reading alone; needs an idle machine
     memory        the peak of `index add` over 100 MB of text
 
 Prints a Markdown table, and updates the measured parts of the results.  With --notes it writes
@@ -28,19 +28,18 @@ import argparse
 import json
 import sys
 from collections.abc import Callable, Iterable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
 from benchmarks.common import describe_machine
 from benchmarks.manuals.answers import AnswerRates, read_questions
-from benchmarks.manuals.cost import measure_peaks, time_indexing
+from benchmarks.manuals.cost import measure_peaks, measure_time
 from benchmarks.manuals.heading_paths import HeadingPathRates
 from benchmarks.manuals.offered import OfferedRates
 from benchmarks.manuals.packages import fetch_manuals, read_words
 from benchmarks.manuals.pages import Page
 from benchmarks.manuals.pdf_faults import PdfFaults, find_running_heads, find_vocabulary
-from benchmarks.manuals.readers import READERS, ROOT, run_reader
+from benchmarks.manuals.readers import READERS, ROOT, find_readers, run_reader
 from benchmarks.manuals.superscripts import SuperscriptRates, find_in_pages, find_in_pdfs
 from benchmarks.manuals.table import write_table
 
@@ -78,7 +77,7 @@ def main() -> None:
     measure_readers(result, options, chosen)
     trees = {"before": options.before.resolve(), "rejoinder": ROOT}
     if "time" in chosen:
-        result["time"] = time_indexing(trees, options.manuals, options.rounds)
+        result["time"] = measure_time(trees, options.manuals, options.rounds)
     if "memory" in chosen:
         result["memory"] = measure_peaks(trees)
     options.results.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
@@ -115,10 +114,7 @@ def measure_readers(
 ) -> None:
     """Run all readers, each once for all parts, and put their rates into the result."""
     makers = {name: PARTS[name](options) for name in chosen if name in PARTS}
-    for reader in options.reader or READERS if makers else ():
-        if reader not in {"before", "rejoinder", "lxml"} and not find_spec(reader):
-            print(f"{reader} is not installed: left out", file=sys.stderr)
-            continue
+    for reader in options.reader or find_readers() if makers else ():
         print(f"reading with {reader}", file=sys.stderr)
         parts = {name: make() for name, make in makers.items()}
         for page in run_reader(reader, options.manuals, options.before):

@@ -6,37 +6,78 @@ import shutil
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from benchmarks.common import measure_memory
-from benchmarks.manuals.readers import find_python, make_environment
+from benchmarks.manuals.readers import (
+    READERS,
+    find_python,
+    find_readers,
+    make_environment,
+    run_reader,
+)
 from rejoinder.models.static_vectors.vectors import load_vectors
 
-GROUPS = {"html_and_text": {".html", ".txt", ".md"}, "pdf": {".pdf"}}
-"""Suffixes that both trees read."""
+SUFFIXES = {"html": {".html"}, "text": {".txt", ".md"}, "pdf": {".pdf"}}
+"""Files that both trees read."""
+GROUPS = {"html_and_text": ("html", "text"), "pdf": ("pdf",)}
 TEXT_BYTES = 100_000_000
 WORDS = 18
 """Words of a generated sentence."""
 
 
-def time_indexing(trees: dict[str, Path], manuals: Path, rounds: int) -> dict[str, Any]:
-    """Index the same files with all trees in turn; return the best seconds and their ratio."""
-    result: dict[str, Any] = {}
+def measure_time(trees: dict[str, Path], manuals: Path, rounds: int) -> dict[str, Any]:
+    """Return seconds of indexing with all trees, and of reading alone with all readers."""
     with tempfile.TemporaryDirectory() as temporary:
-        for group, suffixes in GROUPS.items():
-            folder = Path(temporary, group)
-            count = _copy(manuals, folder, suffixes)
-            seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in trees}
-            for number in range(rounds):
-                for name in list(trees) if number % 2 else reversed(trees):
-                    seconds[name].append(_time_index(trees[name], folder, Path(temporary)))
-            result[group] = {"files": count, **_compare(seconds)}
+        folders = {name: Path(temporary, name) for name in SUFFIXES}
+        counts = {name: _copy(manuals, folders[name], SUFFIXES[name]) for name in SUFFIXES}
+        indexing = {}
+        for group, names in GROUPS.items():
+            inputs, target = [folders[name] for name in names], Path(temporary, "index")
+            seconds = _time_in_turn(
+                {name: partial(_index, tree, inputs, target) for name, tree in trees.items()},
+                rounds,
+            )
+            files = sum(counts[name] for name in names)
+            indexing[group] = {"files": files, **_compare(seconds)}
+        return {"indexing": indexing, "reading": _time_reading(folders, trees, rounds)}
+
+
+def _time_reading(
+    folders: dict[str, Path], trees: dict[str, Path], rounds: int
+) -> dict[str, dict[str, float]]:
+    def read(reader: str, folder: Path) -> None:
+        deque(run_reader(reader, folder, trees["before"]), maxlen=0)
+
+    result: dict[str, dict[str, float]] = {}
+    for name, folder in folders.items():
+        readers = [reader for reader in find_readers() if name in READERS[reader]]
+        tasks = {reader: partial(read, reader, folder) for reader in readers}
+        for reader, times in _time_in_turn(tasks, rounds).items():
+            result.setdefault(reader, {})[name] = round(min(wall for wall, _ in times), 1)
     return result
+
+
+def _time_in_turn(
+    tasks: Mapping[str, Callable[[], None]], rounds: int
+) -> dict[str, list[tuple[float, float]]]:
+    """Return wall-clock and CPU seconds of child processes; the order changes every round."""
+    seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in tasks}
+    for number in range(rounds):
+        for name in list(tasks) if number % 2 else reversed(list(tasks)):
+            before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+            tasks[name]()
+            wall, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+            used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            seconds[name].append((wall, used))
+    return seconds
 
 
 def _copy(manuals: Path, folder: Path, suffixes: set[str]) -> int:
@@ -48,22 +89,16 @@ def _copy(manuals: Path, folder: Path, suffixes: set[str]) -> int:
     return len(files)
 
 
-def _time_index(tree: Path, folder: Path, temporary: Path) -> tuple[float, float]:
-    """Return wall-clock and CPU seconds of one `index add`."""
-    target = temporary / "index"
+def _index(tree: Path, inputs: Sequence[Path], target: Path) -> None:
     shutil.rmtree(target, ignore_errors=True)
-    before, start = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
-    with _indexing(tree, folder, target) as process:
-        process.wait()
-    seconds, after = time.perf_counter() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
-    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    return seconds, used
+    if _start_indexing(tree, inputs, target).wait():
+        raise SystemExit(f"index add failed in {tree}")
 
 
-def _indexing(tree: Path, folder: Path, target: Path) -> "subprocess.Popen[bytes]":
+def _start_indexing(tree: Path, inputs: Sequence[Path], target: Path) -> "subprocess.Popen[bytes]":
     command = [find_python(tree), "-m", "rejoinder", "index", "add"]
     return subprocess.Popen(
-        [*command, str(folder), "--index", str(target)],
+        [*command, *map(str, inputs), "--index", str(target)],
         env=make_environment(tree),
         cwd=tree,
         stdout=subprocess.DEVNULL,
@@ -112,7 +147,7 @@ def _write_text(separator: str) -> Iterator[str]:
 
 def _measure_peak(tree: Path, folder: Path, target: Path) -> float:
     """Return the highest memory of the process with its children, sampled, or of one of them."""
-    process, peak, ended = _indexing(tree, folder, target), 0.0, 0
+    process, peak, ended = _start_indexing(tree, [folder], target), 0.0, 0
     while not ended:
         with suppress(OSError):  # a child may end while it is looked at
             peak = max(peak, measure_memory(*_find_family(process.pid)))

@@ -3,6 +3,7 @@
 import os
 import sys
 from collections.abc import Iterator
+from importlib.util import find_spec
 from pathlib import Path
 
 from benchmarks.manuals.pages import Page, read_pages
@@ -43,6 +44,11 @@ with Child() as child:
             print(json.dumps([str(path.relative_to(folder)), document.title, blocks]))
 """
 """Commit 2a183ad had paragraphs and headings, but no blocks."""
+
+
+def find_readers() -> list[str]:
+    """Return the readers whose library is installed."""
+    return [name for name in READERS if name in {"before", "rejoinder"} or find_spec(name)]
 
 
 def run_reader(name: str, manuals: Path, before: Path) -> Iterator[Page]:

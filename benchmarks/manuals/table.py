@@ -31,7 +31,11 @@ BLOCKS = {
 
 def write_table(result: dict[str, Any], *, by_package: bool = False) -> str:
     """Return the table; a reader has a dash where it does not read the format."""
-    readers = result.get("readers", {})
+    reading = result.get("time", {}).get("reading", {})
+    readers = {
+        name: {**rates, "seconds": reading.get(name)}
+        for name, rates in result.get("readers", {}).items()
+    }
     scopes = dict(SCOPES)
     if by_package:
         names = {name for rates in readers.values() for name in rates.get("offered", {})}
@@ -62,6 +66,7 @@ def _list_rows(scope: str) -> Iterator[tuple[Sequence[str], str, str]]:
     for name, label in BLOCKS.items():
         yield ("answers", scope, "blocks", name), label, ""
     yield ("superscripts", scope), "right super- and subscripts, drawn", ""
+    yield ("seconds", scope), "seconds to read", ""
     if scope == "html":
         yield ("paths",), "right heading paths, drawn", ""
     if scope == "pdf":
@@ -74,7 +79,7 @@ def _write_cost(result: dict[str, Any]) -> str:
     lines = []
     if "time" in result:
         lines += ["| `index add` | before | rejoinder | ratio |", "| --- | ---: | ---: | ---: |"]
-        for group, item in result["time"].items():
+        for group, item in result["time"]["indexing"].items():
             seconds = [f"{item[name]['seconds']:,.1f} s" for name in ("before", "rejoinder")]
             label = f"{group.replace('_', ' ')}, {item['files']:,} files"
             lines.append(_join([label, *seconds, f"{item['ratio']:.2f}"]))
