@@ -15,6 +15,7 @@ from sentencex import get_sentence_boundaries
 
 from rejoinder.errors import is_panic
 from rejoinder.text.blocks import TextBlock, find_blocks
+from rejoinder.text.words import word_set
 
 MAX_SENTENCE = 1000
 """Characters; a longer sentence is cut."""
@@ -23,10 +24,6 @@ MAX_WORDS = 60
 
 MAX_WINDOW = 2000
 """Characters that sentencex reads at once; its time is quadratic in unpaired quotation marks."""
-
-
-def _split_words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
 
 
 class SentenceSpan(NamedTuple):
@@ -80,7 +77,7 @@ def fold_lines(text: str) -> str:
 
 
 _HYPHENATED = re.compile(r"(?<![^\W\d_])([^\W\d_]+)-(?:\r\n|\r|\n)[^\S\r\n]*(?=[a-z])")
-_COMPOUND = _split_words(
+_COMPOUND = word_set(
     """
     all built case client cross double eight ever first five four full half high left long low nine
     non off one open read right self semi seven server short single six so ten the third three two
@@ -218,18 +215,18 @@ def _correct_glued_cut(text: str, cut: int) -> int:
 _OPENING = "([\"'\u201c\u2018"
 MAX_ABBREVIATION = 12
 _ENUMERATION = re.compile(r"\(?(?:\d{1,3}|[a-zA-Z])[.)]")
-_ABBREVIATED = _split_words(
+_ABBREVIATED = word_set(
     """a.k.a. aka. approx. ca. cf. e.g. eg. esp. etc. excl. i.e. ie. incl. max. min. opt. resp.
     s.t. viz. vs. w.r.t."""
 )
-_NUMBERED = _split_words(
+_NUMBERED = word_set(
     """app. appx. approx. art. ca. ch. chap. chaps. col. def. ed. eq. eqn. eqs. ex. fig. figs. lem.
     max. min. no. nos. nr. p. par. para. pp. prop. pt. ref. refs. sec. sect. secs. st. tab. tabs.
     thm. v. ver. vers. vol. vols."""
 )
 _NOTE = re.compile(r"(?:\[[^\]\r\n]{1,40}\]|:\d{1,4}(?:[,–-] ?\d{1,4})*)+\.?(?=\s|$)")
 _GLUED_WORD = re.compile(r"[A-Z][a-z]*(?=[\s,])")
-_BEGINS_SENTENCE = _split_words(
+_BEGINS_SENTENCE = word_set(
     """A After All Also Although An And Are As At Before Both But By Can Do Does Each For From Has
     Have He Her Here His How However I If In Is It Its Many Most No Not Note Of On One Or Other Our
     Please See She Since So Some Such That The Their Then There These They This Those Thus To Under

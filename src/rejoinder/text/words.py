@@ -25,6 +25,11 @@ class Word(NamedTuple):
     end: int
 
 
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a list in the source code, which white space separates."""
+    return frozenset(text.split())
+
+
 WordSplitter = Callable[[str], list[Word]]
 
 
