@@ -34,7 +34,7 @@ class TextBlock(NamedTuple):
 def find_blocks(text: str) -> Iterator[TextBlock]:
     r"""Yield the blocks of a text in order; marks, rules, page headers and space are between them.
 
-    >>> text = "Tea\n===\n\nYou need:\\n- water\\n- a cup"
+    >>> text = "Tea\n===\n\nYou need:\n- water\n- a cup"
     >>> [(block.kind, text[block.start : block.end]) for block in find_blocks(text)]
     [('heading', 'Tea'), ('paragraph', 'You need:'), ('item', 'water'), ('item', 'a cup')]
     """
