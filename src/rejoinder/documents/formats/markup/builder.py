@@ -5,9 +5,14 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 
 from rejoinder.documents.blocks import Block, ExtractedDocument, Kind, Outline, fold, sanitize
+from rejoinder.documents.notation import format_row, join_term, strip_code
 
 MAX_BEFORE_TITLE = 8
 """Blocks before the first heading (badges, notices) of a document that is named by it."""
+MAX_TERMS = 8
+"""Terms in a path; hostile files nest definitions without end."""
+MAX_MERGED = 200
+"""Characters of terms that share a body."""
 
 
 class BlockBuilder:
@@ -30,7 +35,7 @@ class BlockBuilder:
     @property
     def path(self) -> tuple[str, ...]:
         """The headings and terms above the next block."""
-        return (*self._outline.path, *self._terms)
+        return (*self._outline.path, *self._terms[:MAX_TERMS])
 
     def heading(
         self, level: int, text: str, line: int | None = None, anchor: str = ""
@@ -55,6 +60,13 @@ class BlockBuilder:
         yield from self._flush()
         yield Block(kind, text, self.path, line, anchor=self._anchor)
 
+    def row(
+        self, headings: Sequence[str], cells: Sequence[str], line: int | None = None
+    ) -> Iterator[Block]:
+        """Yield a table row with the headings of its columns."""
+        text = format_row([_clean(head) for head in headings], [_clean(cell) for cell in cells])
+        return self.block("row", text, line)
+
     def begin_definition(self, term: str, line: int | None = None) -> Iterator[Block]:
         """Begin the body of a term, inside the body that is open."""
         yield from self._flush()
@@ -68,6 +80,16 @@ class BlockBuilder:
             self._pending = self._pending._replace(text=f"{self._pending.text} ({note})")
             return True
         return False
+
+    def merge_term(self, term: str) -> bool:
+        """Add a term that shares the body of the one before it, which has not begun."""
+        term = _clean(term)
+        if not self._pending or len(self._pending.text) + len(term) > MAX_MERGED:
+            return False
+        merged = f"{self._pending.text}, {term}" if term else self._pending.text
+        self._pending = self._pending._replace(text=merged)
+        self._terms[-1] = merged
+        return True
 
     def end_definition(self) -> Iterator[Block]:
         """End the innermost body."""
@@ -104,40 +126,6 @@ def make_document(blocks: Iterator[Block], title: str = "") -> ExtractedDocument
     return ExtractedDocument(_clean(title) or next(headings, ""), chain(first, blocks))
 
 
-def join_term(term: str, body: str) -> str:
-    """Return a term with its definition; a colon separates them where nothing else does.
-
-    >>> join_term("-q", "Be quiet."), join_term("Why?", "It is hot.")
-    ('-q: Be quiet.', 'Why? It is hot.')
-    """
-    return (
-        f"{term} {body}"
-        if term.endswith((":", ".", "?", "!", ";", ",", "—"))
-        else f"{term}: {body}"
-    )
-
-
-def format_row(header: Sequence[str], cells: Sequence[str]) -> str:
-    """Return a table row on one line, each cell after the heading of its column.
-
-    >>> format_row(["Name", "Price", ""], ["Sencha", "", "green"])
-    'Name: Sencha; green'
-    """
-    folded = [_clean(cell) for cell in cells]
-    heads = [_clean(head) for head in header[: len(folded)]]
-    heads += [""] * (len(folded) - len(heads))
-    pairs = zip(heads, folded, strict=True)
-    return "; ".join(join_term(head, cell) if head else cell for head, cell in pairs if cell)
-
-
-def strip_code(text: str) -> str:
-    """Return code without the indentation that all lines share, and without blanks at its ends."""
-    lines = [line.rstrip() for line in text.expandtabs(4).splitlines()]
-    indents = [len(line) - len(line.lstrip()) for line in lines if line]
-    least = min(indents, default=0)
-    return "\n".join(line[least:] for line in lines).strip("\n")
-
-
 def slugify(heading: str) -> str:
     """Return the anchor that GitHub gives to a heading.
 
@@ -147,32 +135,8 @@ def slugify(heading: str) -> str:
     return _NOT_IN_SLUG.sub("", heading.lower()).replace(" ", "-")
 
 
-def superscript(text: str) -> str:
-    """Return raised text: as Unicode where all characters have such a form, else after `^`.
-
-    >>> superscript("31"), superscript("n+1"), superscript("q")
-    ('³¹', 'ⁿ⁺¹', '^q')
-    """
-    return _convert_script(text, _SUPERSCRIPTS, "^")
-
-
-def subscript(text: str) -> str:
-    """Return lowered text: as Unicode where all characters have such a form, else after `_`."""
-    return _convert_script(text, _SUBSCRIPTS, "_")
-
-
-def _convert_script(text: str, forms: dict[str, str], mark: str) -> str:
-    text = text.strip()
-    if all(character in forms for character in text):
-        return "".join(forms[character] for character in text)
-    return mark + (text if text.isalnum() else f"({text})")
-
-
 def _clean(text: str) -> str:
     return fold(sanitize(text))
 
 
-_ENDINGS = (":", ".", "?", "!", ";", ",", "—")
 _NOT_IN_SLUG = re.compile(r"[^\w\- ]")
-_SUPERSCRIPTS = dict(zip("0123456789+-\u2212=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿⁱ", strict=True))
-_SUBSCRIPTS = dict(zip("0123456789+-\u2212=()aeoxn", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₒₓₙ", strict=True))

@@ -15,13 +15,8 @@ from markdown_it.token import Token
 
 from rejoinder.documents.blocks import Block, ExtractedDocument, Kind
 from rejoinder.documents.encoding import decode
-from rejoinder.documents.formats.markup.builder import (
-    BlockBuilder,
-    format_row,
-    make_document,
-    subscript,
-    superscript,
-)
+from rejoinder.documents.formats.markup.builder import BlockBuilder, make_document
+from rejoinder.documents.notation import subscript, superscript
 
 MAX_NESTING = 20
 MAX_INLINE = 20_000
@@ -88,9 +83,7 @@ class _Walker:
             elif token.type == "html_block":
                 yield from _read_html(token.content, self._builder, self._line)
             elif token.type == "tr_close" and self._element == "td":
-                yield from self._builder.block(
-                    "row", format_row(self._header, self._cells), self._line
-                )
+                yield from self._builder.row(self._header, self._cells, self._line)
             else:
                 self._enter(token)
 

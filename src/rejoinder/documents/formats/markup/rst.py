@@ -11,7 +11,7 @@ from typing import IO, NamedTuple
 from rejoinder.documents.blocks import Block, ExtractedDocument, Kind
 from rejoinder.documents.encoding import decode
 from rejoinder.documents.formats.markup import rst_tables
-from rejoinder.documents.formats.markup.builder import BlockBuilder, format_row, make_document
+from rejoinder.documents.formats.markup.builder import BlockBuilder, make_document
 from rejoinder.documents.formats.markup.rst_inline import strip_marks
 
 MAX_DEPTH = 16
@@ -289,7 +289,7 @@ class _Reader:
         header = [self._strip(cell) for cell in table.header()]
         for row in table.rows[table.headers :]:
             cells = [self._strip(cell) for cell in row.cells]
-            yield from self._builder.block("row", format_row(header, cells), start + row.line + 1)
+            yield from self._builder.row(header, cells, start + row.line + 1)
 
     # Lines
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Mapping
 
-from rejoinder.documents.formats.markup.builder import subscript, superscript
+from rejoinder.documents.notation import subscript, superscript
 
 
 def strip_marks(text: str, substitutions: Mapping[str, str]) -> str:
