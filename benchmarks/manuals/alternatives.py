@@ -42,15 +42,16 @@ Reader = Callable[[Path], Iterable[Block]]
 def main() -> None:
     name, folder = sys.argv[1], Path(sys.argv[2])
     pages = read_rejoinder(folder) if name == "rejoinder" else read_alternative(folder, name)
-    for path, title, blocks in pages:
+    for path, problem, title, blocks in pages:
         rows = [
             [block.kind, block.text, block.path, [[s.text, s.may_answer] for s in block.sentences]]
             for block in blocks
         ]
-        print(json.dumps([str(path.relative_to(folder)), title, rows]))
+        print(json.dumps([str(path.relative_to(folder)), problem, title, rows]))
 
 
-Read = Iterator[tuple[Path, str, Iterable[SegmentedBlock]]]
+Read = Iterator[tuple[Path, str, str, Iterable[SegmentedBlock]]]
+"""Path, problem, title and blocks."""
 
 
 def read_rejoinder(folder: Path) -> Read:
@@ -58,14 +59,14 @@ def read_rejoinder(folder: Path) -> Read:
         for path in find_files([folder]):
             try:
                 for document in read_file(path, sandbox=sandbox):
-                    yield path, document.title, list(document.blocks)
+                    yield path, "", document.title, list(document.blocks)
             except InputError as error:
-                print(error, file=sys.stderr)
+                yield path, str(error), "", ()
 
 
 def read_alternative(folder: Path, name: str) -> Read:
     for path in sorted(folder.rglob(f"*.{READERS[name][0]}")):
-        yield path, "", segment(ADAPTERS[name](path))
+        yield path, "", "", segment(ADAPTERS[name](path))
 
 
 def read_with_lxml(path: Path) -> Iterator[Block]:

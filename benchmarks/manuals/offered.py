@@ -34,6 +34,8 @@ class OfferedRates:
 
     def add(self, page: Page) -> None:
         """Measure one page."""
+        if page.problem:
+            self._examples["unread"][page.problem] += 1
         headings = _find_headings(self._manuals / page.file)
         own = Counter[str]()
         groups = ("all", page.format, page.package)
@@ -53,11 +55,12 @@ class OfferedRates:
                         self._seen[group].add(hashed)
         for group in groups:
             self._counts[group].update(own)
-            self._counts[group]["documents"] += 1
+            self._counts[group]["documents"] += not page.problem
+            self._counts[group]["unread"] += bool(page.problem)
 
     def report(self) -> dict[str, dict[str, int]]:
         """Return the counts of all files, of each format and of each package."""
-        names = ["documents", "sentences", "offered", *FAULTS, "duplicates"]
+        names = ["documents", "unread", "sentences", "offered", *FAULTS, "duplicates"]
         return {
             group: {name: counts[name] for name in names} for group, counts in self._counts.items()
         }
@@ -66,7 +69,7 @@ class OfferedRates:
         """Return the most frequent texts of each fault."""
         return [
             f"{name}\t{count}\t{text}"
-            for name in FAULTS
+            for name in ("unread", *FAULTS)
             for text, count in self._examples[name].most_common(EXAMPLES)
         ]
 

@@ -35,6 +35,8 @@ class Page(NamedTuple):
     """Below the folder of all manuals, so its first part is the package."""
     title: str
     blocks: tuple[ReadBlock, ...]
+    problem: str = ""
+    """Why the file could not be read."""
 
     @property
     def package(self) -> str:
@@ -64,13 +66,14 @@ def find_format(file: str) -> str:
 def read_pages(command: Sequence[str], environment: Mapping[str, str]) -> Iterator[Page]:
     """Run a reader of `readers.py` in a process of its own, and yield its pages.
 
-    It writes one JSON list per document: file, title, and blocks as kind, text, path and sentences.
+    It writes one JSON list per document: file, problem, title, and blocks as kind, text, path and
+    sentences.
     """
     with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment, text=True) as process:
         assert process.stdout is not None
         for line in process.stdout:
-            file, title, blocks = json.loads(line)
-            yield Page(file, title, tuple(_to_block(*block) for block in blocks))
+            file, problem, title, blocks = json.loads(line)
+            yield Page(file, title, tuple(_to_block(*block) for block in blocks), problem)
     if process.returncode:
         raise SystemExit(f"the reader failed: {' '.join(command)[:200]}")
 

@@ -28,10 +28,11 @@ from rejoinder.errors import InputError
 folder = pathlib.Path(sys.argv[1])
 with Child() as child:
     for path in find_files([folder]):
+        file = str(path.relative_to(folder))
         try:
             documents = read_file(path, child=child)
         except InputError as error:
-            print(error, file=sys.stderr)
+            print(json.dumps([file, str(error), "", []]))
             continue
         for document in documents:
             blocks = []
@@ -41,7 +42,7 @@ with Child() as child:
                 text = document.text[group[0].start : group[-1].end]
                 sentences = [[item.text, not item.is_heading] for item in group]
                 blocks.append([kind, text, [], sentences])
-            print(json.dumps([str(path.relative_to(folder)), document.title, blocks]))
+            print(json.dumps([file, "", document.title, blocks]))
 """
 """Commit 2a183ad had paragraphs and headings, but no blocks."""
 

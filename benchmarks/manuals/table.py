@@ -7,6 +7,8 @@ from benchmarks.manuals.readers import FORMATS, READERS
 
 SCOPES = {"all": "All manuals", "html": "HTML", "pdf": "PDF", "text": "text"}
 OFFERED = {
+    "documents": "documents",
+    "unread": "files that could not be read",
     "sentences": "sentences",
     "offered": "offered as answers",
     "two_words_or_fewer": "of two words or fewer",
