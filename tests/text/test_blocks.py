@@ -154,9 +154,7 @@ def test_indented_prose_is_not_code() -> None:
     assert blocks(f"{prose}\n{prose}")[1][0] == "paragraph"
     assert blocks("    Это предложение написано по-русски.")[0][0] == "paragraph"
     assert blocks("- An item.\n\n    make all\n")[1][0] != "code"
-    assert (
-        blocks("    colour=NAME\n\n        It sets the colour of the paper.\n")[0][0] == "heading"
-    )
+    assert blocks("    x f(y)\n\n        It sets the colour of the paper.\n")[0][0] == "heading"
 
 
 def test_a_term_and_its_definition_are_one_block() -> None:
@@ -167,6 +165,11 @@ def test_a_term_and_its_definition_are_one_block() -> None:
     text = "  -v  be loud, and tell\n      everything.\n"
     (block,) = find_blocks(text)
     assert (block.kind, text[block.start : block.term_end]) == ("definition", "-v")
+
+    text = "  colour=NAME\n\n     It sets the colour of the paper.\n"
+    (block,) = find_blocks(text)
+    assert (block.kind, text[block.start : block.term_end]) == ("definition", "colour=NAME")
+    assert blocks(text.replace("colour=NAME", "The colours"))[0] == ("heading", "The colours")
 
     assert blocks("We saw that\n    it was so.\nThen it rained.")[0][0] == "paragraph"
     assert blocks("You need:\n  water and a cup of tea")[0][0] == "paragraph"

@@ -24,12 +24,14 @@ _LISTED: frozenset[Kind] = frozenset(("item", "row", "definition"))
 def may_answer(kind: Kind, sentence: str) -> bool:
     """Whether a sentence of a block of this kind may be an answer.
 
-    Code that was merged with its lead-in has the kind of the lead-in.
+    A lead-in with its code is one sentence: the code is on lines of its own, and the kind is that
+    of the lead-in.
 
     >>> may_answer("paragraph", "Run make install twice."), may_answer("paragraph", "A guide to it")
     (True, False)
     """
-    if kind in _NEVER or len(sentence) > MAX_SENTENCE or _is_open(sentence):
+    has_code = "\n" in sentence
+    if kind in _NEVER or len(sentence) > MAX_SENTENCE or (_is_open(sentence) and not has_code):
         return False
     tokens = sentence.split()
     is_long = len(tokens) > MAX_SHORT
@@ -44,13 +46,18 @@ def may_answer(kind: Kind, sentence: str) -> bool:
         return True
     if _NOTICE.match(sentence) or (not is_long and _is_bare(tokens, words)):
         return False
-    if sentence[-1] in _CODE_ENDS and _PROSE.isdisjoint(words):
-        return False
-    if (kind != "row" and _is_menu(sentence, tokens)) or _has_dot_leaders(sentence):
+    if not has_code and _is_furniture(kind, sentence, tokens, words):
         return False
     if kind in _LISTED or (len(words) >= MIN_SENTENCE and sentence[-1] == "."):
         return True
     return has_verb(words) or not _looks_english(sentence, words)
+
+
+def _is_furniture(kind: Kind, sentence: str, tokens: list[str], words: list[str]) -> bool:
+    """Whether a sentence is a menu, a line of contents, or code."""
+    if (kind != "row" and _is_menu(sentence, tokens)) or _has_dot_leaders(sentence):
+        return True
+    return sentence[-1] in _CODE_ENDS and _PROSE.isdisjoint(words)
 
 
 def _is_open(sentence: str) -> bool:

@@ -126,7 +126,8 @@ def _read_paragraphs(text: str, start: int, end: int) -> Iterator[_Paragraph]:
 
 
 def _find_in_prose(text: str, start: int, end: int) -> Iterator[TextBlock]:
-    paragraphs = chain(_read_paragraphs(text, start, end), [_Paragraph([], MAX_DISTANCE)])
+    found = _join_definitions(_read_paragraphs(text, start, end))
+    paragraphs = chain(found, [_Paragraph([], MAX_DISTANCE)])
     list_indent: int | None = None
     code: TextBlock | None = None
     for paragraph, following in pairwise(paragraphs):
@@ -149,6 +150,29 @@ def _find_in_prose(text: str, start: int, end: int) -> Iterator[TextBlock]:
 
 
 MAX_DISTANCE = 9
+
+
+_OPTION = re.compile(r"-|[^\sA-Z]\S*$|\S*[=_]")
+
+
+def _join_definitions(paragraphs: Iterable[_Paragraph]) -> Iterator[_Paragraph]:
+    """Join the name of an option with the indented paragraph below it; a title stays apart."""
+    name: _Paragraph | None = None
+    for paragraph in paragraphs:
+        if name is not None:
+            joined = name.lines + paragraph.lines
+            if _find_term(joined):
+                yield _Paragraph(joined, name.distance)
+                name = None
+                continue
+            yield name
+            name = None
+        if len(paragraph.lines) == 1 and _OPTION.match(paragraph.lines[0].text):
+            name = paragraph
+        else:
+            yield paragraph
+    if name is not None:
+        yield name
 
 
 def _split_paragraph(paragraph: _Paragraph, following: _Paragraph) -> Iterable[TextBlock]:
