@@ -1,0 +1,56 @@
+"""Reads HTML: the main content of a page as blocks.
+
+The parser is libxml2's, by lxml: it knows the line of each element, repairs what browsers repair,
+and bounds the depth of the tree (docs/decisions/0012 compares parsers).
+"""
+
+import re
+from collections.abc import Iterator
+from typing import IO, Any
+
+from lxml import etree
+
+from rejoinder.documents.blocks import Block, ExtractedDocument, fold, sanitize
+from rejoinder.documents.encoding import decode
+from rejoinder.documents.formats.html.drafts import to_blocks
+from rejoinder.documents.formats.html.walker import Walker
+
+_CHARSET = re.compile(
+    rb"""<(?:meta[^>]{0,200}?charset|\?xml[^>]{0,80}?encoding)\s*=\s*["']?\s*([\w.:-]{1,40})""",
+    re.IGNORECASE,
+)
+
+
+def read(file: IO[bytes]) -> Iterator[ExtractedDocument]:
+    """Yield one document: a page without scripts, styles and navigation."""
+    root = parse(file.read())
+    yield ExtractedDocument(read_title(root), read_blocks(root))
+
+
+def parse(raw: bytes) -> Any:
+    """Return the root element of a page; None if it holds nothing."""
+    declared = _CHARSET.search(raw[:2048])
+    text = decode(raw, declared=declared[1].decode("ascii") if declared else None)
+    parser = etree.HTMLParser(
+        encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, no_network=True
+    )
+    # NUL would end the page for libxml2; sanitize() replaces it.
+    parser.feed(sanitize(text).encode("utf-8"))
+    try:
+        return parser.close()
+    except etree.XMLSyntaxError:  # nothing but white space or comments
+        return None
+
+
+def read_title(root: Any) -> str:
+    """Return what `<title>` says."""
+    title = None if root is None else root.find("head/title")
+    return "" if title is None else fold(sanitize("".join(title.itertext())))
+
+
+def read_blocks(root: Any) -> Iterator[Block]:
+    """Yield the blocks of a page."""
+    if root is not None:
+        walker = Walker()
+        walker.walk(root)
+        yield from to_blocks(walker.drafts)

@@ -1,0 +1,172 @@
+"""Tables: rows that carry their column headings, and layout tables as the blocks they hold."""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+from rejoinder.documents.blocks import fold
+from rejoinder.documents.formats.html.drafts import Draft, define, join
+from rejoinder.documents.formats.html.navigation import is_menu
+
+MAX_COLUMNS = 100
+MAX_SPANNED = 200
+"""Characters of a cell that is repeated in each row it spans."""
+MAX_ROW = 1500
+
+
+@dataclass(slots=True)
+class Cell:
+    """A cell, with the blocks inside."""
+
+    drafts: list[Draft]
+    head: bool = False
+    columns: int = 1
+    rows: int = 1
+    text: str = ""
+
+    def __post_init__(self) -> None:
+        self.text = " ".join(filter(None, (fold(draft.text) for draft in self.drafts)))
+
+    @property
+    def emphatic(self) -> bool:
+        """Whether it may be a heading by its looks."""
+        return self.head or all(draft.emphatic for draft in self.drafts)
+
+    def holds(self, *kinds: str) -> bool:
+        """Say whether a block inside is of one of these kinds."""
+        return any(draft.kind in kinds for draft in self.drafts)
+
+
+@dataclass(slots=True)
+class Table:
+    """A table that is being read."""
+
+    layout: bool = False
+    rows: list[tuple[list[Cell], bool]] = field(default_factory=list)
+    """Each row, and whether it is in `<thead>`."""
+
+    def to_drafts(self) -> Iterator[Draft]:
+        """Yield a block per row; what only a browser needs a table for, as the blocks it is."""
+        grid = [(row, in_head) for row, in_head in _expand(self.rows) if row]
+        if self.layout or len({column for row, _ in grid for column in row}) <= 1:
+            for cells, _ in self.rows:
+                yield from _flatten(cells)
+            return
+        names: dict[int, str] = {}
+        heading = True  # the rows before this one are column headings
+        for index, (row, in_head) in enumerate(grid):
+            cells = _distinct(row)
+            if _is_heading(cells, in_head, first=index == 0 and len(grid) > 1):
+                names = _extend(names if heading else {}, row)
+                heading = True
+                continue
+            heading = False
+            yield from _read_row(row, cells, names)
+
+
+def _read_row(row: dict[int, Cell], cells: list[Cell], names: dict[int, str]) -> Iterator[Draft]:
+    if len(cells) == 1:
+        kind = "caption" if cells[0].head and len(cells[0].drafts) == 1 else ""
+        for draft in cells[0].drafts:
+            if kind and draft.kind == "paragraph":
+                draft.kind = "caption"
+            yield draft
+    elif names and not _needs_blocks(cells, MAX_ROW, "heading", "row"):
+        yield _join(cells, _name(row, names))
+    elif not names and not _needs_blocks(cells, MAX_ROW // 2, "heading", "row", "code"):
+        yield _join(cells, _head(cells))
+    elif cells[0].head and len(cells) == 2 and len(cells[0].drafts) == 1:
+        yield from define(cells[0].drafts[0], cells[1].drafts)
+    else:
+        yield from _flatten(cells)
+
+
+def _expand(rows: Iterable[tuple[list[Cell], bool]]) -> Iterator[tuple[dict[int, Cell], bool]]:
+    """Place cells in columns, and repeat short cells in the rows that they span."""
+    above: dict[int, tuple[Cell, int]] = {}  # by column, with the rows that remain
+    for cells, in_head in rows:
+        row = {column: cell for column, (cell, _) in above.items()}
+        column = 0
+        for cell in cells:
+            while column in row:
+                column += 1
+            for column in range(column, min(column + cell.columns, MAX_COLUMNS)):  # noqa: B020
+                row[column] = cell
+                if cell.rows > 1:
+                    above[column] = (cell, cell.rows)
+            column += 1
+        above = {column: (cell, left - 1) for column, (cell, left) in above.items() if left > 1}
+        shown = {
+            column: cell
+            for column, cell in sorted(row.items())
+            if cell.text and (len(cell.text) <= MAX_SPANNED or any(cell is own for own in cells))
+        }
+        yield shown, in_head
+
+
+def _distinct(row: dict[int, Cell]) -> list[Cell]:
+    cells: list[Cell] = []
+    for cell in row.values():
+        if not cells or cell is not cells[-1]:
+            cells.append(cell)
+    return cells
+
+
+def _is_heading(cells: list[Cell], in_head: bool, *, first: bool) -> bool:
+    if len(cells) < 2 or any(cell.holds("heading", "code", "row", "item") for cell in cells):
+        return in_head and len(cells) == 1 and not cells[0].holds("heading")
+    return in_head or all(cell.head for cell in cells) or (first and all(c.emphatic for c in cells))
+
+
+def _extend(names: dict[int, str], row: dict[int, Cell]) -> dict[int, str]:
+    """Add a row of column headings to those above it."""
+    texts = {column: cell.text.rstrip(" :") for column, cell in row.items()}
+    return {
+        column: fold(f"{names.get(column, '')} {texts.get(column, '')}")
+        if names.get(column) != texts.get(column)
+        else names[column]
+        for column in {*names, *texts}
+    }
+
+
+def _needs_blocks(cells: list[Cell], limit: int, *kinds: str) -> bool:
+    return (
+        sum(len(cell.text) for cell in cells) > limit
+        or any(cell.holds(*kinds) for cell in cells)
+        or any(len(cell.drafts) > 2 and limit < MAX_ROW for cell in cells)
+    )
+
+
+def _name(row: dict[int, Cell], names: dict[int, str]) -> list[str]:
+    """Return the text of each cell with its column heading."""
+    texts: list[str] = []
+    last: Cell | None = None
+    for column, cell in row.items():
+        if cell is not last:
+            name = names.get(column, "") if cell.columns < max(2, len(names)) else ""
+            texts.append(f"{name}: {cell.text}" if name and name != cell.text else cell.text)
+        last = cell
+    return texts
+
+
+def _head(cells: list[Cell]) -> list[str]:
+    """Return the text of each cell; a row heading is joined with the cell after it."""
+    texts = [cell.text for cell in cells]
+    if cells[0].head or (cells[0].emphatic and not cells[1].emphatic):
+        mark = "" if texts[0][-1] in ":.?!=" else ":"
+        texts[:2] = [f"{texts[0]}{mark} {texts[1]}"]
+    return texts
+
+
+def _join(cells: list[Cell], texts: list[str]) -> Draft:
+    *others, last = texts
+    row = join("row", [draft for cell in cells for draft in cell.drafts])
+    row.text = "; ".join([*(text.removesuffix(".").rstrip(";") for text in others), last])
+    return row
+
+
+def _flatten(cells: list[Cell]) -> Iterator[Draft]:
+    for cell in cells:
+        if is_menu(cell.drafts):
+            yield Draft("dropped")
+        else:
+            yield from cell.drafts
