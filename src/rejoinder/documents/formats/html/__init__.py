@@ -31,15 +31,27 @@ def parse(raw: bytes) -> Any:
     """Return the root element of a page; None if it holds nothing."""
     declared = _CHARSET.search(raw[:2048])
     text = decode(raw, declared=declared[1].decode("ascii") if declared else None)
+    page = sanitize(text).encode("utf-8")  # NUL would end the page for libxml2
+    root, is_too_deep = _parse(page)
+    # Formatting that is never closed nests paragraph in paragraph, down to libxml2's limit.
+    return _parse(_FORMATTING.sub(b"", page))[0] if is_too_deep else root
+
+
+_FORMATTING = re.compile(rb"</?(?:font|span|big|small|[biu]|em|strong|tt|center)\b[^<>]*>", re.I)
+
+
+def _parse(page: bytes) -> tuple[Any, bool]:
+    """Return the root element, and whether the page ends early because it is too deep."""
     parser = etree.HTMLParser(
         encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, no_network=True
     )
-    # NUL would end the page for libxml2; sanitize() replaces it.
-    parser.feed(sanitize(text).encode("utf-8"))
+    parser.feed(page)
     try:
-        return parser.close()
+        root = parser.close()
     except etree.XMLSyntaxError:  # nothing but white space or comments
-        return None
+        return None, False
+    log = parser.feed_error_log
+    return root, bool(log) and log[-1].type == etree.ErrorTypes.ERR_RESOURCE_LIMIT
 
 
 def read_title(root: Any) -> str:

@@ -7,6 +7,7 @@ from lxml import etree
 
 from rejoinder.documents.blocks import sanitize
 from rejoinder.documents.formats.html.navigation import part_of
+from rejoinder.documents.notation import strip_code
 
 _TEXT = etree.XPath("string()", smart_strings=False)
 _PLAIN = etree.XPath(
@@ -23,7 +24,8 @@ _LINES = frozenset({"div", "p", "li", "tr"})
 
 def read_code(element: Any) -> str:
     """Return the lines of code, without line numbers and without common indentation."""
-    return dedent(_TEXT(element) if _PLAIN(element) else "".join(_read_lines(element)))
+    text = _TEXT(element) if _PLAIN(element) else "".join(_read_lines(element))
+    return strip_code(sanitize(text).replace("\r\n", "\n"))
 
 
 def _read_lines(element: Any) -> Iterator[str]:
@@ -53,13 +55,3 @@ def _read_lines(element: Any) -> Iterator[str]:
 
 def _is_line(element: Any) -> bool:
     return element.tag in _LINES or element.tag == "br" or element.get("class") == "line"
-
-
-def dedent(text: str) -> str:
-    """Remove common indentation, blanks at line ends, and blank lines around the text."""
-    lines = [line.rstrip() for line in sanitize(text).splitlines()]
-    while lines and not lines[-1]:
-        lines.pop()
-    first = next((at for at, line in enumerate(lines) if line), 0)
-    indent = min((len(line) - len(line.lstrip()) for line in lines if line), default=0)
-    return "\n".join(line[indent:] for line in lines[first:])

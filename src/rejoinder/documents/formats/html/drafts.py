@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Literal, cast
 
 from rejoinder.documents.blocks import Block, Kind, fold
+from rejoinder.documents.notation import join_term
 
 Mark = Literal["open", "close", "end", "dropped"]
 MAX_DEPTH = 12
@@ -26,7 +27,7 @@ class Draft:
     line: int | None = None
     anchor: str = ""
     level: int = 0
-    """Of a heading or an `end`, from 1."""
+    """Of a heading or an `end`; 0 is the title of the page."""
     size: int = 0
     """Characters of words."""
     linked: int = 0
@@ -49,20 +50,16 @@ def define(term: Draft, body: list[Draft]) -> Iterator[Draft]:
             break
         count += 1
     if count:
-        mark = "" if term.text.endswith(_STOPS) else ":"
-        term.text, text = f"{term.text}{mark}", term.text
-        yield join("definition", [term, *body[:count]])
+        definition = join("definition", [term, *body[:count]])
+        definition.text = join_term(term.text, " ".join(draft.text for draft in body[:count]))
+        yield definition
     else:
-        text = term.text
         term.kind, term.bare = "definition", not (body and body[0].kind == "code")
         yield term
     if body[count:]:
-        yield Draft("open", text)
+        yield Draft("open", term.text)
         yield from body[count:]
         yield Draft("close")
-
-
-_STOPS = tuple(":.;,?!=–—")
 
 
 def join(kind: Kind, drafts: list[Draft], separator: str = " ") -> Draft:

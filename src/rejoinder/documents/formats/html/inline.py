@@ -4,16 +4,16 @@ import re
 from typing import Any
 
 from rejoinder.documents.blocks import Kind, fold, sanitize
-from rejoinder.documents.formats.html.code import dedent
 from rejoinder.documents.formats.html.drafts import Draft
 from rejoinder.documents.formats.html.navigation import SYMBOLS, is_step
-from rejoinder.documents.formats.html.scripts import subscript, superscript
+from rejoinder.documents.notation import strip_code, subscript, superscript
 
 CODE = frozenset({"code", "tt", "kbd", "samp"})
 _MARKED = frozenset({"a", "sup", "sub", "b", "strong"}) | CODE
 _BREAK = "\x1e"  # a line break; white space for Python, and no character of a page
 _BREAKS = re.compile(rf"{_BREAK}[ \t\r\n\xa0]*{_BREAK}[ \t\r\n\xa0{_BREAK}]*")
 _BULLET = re.compile(r"(?:[·•▪o§\uf0b7\uf0a7–-]|\(?\w{1,4}[.)])[ \xa0]*\xa0\s*")
+_SHORT = 40  # characters; in longer text without links, separators do not count
 _NOT_WORD = re.compile(r"[\W_]+")
 
 
@@ -79,9 +79,12 @@ class Inline:
     def _end_script(self, tag: str, start: int, element: Any) -> None:
         text = fold("".join(self.words[start:]))
         del self.words[start:]
-        before = "".join(self.words[-3:])
-        linked = self._linked > 0 or element.find(".//a[@href]") is not None
-        script = superscript(text, before, linked=linked) if tag == "sup" else subscript(text)
+        if tag == "sub":
+            script = subscript(text) if text else ""
+        elif self._linked or element.find(".//a[@href]") is not None:
+            script = ""
+        else:
+            script = _superscript(text, "".join(self.words[-3:]))
         self.words.append(script)
 
     def take(self, kind: Kind, *, code: bool) -> list[Draft]:
@@ -96,7 +99,7 @@ class Inline:
         parts = [text]
         if code and self._is_code(kind, text):
             kind = "code"
-            parts = [dedent(sanitize(text.replace("\n", " ").replace(_BREAK, "\n")))]
+            parts = [strip_code(sanitize(text.replace("\n", " ").replace(_BREAK, "\n")))]
         else:
             if kind == "item" and (bullet := _BULLET.match(text.lstrip())):
                 text = text.lstrip()[bullet.end() :]
@@ -120,7 +123,8 @@ class Inline:
         )
 
     def _draft(self, kind: Kind, text: str) -> Draft:
-        words = _NOT_WORD.sub("", text) if self._links or self._size_styled else text
+        exact = self._links or self._size_styled or len(text) < _SHORT
+        words = _NOT_WORD.sub("", text) if exact else text
         return Draft(
             kind,
             text,
@@ -132,3 +136,19 @@ class Inline:
             steps=self._steps,
             emphatic=0 < len(words) <= self._size_styled,
         )
+
+
+_SIGNS = {"TM": "™", "tm": "™", "(TM)": "™", "SM": "℠", "R": "®", "(R)": "®", "®": "®", "™": "™"}
+_NOTE = re.compile(r"\[[^\]]{1,20}\]|[*†‡§¶]+")
+_TAKES_NOTE = re.compile(r"[^\W\d_]{4}$|[.,;:!?)\]\"'”’]$")
+
+
+def _superscript(text: str, before: str) -> str:
+    """Return raised text; nothing for the mark of a footnote, which follows a word or a stop."""
+    if not text or _NOTE.fullmatch(text):
+        return ""
+    if text.isdecimal() and len(text) <= 2 and (not before or _TAKES_NOTE.search(before)):
+        return ""
+    if text.isalpha() and len(text) > 1 and before[-1:].isdigit():
+        return text  # an ordinal: 5th, 1er
+    return _SIGNS.get(text) or superscript(text)

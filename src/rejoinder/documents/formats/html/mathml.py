@@ -3,7 +3,7 @@
 from typing import Any
 
 from rejoinder.documents.blocks import fold
-from rejoinder.documents.formats.html.scripts import subscript, superscript
+from rejoinder.documents.notation import subscript, superscript
 
 _MAX_DEPTH = 20
 
@@ -19,7 +19,7 @@ def read_math(element: Any, depth: int = 0) -> str:
         return fold(element.text or "")
     parts = [read_math(child, depth + 1) for child in element]
     if tag == "msup" and len(parts) == 2:
-        return parts[0] + superscript(parts[1], parts[0] or "x", linked=False)
+        return parts[0] + superscript(parts[1])
     if tag == "msub" and len(parts) == 2:
         return parts[0] + subscript(parts[1])
     if tag == "mfrac" and len(parts) == 2:

@@ -20,9 +20,8 @@ LINK_SHARE = 0.75
 """A list, table or division with a larger share of links is navigation; chosen on manuals."""
 MAX_STEPS_SIZE = 400
 """Characters; longer text with links to the previous and the next page is content as well."""
-_LABEL_WORDS = 4
 _MAX_LABEL = 30
-"""Words and characters that may label a line of links: "Available languages: en | fr | ja"."""
+"""Characters that may label a line of links: "Available languages: en | fr | ja"."""
 
 _PARTS_OF_ROLES: dict[str, Part] = {
     **dict.fromkeys(
@@ -65,7 +64,7 @@ _PARTS_OF_CLASSES: dict[str, Part] = {
     "body": "main",
     "section": "section",
     **dict.fromkeys(["fragment", "code", "code-block", "codeblock"], "code"),
-    **dict.fromkeys(["caption", "MsoCaption", "admonition-title"], "caption"),
+    **dict.fromkeys(["caption", "title", "MsoCaption", "admonition-title"], "caption"),
     "rubric": "rubric",
     **dict.fromkeys(["MsoTitle", "headertitle"], "title"),
     **dict.fromkeys(
@@ -135,7 +134,7 @@ def is_step(text: str, relation: str | None, key: str | None) -> bool:
     )
 
 
-_SEPARATED = re.compile(r"[|·•»\u203a/]")
+_SEPARATED = re.compile(r"(?:^|\s)[|·•»\u203a>](?=\s|$)")
 _LABELS = re.compile(r"\b(?:next|previous|prev|up|contents|index)\s*:", re.IGNORECASE)
 
 
@@ -150,8 +149,7 @@ def is_line_of_links(draft: Draft) -> bool:
     if draft.steps >= 2 or len(_LABELS.findall(draft.text)) >= 2:
         return True
     separators = len(_SEPARATED.findall(draft.text))
-    labelled = len(draft.text.partition(":")[0].split()) <= _LABEL_WORDS
-    return labelled and separators >= draft.links - 1 and draft.size - draft.linked < _MAX_LABEL
+    return separators >= draft.links - 1 and draft.size - draft.linked < _MAX_LABEL
 
 
 def is_menu(drafts: Iterable[Draft]) -> bool:

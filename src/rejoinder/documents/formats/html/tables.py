@@ -6,11 +6,15 @@ from dataclasses import dataclass, field
 from rejoinder.documents.blocks import fold
 from rejoinder.documents.formats.html.drafts import Draft, define, join
 from rejoinder.documents.formats.html.navigation import is_menu
+from rejoinder.documents.notation import format_row
 
 MAX_COLUMNS = 100
 MAX_SPANNED = 200
 """Characters of a cell that is repeated in each row it spans."""
 MAX_ROW = 1500
+"""Characters; longer rows are layout."""
+MAX_HEAD_WORDS = 4
+"""Words of a cell that may head a row of two by its length."""
 
 
 @dataclass(slots=True)
@@ -64,16 +68,12 @@ class Table:
 
 
 def _read_row(row: dict[int, Cell], cells: list[Cell], names: dict[int, str]) -> Iterator[Draft]:
-    if len(cells) == 1:
-        kind = "caption" if cells[0].head and len(cells[0].drafts) == 1 else ""
-        for draft in cells[0].drafts:
-            if kind and draft.kind == "paragraph":
-                draft.kind = "caption"
-            yield draft
+    if len(cells) == 1 and (cells[0].columns > 1 or cells[0].head or not names):
+        yield from _flatten(cells)
     elif names and not _needs_blocks(cells, MAX_ROW, "heading", "row"):
-        yield _join(cells, _name(row, names))
+        yield _format(cells, _name(row, names))
     elif not names and not _needs_blocks(cells, MAX_ROW // 2, "heading", "row", "code"):
-        yield _join(cells, _head(cells))
+        yield _format(cells, [])
     elif cells[0].head and len(cells) == 2 and len(cells[0].drafts) == 1:
         yield from define(cells[0].drafts[0], cells[1].drafts)
     else:
@@ -89,11 +89,12 @@ def _expand(rows: Iterable[tuple[list[Cell], bool]]) -> Iterator[tuple[dict[int,
         for cell in cells:
             while column in row:
                 column += 1
-            for column in range(column, min(column + cell.columns, MAX_COLUMNS)):  # noqa: B020
-                row[column] = cell
+            end = max(column + 1, min(column + cell.columns, MAX_COLUMNS))
+            for spanned in range(column, end):
+                row[spanned] = cell
                 if cell.rows > 1:
-                    above[column] = (cell, cell.rows)
-            column += 1
+                    above[spanned] = (cell, cell.rows)
+            column = end
         above = {column: (cell, left - 1) for column, (cell, left) in above.items() if left > 1}
         shown = {
             column: cell
@@ -137,36 +138,43 @@ def _needs_blocks(cells: list[Cell], limit: int, *kinds: str) -> bool:
 
 
 def _name(row: dict[int, Cell], names: dict[int, str]) -> list[str]:
-    """Return the text of each cell with its column heading."""
-    texts: list[str] = []
+    """Return the column heading of each cell; of one that spans all columns, none."""
+    headings: list[str] = []
     last: Cell | None = None
     for column, cell in row.items():
         if cell is not last:
             name = names.get(column, "") if cell.columns < max(2, len(names)) else ""
-            texts.append(f"{name}: {cell.text}" if name and name != cell.text else cell.text)
+            headings.append("" if name == cell.text else name)
         last = cell
-    return texts
+    return headings
 
 
-def _head(cells: list[Cell]) -> list[str]:
-    """Return the text of each cell; a row heading is joined with the cell after it."""
+def _format(cells: list[Cell], headings: list[str]) -> Draft:
     texts = [cell.text for cell in cells]
-    if cells[0].head or (cells[0].emphatic and not cells[1].emphatic):
-        mark = "" if texts[0][-1] in ":.?!=" else ":"
-        texts[:2] = [f"{texts[0]}{mark} {texts[1]}"]
-    return texts
-
-
-def _join(cells: list[Cell], texts: list[str]) -> Draft:
-    *others, last = texts
+    texts[:-1] = [text.removesuffix(".").rstrip(";") for text in texts[:-1]]
+    if not headings and _has_head(cells):
+        headings, texts = texts[:1], texts[1:]
     row = join("row", [draft for cell in cells for draft in cell.drafts])
-    row.text = "; ".join([*(text.removesuffix(".").rstrip(";") for text in others), last])
+    row.text = format_row(headings, texts)
     return row
+
+
+def _has_head(cells: list[Cell]) -> bool:
+    """Say whether the first cell is what the row is about, in a table without headings."""
+    first, second = cells[0], cells[1]
+    is_pair = len(cells) == 2 and len(first.text) < len(second.text)
+    return (
+        first.head
+        or (first.emphatic and not second.emphatic)
+        or (is_pair and len(first.text.split()) <= MAX_HEAD_WORDS)
+    )
 
 
 def _flatten(cells: list[Cell]) -> Iterator[Draft]:
     for cell in cells:
         if is_menu(cell.drafts):
             yield Draft("dropped")
+        elif cell.head and [draft.kind for draft in cell.drafts] == ["paragraph"]:
+            yield join("caption", cell.drafts)
         else:
             yield from cell.drafts

@@ -95,6 +95,7 @@ class Walker:
         self._lists: list[_Terms] = []
         self._kind: Kind = "paragraph"  # of the next block
         self._section = ""  # anchor
+        self._sections: list[tuple[int, str]] = []  # levels and anchors of the headings above
         self._held = 0  # open cells, terms, headings and captions, in which links are content
         self._mains = 0
         self._candidates: list[tuple[int, int]] = []  # where main content starts and ends
@@ -145,11 +146,11 @@ class Walker:
             self._flush()
         if attributes or block:
             part = part_of(tag, attributes)
-            self._note_anchor(tag, element)
             if self._is_dropped(tag, part):
                 if block and part != "hidden":
                     self._append(Draft("dropped"))
                 return False
+            self._note_anchor(tag, element)
         if not block:
             if tag == "math":
                 self._inline.add(f" {read_math(element)} ", element)
@@ -175,7 +176,7 @@ class Walker:
     def _start_block(self, tag: str, element: Any, part: Part) -> None:
         frame = _Frame(tag, len(self.drafts), part)
         if tag in _LEVELS or part in {"heading", "title", "rubric"}:
-            frame.tag, frame.level = "heading", _LEVELS.get(tag) or _level(element, part)
+            frame.tag, frame.level = "heading", _level(tag, element, part)
         elif part == "caption" or tag == "figcaption":
             frame.tag = "caption"
         elif part == "item":
@@ -186,6 +187,9 @@ class Walker:
             self._start_table(frame, element)
         elif tag == "dl":
             self._lists.append(_Terms(section=self._section))
+        elif tag in {"dt", "dd"} and self._frames and self._frames[-1].tag == tag:
+            self._end_early(self._frames[-1])
+            frame.start = len(self.drafts)
         self._held += frame.tag in _HELD
         self._mains += part == "main"
         if frame.tag == "li":
@@ -219,6 +223,12 @@ class Walker:
             if not self._tables:
                 self._candidates.append((frame.start, len(self.drafts)))
 
+    def _end_early(self, frame: _Frame) -> None:
+        """End a term or definition that the next one ends for browsers, but not for libxml2."""
+        self._ends[frame.tag](frame)
+        self._held -= frame.tag in _HELD
+        frame.tag = "div"
+
     def _end_caption(self, frame: _Frame) -> None:
         if caption := self._join("caption", frame):
             self._append(caption)
@@ -226,6 +236,8 @@ class Walker:
     def _end_heading(self, frame: _Frame) -> None:
         if heading := self._join("heading", frame):
             heading.level = frame.level
+            self._leave(frame.level)
+            self._sections.append((frame.level, heading.anchor))
             self._section = heading.anchor
             self._append(heading)
 
@@ -288,8 +300,8 @@ class Walker:
         elif content:
             texts = (draft.text for draft in islice(self.drafts, start, None) if draft.text)
             drop = size <= _MAX_LABEL and frame.tag != "body" and not next(texts).endswith(_STOPS)
-        else:
-            drop = any(draft.kind == "dropped" for draft in islice(self.drafts, start, None))
+        else:  # at most headings
+            drop = len(self.drafts) > start and self.drafts[-1].kind == "dropped"
         if drop:
             self._cut(start)
             self._append(Draft("dropped"))
@@ -300,13 +312,20 @@ class Walker:
             return
         drafts = self._cut(frame.start)
         self._append(Draft("dropped"))
-        self._extend(d for d in drafts if d.kind == "heading" and d.level == 1 and not d.links)
+        self._extend(d for d in drafts if d.kind == "heading" and d.level <= 1 and not d.links)
 
     def _end_section(self, frame: _Frame) -> None:
         if len(self.drafts) > frame.start + 1:
             first = self.drafts[frame.start]
             if first.kind == "heading" and first.level >= _ENDS_SECTION[frame.tag]:
                 self._append(Draft("end", level=first.level))
+                self._leave(first.level)
+
+    def _leave(self, level: int) -> None:
+        """Return to the anchor of the section above."""
+        while self._sections and self._sections[-1][0] >= level:
+            self._sections.pop()
+        self._section = self._sections[-1][1] if self._sections else ""
 
     def _flush(self) -> None:
         """End the block that is being read."""
@@ -374,10 +393,12 @@ class Walker:
                 self.drafts = self.drafts[start:end]
 
 
-def _level(element: Any, part: Part) -> int:
+def _level(tag: str, element: Any, part: Part) -> int:
+    if tag in _LEVELS:
+        return _LEVELS[tag]
     if part == "rubric":
         return 7
-    return 1 if part == "title" else min(_number(element, "aria-level", 2), 6)
+    return 0 if part == "title" else min(_number(element, "aria-level", 2), 6)
 
 
 def _number(element: Any, name: str, default: int = 1) -> int:

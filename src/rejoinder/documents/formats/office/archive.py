@@ -121,6 +121,11 @@ class Archive:
             parser.close()
             yield from handler.take()
 
+    def read(self, part: str) -> bytes:
+        """Return the bytes of a part."""
+        with self._refuse_corrupt():
+            return b"".join(self._unpack(part))
+
     def parse(self, part: str) -> ElementTree.Element:
         """Return a part as a tree; an empty one where the archive has no such part."""
         if part not in self._names:
