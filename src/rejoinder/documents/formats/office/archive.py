@@ -44,6 +44,7 @@ class PartHandler(Generic[_Found]):
 
     def __init__(self) -> None:
         self._skipped_depth = 0
+        self._local_names: dict[str, str] = {}
 
     def begin(self, name: str, attributes: Mapping[str, str]) -> None:
         """Receive the start of an element."""
@@ -66,7 +67,9 @@ class PartHandler(Generic[_Found]):
         """Implement the parser's interface."""
         if self._skipped_depth:
             self._skipped_depth += 1
-        elif (name := tag.rpartition("}")[2]) in self.skipped:
+            return
+        name = self._local_names.get(tag) or self._local_names.setdefault(tag, local_name(tag))
+        if name in self.skipped:
             self._skipped_depth = 1
         else:
             self.begin(name, attributes)
@@ -76,7 +79,7 @@ class PartHandler(Generic[_Found]):
         if self._skipped_depth:
             self._skipped_depth -= 1
         else:
-            self.finish(tag.rpartition("}")[2])
+            self.finish(self._local_names[tag])
 
     def data(self, text: str) -> None:
         """Implement the parser's interface."""

@@ -3,6 +3,7 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import groupby
+from operator import itemgetter
 from typing import Literal, NamedTuple
 
 from rejoinder.documents.blocks import Block, Kind, Outline, fold, sanitize
@@ -25,20 +26,28 @@ class Spans:
 
     def __init__(self) -> None:
         self._spans: list[tuple[Script, str]] = []
+        self._has_scripts = False
 
     def add(self, text: str, script: Script = "") -> None:
         """Append text."""
         self._spans.append((script, text))
+        if script:
+            self._has_scripts = True
 
     def join(self) -> str:
         """Return the text of all parts."""
-        joined = []
-        for script, spans in groupby(self._spans, key=lambda span: span[0]):
-            text = "".join(text for _, text in spans)
-            is_script = script and not text.isspace()
-            convert = superscript if script == "super" else subscript
-            joined.append(convert(text) if is_script else text)
-        return sanitize("".join(joined).replace(SOFT_HYPHEN, ""))
+        if self._has_scripts:
+            text = "".join(_convert(*group) for group in groupby(self._spans, key=itemgetter(0)))
+        else:
+            text = "".join([text for _, text in self._spans])
+        return sanitize(text.replace(SOFT_HYPHEN, ""))
+
+
+def _convert(script: Script, spans: Iterable[tuple[Script, str]]) -> str:
+    text = "".join(text for _, text in spans)
+    if not script or text.isspace():
+        return text
+    return superscript(text) if script == "super" else subscript(text)
 
 
 class _Part(NamedTuple):

@@ -37,7 +37,7 @@ def _read_sheets(archive: Archive) -> Iterator[Block]:
     properties = [e.attrib for e in workbook.iter() if local_name(e.tag) == "workbookPr"]
     from_1904 = any(get(p, "date1904", "0") not in {"0", "false"} for p in properties)
     strings = list(_read_strings(archive, links))
-    formats = list(_read_formats(archive, links))
+    formats = {str(style): f for style, f in enumerate(_read_formats(archive, links)) if f}
     for sheet in workbook.iter():
         if local_name(sheet.tag) != "sheet" or get(sheet.attrib, "state").endswith("idden"):
             continue
@@ -103,7 +103,7 @@ class _TextHandler(PartHandler[_Found]):
 
     def begin(self, name: str, attributes: Mapping[str, str]) -> None:
         """Receive the start of an element."""
-        if name in {"t", "v"}:
+        if name == "t":
             self._is_text = True
         elif name == "r":
             self._script = ""
@@ -112,7 +112,7 @@ class _TextHandler(PartHandler[_Found]):
 
     def finish(self, name: str) -> None:
         """Receive the end of an element."""
-        if name in {"t", "v"}:
+        if name == "t":
             self._is_text = False
 
     def text(self, text: str) -> None:
@@ -140,7 +140,7 @@ class _SheetHandler(_TextHandler[Row]):
     """Makes rows of the elements of a sheet."""
 
     def __init__(
-        self, strings: Sequence[str], formats: Sequence[NumberFormat], *, from_1904: bool
+        self, strings: Sequence[str], formats: Mapping[str, NumberFormat], *, from_1904: bool
     ) -> None:
         super().__init__()
         self._strings = strings
@@ -150,48 +150,65 @@ class _SheetHandler(_TextHandler[Row]):
         self._row = 0
         self._column = -1
         self._cell: Mapping[str, str] = {}
+        self._value: list[str] | None = None  # None outside of values
         self._cells: list[str] = []
 
     def begin(self, name: str, attributes: Mapping[str, str]) -> None:
         """Receive the start of an element."""
-        if name == "row":
+        if name == "c":
+            self._cell = attributes
+            self._column = _find_column(attributes.get("r", ""), self._column + 1)
+        elif name == "v":
+            self._value = []
+        elif name == "row":
             self._row = get_number(attributes, "r", self._row + 1)
             self._column = -1
-        elif name == "c":
-            self._cell = attributes
-            self._column = _find_column(get(attributes, "r"), self._column + 1)
         else:
             super().begin(name, attributes)
 
     def finish(self, name: str) -> None:
         """Receive the end of an element."""
-        super().finish(name)
-        if name == "c":
-            text = self._read_value(self.take_text())
-            if text and self._column < MAX_COLUMNS:
-                missing = self._column + 1 - len(self._cells)
-                self._cells += [""] * missing
-                self._cells[self._column] = text
+        if name == "v":
+            self._add(self._read_value("".join(self._value or ())))
+            self._value = None
+        elif name == "is":
+            self._add(self.take_text())
         elif name == "row":
             self._found += self._rows.add(self._cells, self._row)
             self._cells = []
         elif name == "sheetData":
             self._found += self._rows.end()
+        else:
+            super().finish(name)
 
-    def _read_value(self, text: str) -> str:
-        kind = get(self._cell, "t", "n")
-        if kind == "n":
-            style = get_number(self._cell, "s", 0)
-            number_format = self._formats[style] if style < len(self._formats) else ""
-            return format_number(text, number_format, from_1904=self._from_1904)
+    def text(self, text: str) -> None:
+        """Receive a piece of text."""
+        if self._value is not None:
+            self._value.append(text)
+        else:
+            super().text(text)
+
+    def _add(self, text: str) -> None:
+        if text and self._column < MAX_COLUMNS:
+            missing = self._column + 1 - len(self._cells)
+            self._cells += [""] * missing
+            self._cells[self._column] = text
+
+    def _read_value(self, value: str) -> str:
+        kind = self._cell.get("t", "n")
         if kind == "s":
-            place = int(text) if text.isdecimal() and len(text) < 10 else len(self._strings)
+            place = int(value) if value.isdecimal() and len(value) < 10 else len(self._strings)
             return self._strings[place] if place < len(self._strings) else ""
+        value = fold(sanitize(value))
+        if kind == "n":
+            style = self._cell.get("s", "0")
+            number_format = self._formats.get(style, "")
+            return format_number(value, number_format, from_1904=self._from_1904)
         if kind == "b":
-            return "TRUE" if text == "1" else "FALSE"
+            return "TRUE" if value == "1" else "FALSE"
         if kind == "d":
-            return text.removesuffix("T00:00:00").replace("T", " ")
-        return "" if kind == "e" else text
+            return value.removesuffix("T00:00:00").replace("T", " ")
+        return "" if kind == "e" else value
 
 
 def _find_column(reference: str, following: int) -> int:
