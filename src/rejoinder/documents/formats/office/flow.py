@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 
 from rejoinder.documents.blocks import Block, Kind, Outline, fold, sanitize
 from rejoinder.documents.formats.rows import RowFormatter
-from rejoinder.documents.notation import join_term, strip_code, subscript, superscript
+from rejoinder.documents.notation import ENDINGS, join_term, strip_code, subscript, superscript
 
 MAX_HEADING = 300
 """Characters of a heading; a longer one is a paragraph that was styled as a heading."""
@@ -235,7 +235,7 @@ def _expand(cells: list[Cell], above: list[str], *, repeat: bool) -> list[str]:
         cells.pop()
     texts: list[str] = []
     for cell in cells:
-        text = fold(" ".join(part.text for part in cell.parts))
+        text = _join(cell.parts)
         column, more = len(texts), min(cell.span, MAX_COLUMNS) - 1
         if cell.continues and not text and column < len(above):
             text = above[column] if len(above[column]) <= MAX_REPEATED else ""
@@ -243,3 +243,13 @@ def _expand(cells: list[Cell], above: list[str], *, repeat: bool) -> list[str]:
         if len(texts) >= MAX_COLUMNS:
             break
     return texts[:MAX_COLUMNS]
+
+
+def _join(parts: list[_Part]) -> str:
+    """Return the text of a cell; a comma separates list items that end without a mark."""
+    texts: list[str] = []
+    for part in parts:
+        if part.kind in {"item", "row"} and texts and not texts[-1].endswith(ENDINGS):
+            texts[-1] += ","
+        texts.append(fold(part.text))
+    return fold(" ".join(texts))
