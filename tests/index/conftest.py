@@ -16,9 +16,12 @@ def docs(tmp_path: Path) -> Path:
     folder = tmp_path / "docs"
     folder.mkdir()
     (folder / "tea.md").write_text(
-        "# Green tea\n\nTea is hot. Steep it briefly.\n\nMilk spoils it.\n", encoding="utf-8"
+        "# Green tea\n\nTea is always hot. Let it steep briefly.\n\nMilk will spoil it.\n",
+        encoding="utf-8",
     )
-    (folder / "bees.txt").write_text("Bees dance. A colony has one queen.", encoding="utf-8")
+    (folder / "bees.txt").write_text(
+        "Bees can dance well. A colony has one queen.", encoding="utf-8"
+    )
     return folder
 
 

@@ -11,7 +11,7 @@ from rejoinder.index.index import Index
 from rejoinder.types import Document
 from tests.index.conftest import PIECES
 
-CATS = Document("pets/cats", "Cats", text="# Cats\n\nCats purr. They\nsleep a lot.")
+CATS = Document("pets/cats", "Cats", text="# Cats\n\nCats can purr loudly. They\nsleep a lot.")
 DOGS = Document("pets/dogs", "Dogs", sentences=["Dogs  bark.", "They run\nfar."])
 
 
@@ -22,10 +22,10 @@ def find(index: Index, question: str, **where: str) -> list[str]:
 def test_a_text_is_split_and_sentences_are_kept(index: Index) -> None:
     assert index.add_documents([CATS, DOGS]) == 2
 
-    assert find(index, "purr")[0] == "Cats purr."
+    assert find(index, "purr")[0] == "Cats can purr loudly."
     assert find(index, "bark")[0] == "Dogs bark."
     cats, dogs = index.documents()[-2:]
-    assert list(cats.sentences) == ["Cats", "Cats purr.", "They sleep a lot."]
+    assert list(cats.sentences) == ["Cats", "Cats can purr loudly.", "They sleep a lot."]
     assert list(dogs.sentences) == ["Dogs bark.", "They run far."]
     assert (cats.id, cats.title) == ("pets/cats", "Cats")
     assert index.get_text(cats) == CATS.text
@@ -72,12 +72,12 @@ def test_of_one_id_given_twice_the_last_document_stays(index: Index) -> None:
 
 def test_a_file_and_a_document_of_its_path_replace_each_other(index: Index, docs: Path) -> None:
     path = str(docs / "tea.md")
-    index.add_documents([Document(path, text="Tea is cold.")])
-    assert find(index, "tea") == ["Tea is cold."]
+    index.add_documents([Document(path, text="Tea is always cold.")])
+    assert find(index, "tea") == ["Tea is always cold."]
 
     assert index.add([docs]).files == {"unchanged": 1, "added": 1}
     assert find(index, "cold") == []
-    assert find(index, "hot")[0] == "Tea is hot."
+    assert find(index, "hot")[0] == "Tea is always hot."
 
 
 def test_files_leave_documents_of_memory_alone(index: Index, docs: Path) -> None:
@@ -103,7 +103,10 @@ def test_metadata_filters_and_overrides(index: Index) -> None:
 def test_documents_are_committed_in_batches(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(update, "MAX_BATCH_SENTENCES", 2)
     before = index.count().documents
-    good = [Document(str(number), text="It rains. It pours.") for number in range(4)]
+    good = [
+        Document(str(number), text="It is raining here. It is pouring there.")
+        for number in range(4)
+    ]
 
     with pytest.raises(InputError, match="document '': the id must be text"):
         index.add_documents([*good, Document("", text="It snows.")])
@@ -158,7 +161,7 @@ def test_documents_of_another_index_are_copied(index: Index, tmp_path: Path) -> 
         copy.add_documents(index.documents())
 
         assert copy.count().sentences == index.count().sentences
-        assert find(copy, "hot")[0] == "Tea is hot."
+        assert find(copy, "hot")[0] == "Tea is always hot."
         assert [item.metadata["suffix"] for item in copy.documents()] == [".txt", ".md"]
 
 

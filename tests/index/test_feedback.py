@@ -11,8 +11,8 @@ from rejoinder.index.index import Index
 from rejoinder.storage.files import lock_folder
 from rejoinder.types import Mark
 
-HOT = Mark("is tea hot?", "Tea is hot.", True)
-MILK = Mark("is tea hot?", "Milk spoils it.", False)
+HOT = Mark("is tea hot?", "Tea is always hot.", True)
+MILK = Mark("is tea hot?", "Milk will spoil it.", False)
 
 
 def get_marks(index: Index) -> list[Mark]:
@@ -28,13 +28,13 @@ def test_marks_are_kept_in_the_order_of_marking(index: Index) -> None:
 
 def test_the_last_mark_of_a_question_and_sentence_counts(index: Index) -> None:
     add_marks(index.store, [HOT, MILK])
-    add_marks(index.store, [Mark("is  tea\nhot? ", " Tea is\thot.", False)])
+    add_marks(index.store, [Mark("is  tea\nhot? ", " Tea is\talways hot.", False)])
 
-    assert get_marks(index) == [MILK, Mark("is tea hot?", "Tea is hot.", False)]
+    assert get_marks(index) == [MILK, Mark("is tea hot?", "Tea is always hot.", False)]
 
 
 def test_marks_of_unknown_sentences_are_returned(index: Index) -> None:
-    unknown = Mark("is tea hot?", "Tea is  warm.", True)
+    unknown = Mark("is tea hot?", "Tea is always  warm.", True)
     heading = Mark("is tea hot?", "Green tea", True)
 
     assert add_marks(index.store, [unknown, HOT, heading]) == [unknown, heading]
@@ -44,9 +44,9 @@ def test_marks_of_unknown_sentences_are_returned(index: Index) -> None:
 @pytest.mark.parametrize(
     ("mark", "problem"),
     [
-        (Mark(" ", "Tea is hot.", True), "the question is empty"),
+        (Mark(" ", "Tea is always hot.", True), "the question is empty"),
         (Mark("is tea hot?", "\n", True), "the sentence is empty"),
-        (Mark("is tea \udc80?", "Tea is hot.", True), "the question is not text"),
+        (Mark("is tea \udc80?", "Tea is always hot.", True), "the question is not text"),
     ],
 )
 def test_invalid_text_is_refused_and_nothing_is_stored(
@@ -61,11 +61,11 @@ def test_invalid_text_is_refused_and_nothing_is_stored(
 def test_a_mark_can_be_removed(index: Index) -> None:
     add_marks(index.store, [HOT, MILK])
 
-    remove_mark(index.store, " is tea hot?", "Tea is hot.")
+    remove_mark(index.store, " is tea hot?", "Tea is always hot.")
 
     assert get_marks(index) == [MILK]
-    with pytest.raises(InputError, match=r"'Tea is hot.' is not marked for 'is tea hot\?'"):
-        remove_mark(index.store, "is tea hot?", "Tea is hot.")
+    with pytest.raises(InputError, match=r"'Tea is always hot.' is not marked for 'is tea hot\?'"):
+        remove_mark(index.store, "is tea hot?", "Tea is always hot.")
 
 
 def test_a_mark_is_ignored_while_its_sentence_is_gone(index: Index, docs: Path) -> None:
@@ -73,7 +73,7 @@ def test_a_mark_is_ignored_while_its_sentence_is_gone(index: Index, docs: Path) 
     tea = docs / "tea.md"
     before = tea.read_text(encoding="utf-8")
 
-    tea.write_text("Tea is cold. Milk spoils it.", encoding="utf-8")
+    tea.write_text("Tea is always cold. Milk will spoil it.", encoding="utf-8")
     index.add([docs])
     assert get_marks(index) == [MILK]
 
@@ -95,9 +95,9 @@ def test_a_mark_follows_its_sentence_to_another_document(index: Index, docs: Pat
 
 
 def test_compaction_drops_marks_of_removed_text(index: Index, docs: Path) -> None:
-    (docs / "secret.txt").write_text("Hydrochlorothiazide dissolves.", encoding="utf-8")
+    (docs / "secret.txt").write_text("Hydrochlorothiazide is a medicine.", encoding="utf-8")
     index.add([docs])
-    add_marks(index.store, [HOT, Mark("what?", "Hydrochlorothiazide dissolves.", True)])
+    add_marks(index.store, [HOT, Mark("what?", "Hydrochlorothiazide is a medicine.", True)])
     index.remove([docs / "secret.txt"])
 
     index.compact()
@@ -139,7 +139,7 @@ def test_an_acknowledged_mark_survives_a_kill(index: Index) -> None:
         "from rejoinder.index.feedback import add_marks; from rejoinder.index.index import Index\n"
         "from rejoinder.types import Mark\n"
         "index = Index(Path(sys.argv[1]))\n"
-        "add_marks(index.store, [Mark('is tea hot?', 'Tea is hot.', True)])\n"
+        "add_marks(index.store, [Mark('is tea hot?', 'Tea is always hot.', True)])\n"
         "os.kill(os.getpid(), signal.SIGKILL)"
     )
 

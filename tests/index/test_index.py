@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rejoinder.errors import StoreError
+from rejoinder.index.fulltext import full_text_index
 from rejoinder.index.fulltext.full_text_index import TantivyIndex, _is_intact
 from rejoinder.index.index import Index
 from rejoinder.index.sqlite.database import FORMAT
@@ -26,16 +27,19 @@ def find(index: Index, question: str, k: int = 10) -> list[str]:
 
 
 def test_a_sentence_is_found_by_its_words_best_first(index: Index) -> None:
-    assert find(index, "Is the tea HOT?")[0] == "Tea is hot."
+    assert find(index, "Is the tea HOT?")[0] == "Tea is always hot."
     assert find(index, "a queen's colony")[0] == "A colony has one queen."
-    assert find(index, "bee dancing") == ["Bees dance.", "A colony has one queen."]  # stems
+    assert find(index, "bee dancing") == [
+        "Bees can dance well.",
+        "A colony has one queen.",
+    ]  # stems
     assert find(index, "xylophone") == []
     assert find(index, "?!") == []
 
 
 def test_a_sentence_is_found_by_its_heading_and_neighbours(index: Index) -> None:
-    assert "Milk spoils it." in find(index, "green")
-    assert find(index, "hot briefly")[:2] == ["Tea is hot.", "Steep it briefly."]
+    assert "Milk will spoil it." in find(index, "green")
+    assert find(index, "hot briefly")[:2] == ["Tea is always hot.", "Let it steep briefly."]
 
 
 def test_a_heading_is_never_found(index: Index) -> None:
@@ -61,27 +65,37 @@ def test_a_candidate_knows_its_document_place_and_tokens(index: Index, docs: Pat
     assert candidate.position == 1
     assert list(candidate.document.sentences) == [
         "Green tea",
-        "Tea is hot.",
-        "Steep it briefly.",
-        "Milk spoils it.",
+        "Tea is always hot.",
+        "Let it steep briefly.",
+        "Milk will spoil it.",
     ]
-    assert candidate.document.sentences[3] == "Milk spoils it."
-    assert candidate.document.sentences[-1] == "Milk spoils it."
+    assert candidate.document.sentences[3] == "Milk will spoil it."
+    assert candidate.document.sentences[-1] == "Milk will spoil it."
     assert candidate.tokens is not None
-    assert np.frombuffer(candidate.tokens, dtype="<i4").tolist() == [1, 2, 3, 0]
+    assert np.frombuffer(candidate.tokens, dtype="<i4").tolist() == [1, 2, 0, 3, 0]
     assert index.tokenizer_hash == PIECES.hash
 
 
-def test_a_candidate_is_located_in_its_file(index: Index, docs: Path) -> None:
+def test_a_candidate_is_located_in_its_document(index: Index) -> None:
     candidate = index.search("milk spoils", 1)[0].candidate
 
     source = index.locate(candidate)
 
     assert source
+    assert candidate.document
     assert (source.line, source.page) == (5, None)
-    text = (docs / "tea.md").read_text(encoding="utf-8")
-    assert text[source.start : source.end] == "Milk spoils it."
+    text = index.get_text(candidate.document)
+    assert text[source.start : source.end] == "Milk will spoil it."
     assert index.locate(Candidate("elsewhere", "It rains.")) is None
+
+
+def test_a_candidate_of_a_plain_text_is_located_in_its_file(index: Index, docs: Path) -> None:
+    source = index.locate(index.search("queen", 1)[0].candidate)
+
+    assert source
+    assert (source.line, source.page) == (1, None)
+    text = (docs / "bees.txt").read_text(encoding="utf-8")
+    assert text[source.start : source.end] == "A colony has one queen."
 
 
 def test_a_repeated_sentence_counts_once(index: Index, docs: Path) -> None:
@@ -93,17 +107,17 @@ def test_a_repeated_sentence_counts_once(index: Index, docs: Path) -> None:
 
 
 def test_metadata_filters(index: Index, docs: Path) -> None:
-    rows = '{"text": "Tea is cold.", "lang": "en"}\n{"text": "Tea is ice.", "lang": "de"}\n'
+    rows = '{"text": "Tea is always cold.", "lang": "en"}\n{"text": "Tea is ice.", "lang": "de"}\n'
     (docs / "rows.jsonl").write_text(rows, encoding="utf-8")
     index.add([docs])
 
     def find_where(**where: str | list[str]) -> set[str]:
         return {item.candidate.text for item in index.search("tea", 10, where=where)}
 
-    assert find_where(lang="en") == {"Tea is cold."}
-    assert find_where(lang=["en", "de"]) == {"Tea is cold.", "Tea is ice."}
+    assert find_where(lang="en") == {"Tea is always cold."}
+    assert find_where(lang=["en", "de"]) == {"Tea is always cold.", "Tea is ice."}
     assert find_where(lang="de", suffix=".md") == set()
-    assert "Tea is hot." in find_where(suffix=".md")
+    assert "Tea is always hot." in find_where(suffix=".md")
 
 
 def test_chinese_is_found_by_its_characters(index: Index, docs: Path) -> None:
@@ -115,9 +129,9 @@ def test_chinese_is_found_by_its_characters(index: Index, docs: Path) -> None:
 
 def test_another_reader_sees_changes(index: Index, docs: Path) -> None:
     with Index(index.folder) as reader:
-        (docs / "new.txt").write_text("Xylophones ring.", encoding="utf-8")
+        (docs / "new.txt").write_text("Xylophones can ring loudly.", encoding="utf-8")
         index.add([docs])
-        assert find(reader, "xylophone") == ["Xylophones ring."]
+        assert find(reader, "xylophone") == ["Xylophones can ring loudly."]
 
         index.compact()
         index.remove([docs / "new.txt"])
@@ -143,7 +157,7 @@ def test_stored_sentences_are_equal_by_their_document(index: Index) -> None:
 
 
 def test_compaction_deletes_removed_text_from_the_disk(index: Index, docs: Path) -> None:
-    (docs / "secret.txt").write_text("Hydrochlorothiazide dissolves.", encoding="utf-8")
+    (docs / "secret.txt").write_text("Hydrochlorothiazide is a medicine.", encoding="utf-8")
     index.add([docs])
     index.remove([docs / "secret.txt"])
     assert find(index, "hydrochlorothiazide") == []
@@ -188,11 +202,11 @@ def test_the_full_text_index_is_brought_up_to_date_on_open(
             index._full_text.current.commit(99)
             index._full_text.close()
         case "old format":
-            monkeypatch.setattr("rejoinder.index.fulltext.full_text_index.FORMAT", 2)
+            monkeypatch.setattr(full_text_index, "FORMAT", full_text_index.FORMAT + 1)
 
     with Index(folder) as reopened:
         assert reopened.check() == []
-        assert find(reopened, "hot")[0] == "Tea is hot."
+        assert find(reopened, "hot")[0] == "Tea is always hot."
         assert bool(find(reopened, "queen")) == (harm != "stale")
         assert len(list(folder.glob("fulltext-*"))) == 1
 
@@ -254,7 +268,7 @@ def test_without_full_text_index_and_lock_one_is_built_in_memory(index: Index) -
     index.store.set("fulltext", None)
 
     with lock_folder(index.folder), Index(index.folder) as reader:
-        assert find(reader, "hot")[0] == "Tea is hot."
+        assert find(reader, "hot")[0] == "Tea is always hot."
 
 
 def test_one_process_writes_at_a_time(index: Index, docs: Path) -> None:
@@ -306,6 +320,7 @@ def test_a_folder_that_cannot_be_created_is_refused(tmp_path: Path) -> None:
         "UPDATE documents SET title = 'Black tea' WHERE title = 'Green tea'",
         "UPDATE sentences SET tokens = X'00000000' WHERE document = 1 AND position = 0",
         "UPDATE sentences SET line = 7 WHERE document = 1 AND position = 0",
+        "UPDATE blocks SET anchor = 'milk' WHERE document = 1 AND number = 0",
     ],
 )
 def test_check_finds_a_checksum_mismatch(index: Index, change: str) -> None:
@@ -348,7 +363,7 @@ def test_a_document_without_a_checksum_is_a_problem(index: Index) -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        "UPDATE documents SET text = X'00'",
+        "UPDATE texts SET text = X'00'",
         "UPDATE documents SET metadata = '{'",
     ],
 )
@@ -401,7 +416,7 @@ def test_truncated_files_are_rebuilt_or_reported(index: Index, suffix: str) -> N
 
     try:
         with Index(folder) as opened:
-            assert find(opened, "hot")[0] == "Tea is hot." or opened.check()
+            assert find(opened, "hot")[0] == "Tea is always hot." or opened.check()
     except StoreError as error:
         assert "index compact" in str(error)  # noqa: PT017
 
@@ -438,14 +453,14 @@ def test_a_file_without_its_footer_is_corrupt(tmp_path: Path) -> None:
 
 def test_a_full_disk_loses_nothing(index: Index, docs: Path) -> None:
     index.store._connection.get().execute("PRAGMA max_page_count = 1")
-    (docs / "large.txt").write_text("It rains a lot here. " * 20_000, encoding="utf-8")
+    (docs / "large.txt").write_text("It is raining a lot. " * 20_000, encoding="utf-8")
 
     with pytest.raises(StoreError, match="disk is full"):
         index.add([docs])
 
     index.store._connection.get().execute("PRAGMA max_page_count = 1000000")
     assert index.check() == []
-    assert find(index, "hot")[0] == "Tea is hot."
+    assert find(index, "hot")[0] == "Tea is always hot."
 
 
 def test_an_index_on_a_read_only_disk_answers(
@@ -456,7 +471,7 @@ def test_an_index_on_a_read_only_disk_answers(
     monkeypatch.setattr(os, "access", lambda path, mode: False)
 
     with Index(folder) as reader:
-        assert find(reader, "hot")[0] == "Tea is hot."
+        assert find(reader, "hot")[0] == "Tea is always hot."
         with pytest.raises(StoreError, match="readonly"):
             reader.store.set("any", 1)
 
@@ -468,11 +483,11 @@ def test_a_reader_of_a_read_only_disk_sees_changes_of_another_machine(
         patched.setattr(os, "access", lambda path, mode: False)
         reader = Index(index.folder)
 
-    (docs / "new.txt").write_text("Coffee is strong.", encoding="utf-8")
+    (docs / "new.txt").write_text("Coffee is very strong.", encoding="utf-8")
     index.add([docs])
 
     with reader:
-        assert find(reader, "strong")[0] == "Coffee is strong."
+        assert find(reader, "strong")[0] == "Coffee is very strong."
 
 
 def test_another_tokenizer_replaces_all_tokens(index: Index, docs: Path) -> None:
@@ -483,7 +498,7 @@ def test_another_tokenizer_replaces_all_tokens(index: Index, docs: Path) -> None
 
     candidate = index.search("hot", 1)[0].candidate
     assert candidate.tokens is not None
-    assert np.frombuffer(candidate.tokens, dtype="<i4").tolist() == [2, 3, 1, 0]
+    assert np.frombuffer(candidate.tokens, dtype="<i4").tolist() == [2, 3, 0, 1, 0]
     assert index.tokenizer_hash == other.hash
     assert index.check() == []
 
@@ -492,12 +507,12 @@ def test_the_default_tokenizer_is_the_one_of_the_shipped_vectors(tmp_path: Path)
     tokenizer = load_vectors().pieces
     with Index(tmp_path / "index", create=True) as index:
         assert index.tokenizer_hash is None
-        index.add_documents([Document("a", text="Tea is hot.")])
+        index.add_documents([Document("a", text="Tea is always hot.")])
 
         (hit,) = index.search("tea", 1)
 
     assert tokenizer is not None
-    assert hit.candidate.tokens == tokenizer.encode("Tea is hot.")
+    assert hit.candidate.tokens == tokenizer.encode("Tea is always hot.")
 
 
 def test_kills_lose_no_acknowledged_document(tmp_path: Path) -> None:

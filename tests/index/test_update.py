@@ -42,10 +42,12 @@ def test_a_touched_file_of_the_same_content_is_not_read_again(index: Index, docs
 
 
 def test_a_changed_file_replaces_its_sentences(index: Index, docs: Path) -> None:
-    (docs / "tea.md").write_text("Coffee is black.", encoding="utf-8")
+    (docs / "tea.md").write_text("Coffee is always black.", encoding="utf-8")
 
     assert follow(index, docs)["tea.md"] == "changed"
-    assert [item.candidate.text for item in index.search("tea coffee", 9)] == ["Coffee is black."]
+    assert [item.candidate.text for item in index.search("tea coffee", 9)] == [
+        "Coffee is always black."
+    ]
     assert index.check() == []
 
 
@@ -95,7 +97,7 @@ def test_metadata_stays_until_other_is_given(index: Index, docs: Path) -> None:
     follow(index, docs, team="red")
 
     assert set(follow(index, docs).values()) == {"unchanged"}
-    (docs / "tea.md").write_text("Tea is hot.", encoding="utf-8")
+    (docs / "tea.md").write_text("Tea is always hot.", encoding="utf-8")
     assert follow(index, docs)["tea.md"] == "changed"
     assert len(index.search("hot purr", 9, where={"team": "red"})) == 2
     assert follow(index, docs, house="b")["rows.jsonl"] == "changed"
@@ -115,7 +117,9 @@ def test_files_are_acknowledged_in_batches_with_progress(
 ) -> None:
     monkeypatch.setattr(update, "MAX_BATCH_SENTENCES", 3)
     for number in range(4):
-        (docs / f"{number}.txt").write_text("It rains. It pours.", encoding="utf-8")
+        (docs / f"{number}.txt").write_text(
+            "It is raining here. It is pouring there.", encoding="utf-8"
+        )
 
     events = collect(index, docs)
 
@@ -129,7 +133,9 @@ def test_the_full_text_index_is_committed_now_and_then(
     monkeypatch.setattr(update, "MAX_BATCH_SENTENCES", 0)
     monkeypatch.setattr("rejoinder.index.writer.MAX_UNCOMMITTED", 1)
     for number in range(3):
-        (docs / f"{number}.txt").write_text("It rains. It pours.", encoding="utf-8")
+        (docs / f"{number}.txt").write_text(
+            "It is raining here. It is pouring there.", encoding="utf-8"
+        )
 
     def check(event: FileEvent) -> None:
         if event.what == "added":
@@ -142,8 +148,8 @@ def test_an_interrupted_add_keeps_what_was_acknowledged(
     index: Index, docs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(update, "MAX_BATCH_SENTENCES", 0)
-    (docs / "a.txt").write_text("Xylophones ring.", encoding="utf-8")
-    (docs / "b.txt").write_text("Trumpets blare.", encoding="utf-8")
+    (docs / "a.txt").write_text("Xylophones can ring loudly.", encoding="utf-8")
+    (docs / "b.txt").write_text("Trumpets can blare loudly.", encoding="utf-8")
 
     def interrupt(event: FileEvent) -> None:
         assert event.what == "added"
@@ -154,7 +160,7 @@ def test_an_interrupted_add_keeps_what_was_acknowledged(
 
     with Index(index.folder) as other:
         assert [item.candidate.text for item in other.search("xylophone trumpet", 9)] == [
-            "Xylophones ring."
+            "Xylophones can ring loudly."
         ]
         assert other.check() == []
 
@@ -181,7 +187,7 @@ def test_nothing_to_add_or_remove_is_an_error(index: Index, tmp_path: Path) -> N
 
 def test_strange_names_are_kept_and_removed(index: Index, docs: Path) -> None:
     strange = Path(os.fsdecode(os.fsencode(docs) + b"/\xff\x1b\n.txt"))
-    strange.write_text("Xylophones ring.", encoding="utf-8")
+    strange.write_text("Xylophones can ring loudly.", encoding="utf-8")
     index.add([docs])
 
     found = index.search("xylophone", 1)[0].candidate

@@ -124,7 +124,7 @@ def test_candidates_left_by_a_single_scorer_count_as_not_scored(
 
 
 def test_without_a_store_nothing_is_left(scorer: HasScorer) -> None:
-    texts = ["Tea is hot.", "A cat."]
+    texts = ["Tea is always hot.", "A cat."]
 
     found = scorer.leave_missing().score(QUESTION, texts)
 
@@ -147,7 +147,7 @@ def test_answers_of_another_bundle_are_named_and_left_out(
     assert [stage.scorer.name for stage in bound.stages] == ["word-overlap"]
     assert bound.stages[-1].keep is None
     assert bound.calibration is None
-    assert found.answers[0].sentence == "Tea is hot."
+    assert found.answers[0].sentence == "Tea is always hot."
     assert "other is left out" in caplog.text
 
 

@@ -180,7 +180,7 @@ def test_a_document_is_its_sentences_and_its_title(stored: Index, scorer: Select
 def test_documents_from_elsewhere_have_no_rows(stored: Index, scorer: SelectorScorer) -> None:
     pages = open_pages(stored, scorer)
 
-    assert pages.find_document(Document("tea.md", "", ("Tea is hot.",))) is None
+    assert pages.find_document(Document("tea.md", "", ("Tea is always hot.",))) is None
 
 
 def test_additions_and_removals_are_followed(
