@@ -106,6 +106,7 @@ def test_a_centred_line_stands_above_other_titles() -> None:
         "It is hot.",
         "and so we went to the shop again",
         "See https://example.org/tea",
+        "~/.tearc",
         "someone@example.org",
         "Copyright 2020 Some One",
         "Introduction ........ 3",
@@ -149,9 +150,20 @@ def test_indented_code_is_code() -> None:
     ]
 
 
+def test_code_below_a_colon_needs_less_indentation() -> None:
+    assert blocks("Run this:\n\n  make all\n")[1] == ("code", "make all")
+    assert blocks("Run this.\n\n  make all\n")[1] == ("heading", "make all")
+    assert blocks("- Run this:\n\n  - one\n\n  It is in this file:\n\n    a.conf\n")[3] == (
+        "code",
+        "a.conf",
+    )
+    assert blocks("- One.\n\n  Very good\n")[1] == ("paragraph", "Very good")
+
+
 def test_indented_prose_is_not_code() -> None:
     prose = "          It was a dark night, and the\n          rain fell on the roof.\n"
     assert blocks(f"{prose}\n{prose}")[1][0] == "paragraph"
+    assert blocks("    (Set x=y and z[0] as you like.)")[0][0] == "paragraph"
     assert blocks("    Это предложение написано по-русски.")[0][0] == "paragraph"
     assert blocks("- An item.\n\n    make all\n")[1][0] != "code"
     assert blocks("    x f(y)\n\n        It sets the colour of the paper.\n")[0][0] == "heading"

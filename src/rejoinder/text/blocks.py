@@ -129,22 +129,26 @@ def _find_in_prose(text: str, start: int, end: int) -> Iterator[TextBlock]:
     found = _join_definitions(_read_paragraphs(text, start, end))
     paragraphs = chain(found, [_Paragraph([], MAX_DISTANCE)])
     list_indent: int | None = None
+    margin: int | None = None  # of a paragraph that ends with a colon
     code: TextBlock | None = None
     for paragraph, following in pairwise(paragraphs):
         lines = paragraph.lines
         if list_indent is not None and lines[0].indent <= list_indent:
             list_indent = None
-        if list_indent is None and _is_code(lines, following.lines):
+        least = CODE_INDENT if margin is None else margin + 2
+        may_be_code = list_indent is None or margin is not None
+        if may_be_code and _is_code(lines, following, least):
             begin = lines[0].start if code is None else code.start
             code = TextBlock(begin, lines[-1].end, "code", indent=lines[0].indent)
             continue
         if code is not None:
             yield code
             code = None
-        for block in _split_paragraph(paragraph, following):
+        for block in _split_paragraph(paragraph, following, is_listed=list_indent is not None):
             if block.kind == "item" and list_indent is None:
                 list_indent = lines[0].indent
             yield block
+        margin = lines[-1].indent if lines[-1].text[-1] == ":" else None
     if code is not None:
         yield code
 
@@ -175,13 +179,15 @@ def _join_definitions(paragraphs: Iterable[_Paragraph]) -> Iterator[_Paragraph]:
         yield name
 
 
-def _split_paragraph(paragraph: _Paragraph, following: _Paragraph) -> Iterable[TextBlock]:
+def _split_paragraph(
+    paragraph: _Paragraph, following: _Paragraph, *, is_listed: bool
+) -> Iterable[TextBlock]:
     lines = paragraph.lines
     first = lines[0]
     if len(lines) == 1:
         if _is_page_header(first, max(paragraph.distance, following.distance)):
             return ()
-        return _read_line(first, following.lines)
+        return _read_line(first, following.lines, is_listed=is_listed)
     if term_end := _find_term(lines):
         return (TextBlock(first.start, lines[-1].end, "definition", 0, first.indent, term_end),)
     if _is_table(lines):
@@ -190,7 +196,8 @@ def _split_paragraph(paragraph: _Paragraph, following: _Paragraph) -> Iterable[T
         heading = TextBlock(first.start, first.end, "heading", CAPITALS, first.indent)
         if len(lines) == 2:
             return chain((heading,), _join_lines(_mark_lines(lines[1:])))
-        return chain((heading,), _split_paragraph(_Paragraph(lines[1:], 1), following))
+        body = _Paragraph(lines[1:], 1)
+        return chain((heading,), _split_paragraph(body, following, is_listed=is_listed))
     return _join_lines(_mark_lines(lines))
 
 
@@ -257,13 +264,13 @@ def _join_lines(marked: Iterable[tuple[_Line, _Mark, int]]) -> Iterator[TextBloc
 
 _NUMBERED = re.compile(r"(\d{1,3}(?:\.\d{1,3}){0,5})\.?[ \t]+(?=[^\W\d_])")
 _ENDS_SENTENCE = re.compile(r"""[.!?:;,…。！？।؟]["'”’)\]]*$""")
-_NOT_IN_TITLES = re.compile(r"://|\S@\S|[.…·_]{4}|^copyright|©", re.IGNORECASE)
+_NOT_IN_TITLES = re.compile(r"^[/~$%<>{\\]|://|\S@\S|[.…·_]{4}|^copyright|©", re.IGNORECASE)
 PAGE_WIDTH = 80
 
 
-def _read_line(line: _Line, following: list[_Line]) -> Iterable[TextBlock]:
-    """Return the block of a paragraph of one line: often a heading."""
-    level = _find_level(line, following[0] if following else _Line(0, "", 0))
+def _read_line(line: _Line, following: list[_Line], *, is_listed: bool) -> Iterable[TextBlock]:
+    """Return the block of a paragraph of one line: often a heading, but not inside a list."""
+    level = 0 if is_listed else _find_level(line, following[0] if following else _Line(0, "", 0))
     if level:
         return (TextBlock(line.start, line.end, "heading", level, line.indent),)
     if _has_columns(line.text) and not _RULE.fullmatch(line.text):
@@ -359,18 +366,19 @@ def _mark_rows(lines: list[_Line]) -> Iterator[tuple[_Line, _Mark, int]]:
         yield line, "rule" if _RULE.fullmatch(line.text) else "row" if is_row else "prose", 0
 
 
-def _is_code(lines: list[_Line], following: list[_Line]) -> bool:
+def _is_code(lines: list[_Line], following: _Paragraph, least: int) -> bool:
     """Whether lines are indented as code is, and do not read as indented prose does."""
     first = lines[0].text
-    if any(line.indent < CODE_INDENT for line in lines) or _ITEM.match(first):
+    if any(line.indent < least for line in lines) or _ITEM.match(first):
         return False
     if _NUMBERED.match(first) or (first[0] == "|" == first[-1]) or _RULE.fullmatch(first):
         return False
     if len(lines) == 1:
         if _is_page_header(lines[0], MAX_DISTANCE):
             return False
-        is_above = bool(following) and following[0].indent > lines[0].indent
-        if is_above and _reads_as_prose(following, 0.7):
+        below = following.lines
+        is_above = bool(below) and below[0].indent > lines[0].indent
+        if is_above and _reads_as_prose(below, 0.7):
             return False  # a term above its definition
         beside = _COLUMN.split(first, 1)[-1]
         return not _reads_as_prose([lines[0]._replace(text=beside)], 0.7)
@@ -392,7 +400,7 @@ def _reads_as_prose(lines: list[_Line], share: float) -> bool:
         return True  # of a script other than Latin
     words = text.split()
     plain = sum(_PLAIN_WORD.fullmatch(word) is not None for word in words)
-    begins, ends = not text[0].islower(), text[-1] in ".!?:"
-    if len(words) < 4:
-        return (begins or ends) and plain == len(words)
-    return (begins or ends) and plain >= (0.5 if begins and ends else share) * len(words)
+    begins, ends = not text[0].islower(), text.rstrip(")\"'")[-1:] in (".", "!", "?", ":")
+    if begins and ends:
+        return plain >= len(words) / 2
+    return (begins or ends) and plain >= (share if len(words) > 3 else 1) * len(words)
