@@ -42,7 +42,7 @@ class _Draft:
     """Whether its last line reaches the right margin."""
 
 
-class BlockBuilder:
+class PageAssembler:
     """Makes blocks of the lines of pages, in reading order."""
 
     def __init__(self, headings: HeadingFinder, hyphens: Hyphens) -> None:
@@ -140,7 +140,7 @@ class BlockBuilder:
 
     def _finish(self, draft: _Draft) -> Iterator[Block]:
         page = draft.lines[0].page
-        text = self._write(draft)
+        text = sanitize(self._write(draft))
         if not text:
             return
         if draft.heading:
@@ -153,11 +153,16 @@ class BlockBuilder:
         if draft.kind == "code":
             return _write_code(draft.lines)
         if draft.text:
-            return fold(sanitize(draft.text))
+            return fold(draft.text)
         text = self._hyphens.join(line.text for line in draft.lines)
         if draft.kind == "item":
             return _BULLET.sub("", text, count=1)
         return join_term(draft.term, text) if draft.term else text
+
+
+def _ends(text: str) -> bool:
+    """Whether a sentence ends here."""
+    return _ENDS.search(text[-6:]) is not None
 
 
 def _goes_on(draft: _Draft, following: _Draft) -> bool:
@@ -203,7 +208,7 @@ def _write_code(lines: Sequence[TextLine]) -> str:
             column = min(_MAX_CODE_COLUMNS, round((span.left - left) / pitch))
             row = row.ljust(column) if not row or column > len(row) else row
             row += span.text
-        written.append(sanitize(row))
+        written.append(row)
         before = line
     return strip_code("\n".join(written))
 
@@ -262,7 +267,7 @@ def _begins_item(before: TextLine, line: TextLine) -> bool:
     if not mark:
         return False
     return (not mark[0].strip("().- –—").isalnum() and mark[0][0] not in "-–—") or bool(
-        _ENDS.search(before.text) or _BULLET.match(before.text)
+        _ends(before.text) or _BULLET.match(before.text)
     )
 
 
@@ -286,7 +291,7 @@ def _take_run(lines: Sequence[TextLine]) -> list[TextLine]:
 
 def _is_inline(before: TextLine, line: TextLine) -> bool:
     """Tell a line of a sentence that is all in a code font from code."""
-    if before.mono or _ENDS.search(before.text) or abs(line.left - before.left) > 1:
+    if before.mono or _ends(before.text) or abs(line.left - before.left) > 1:
         return False
     return before.baseline - line.baseline < 1.35 * before.size
 
@@ -313,7 +318,7 @@ def _is_indented(taken: Sequence[TextLine], line: TextLine) -> bool:
     shift = line.left - before.left
     if shift > 0.8 * line.size:
         # The second line of an item or a definition may hang; later ones do not.
-        return len(taken) > 1 or bool(_ENDS.search(before.text) and not _BULLET.match(before.text))
+        return len(taken) > 1 or (_ends(before.text) and not _BULLET.match(before.text))
     return shift < -0.8 * line.size and len(taken) > 1
 
 
@@ -324,15 +329,15 @@ def _draft_paragraph(lines: list[TextLine], margins: "_Margins") -> _Draft:
         kind = "caption"
     elif _BULLET.match(text):
         kind = "item"
-    elif len(lines) < 3 and not _ENDS.search(text) and all(map(margins.is_title, lines)):
+    elif len(lines) < 3 and not _ends(text) and all(map(margins.is_title, lines)):
         kind = "caption"
-    return _Draft(kind, lines, open=kind != "caption" and not _ENDS.search(lines[-1].text))
+    return _Draft(kind, lines, open=kind != "caption" and not _ends(lines[-1].text))
 
 
 def _take_body(lines: Sequence[TextLine], margins: "_Margins") -> list[TextLine]:
     """Return the indented paragraph below a term."""
     term = lines[0]
-    if len(lines) < 2 or len(term.text) > 100 or _ENDS.search(term.text):
+    if len(lines) < 2 or len(term.text) > 100 or _ends(term.text):
         return []
     if _CAPTION.match(term.text):
         return []

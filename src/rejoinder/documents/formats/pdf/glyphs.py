@@ -10,6 +10,7 @@ is one call per glyph (its box); the rest is asked once per word, font or style.
 import ctypes
 import math
 import re
+from collections import deque
 from collections.abc import Iterable, Iterator
 from itertools import pairwise, repeat
 from typing import Any, NamedTuple
@@ -18,17 +19,15 @@ from unicodedata import normalize
 import numpy as np
 import pypdfium2.raw as pdfium
 
+from rejoinder.documents.formats.pdf.styles import PageStyles, Style, Typeface, bind, find_address
+
 SPACE = 0.11
 """A wider gap, in heights of the glyph's box, separates words; kerning stays far below it."""
 DRAWN_SPACE = 0.05
 """The same, where the PDF draws a space; some draw spaces of no width inside words."""
-CELL = 1.0
-"""A wider gap, in font sizes, separates table cells or columns."""
-
-_BOLD = ("bold", "black", "heavy", "demi", "-medi", "cmb", "cmssbx", "sfbx", "ecbx", "lmbx")
-_MONO = ("mono", "courier", "cmtt", "cmsltt", "cmvtt", "sftt", "typewriter", "consol", "menlo")
-_FIXED_PITCH = 1
-_FORCE_BOLD = 1 << 18
+_GET_BOX = bind(
+    pdfium.FPDFText_GetLooseCharBox, ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p
+)
 _REPLACED: dict[int, str | None] = {
     0x200B: None,
     0xAD: "-",
@@ -63,19 +62,12 @@ _ACCENTS = {
 _ACCENT = re.compile(f"([{''.join(_ACCENTS)}])([A-Za-z\u0131])")
 
 
-class Typeface(NamedTuple):
-    """How glyphs look, apart from their size."""
-
-    bold: bool
-    mono: bool
+_Word = tuple[str, int, Style | None, float, float, bool, bool]
+"""Text, index of the first glyph, style, left and right edge; whether it is on a line with the word
+before it, and whether a space is drawn between them."""
 
 
-_Word = tuple[str, int, float, float, bool, bool]
-"""Text, index of the first glyph, left and right edge; on a line with the word before, after a
-drawn space."""
-
-
-class Span(NamedTuple):
+class GlyphSpan(NamedTuple):
     """Text in one typeface and size on one baseline."""
 
     text: str
@@ -90,7 +82,7 @@ class Span(NamedTuple):
     """Whether a space is drawn before it."""
 
 
-def read_spans(page: Any) -> list[Span]:
+def read_spans(page: Any) -> list[GlyphSpan]:
     """Return the spans of a pdfium text page, in the order in which they are drawn."""
     text, boxes, indices, quarters = _read_glyphs(page)
     if not text:
@@ -103,16 +95,19 @@ def read_spans(page: Any) -> list[Span]:
     spaced = (np.diff(indices) > 1) & (gap > DRAWN_SPACE * height)
     starts = np.flatnonzero(~level | spaced | (gap > SPACE * height)) + 1
     bounds = [0, *starts.tolist(), len(text)]
+    firsts = indices[bounds[:-1]].tolist()
+    styles = PageStyles(page, quarters)
     words = zip(
         (text[start:stop] for start, stop in pairwise(bounds)),
-        indices[bounds[:-1]].tolist(),
+        firsts,
+        styles.find(firsts),
         left[bounds[:-1]].tolist(),
         right[np.array(bounds[1:]) - 1].tolist(),
         [False, *level[starts - 1].tolist()],
         [False, *spaced[starts - 1].tolist()],
         strict=True,
     )
-    return list(_join_words(_Styles(page, quarters), words))
+    return list(_join_words(styles, words))
 
 
 def _compose(found: re.Match[str], gaps: Any) -> str:
@@ -122,14 +117,13 @@ def _compose(found: re.Match[str], gaps: Any) -> str:
     return composed + chr(_COMPOSED) if over else found[0]
 
 
-def _join_words(styles: "_Styles", words: Iterable[_Word]) -> Iterator[Span]:
+def _join_words(styles: PageStyles, words: Iterable[_Word]) -> Iterator[GlyphSpan]:
     """Yield words of one style that follow each other on one baseline as one span."""
     parts: list[str] = []
     begin = end = base = 0.0
-    current: _Style | None = None
+    current: Style | None = None
     after_space = False
-    for text, index, left, right, level, spaced in words:
-        style = styles.find(index)
+    for text, index, style, left, right, level, spaced in words:
         if style is None:
             continue
         if style is not current or not level or left - end > style.widest_space:
@@ -144,12 +138,12 @@ def _join_words(styles: "_Styles", words: Iterable[_Word]) -> Iterator[Span]:
 
 
 def _make_span(
-    parts: list[str], left: float, right: float, baseline: float, style: "_Style", spaced: bool
-) -> Span:
+    parts: list[str], left: float, right: float, baseline: float, style: Style, spaced: bool
+) -> GlyphSpan:
     text = " ".join(parts)
     pitch = (right - left) / len(text)
     text = text.translate(_REPLACED)
-    return Span(text, left, right, baseline, style.size, style.face, pitch, spaced)
+    return GlyphSpan(text, left, right, baseline, style.size, style.face, pitch, spaced)
 
 
 def _read_glyphs(page: Any) -> tuple[str, Any, Any, int]:
@@ -162,8 +156,9 @@ def _read_glyphs(page: Any) -> tuple[str, Any, Any, int]:
         return "", None, None, 0
     text = _read_characters(page, count)
     boxes = (pdfium.FS_RECTF * count)()
-    for _ in map(pdfium.FPDFText_GetLooseCharBox, repeat(page), range(count), boxes):
-        pass
+    start, size = ctypes.addressof(boxes), ctypes.sizeof(pdfium.FS_RECTF)
+    places = range(start, start + size * count, size)
+    deque(map(_GET_BOX, repeat(find_address(page)), range(count), places), maxlen=0)
     edges = np.frombuffer(boxes, dtype=np.float32).reshape(count, 4).T
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     shown = (codes > 32) & (codes != 0xA0) | (codes == 2)
@@ -203,67 +198,3 @@ def _turn(edges: Any, quarters: int) -> Any:
 def _count_quarters(page: Any, index: int) -> int:
     angle = pdfium.FPDFText_GetCharAngle(page, index)
     return -round(angle / (math.pi / 2)) % 4 if angle > 0 else 0
-
-
-class _Style(NamedTuple):
-    size: float
-    face: Typeface
-    widest_space: float
-    """Code keeps two and more spaces: they separate spans."""
-
-
-class _Styles:
-    """Typefaces, sizes and baselines of a page, asked of pdfium once per drawn text."""
-
-    def __init__(self, page: Any, quarters: int) -> None:
-        self._page = page
-        self._quarters = quarters
-        self._of_object: dict[int, _Style | None] = {}
-        self._styles: dict[_Style, _Style] = {}
-        self._faces: dict[int, Typeface] = {}
-
-    def find(self, index: int) -> _Style | None:
-        """Return the style of a glyph, or None where it is turned unlike the page."""
-        drawn = pdfium.FPDFText_GetTextObject(self._page, index)
-        if not drawn:
-            return None
-        key = ctypes.addressof(drawn.contents)
-        if key not in self._of_object:
-            self._of_object[key] = self._measure(index, drawn)
-        return self._of_object[key]
-
-    def find_baseline(self, index: int) -> float:
-        """Return the height of the baseline of a glyph."""
-        x, y = ctypes.c_double(), ctypes.c_double()
-        pdfium.FPDFText_GetCharOrigin(self._page, index, x, y)
-        return (y.value, -x.value, -y.value, x.value)[self._quarters]
-
-    def _measure(self, index: int, drawn: Any) -> _Style | None:
-        if _count_quarters(self._page, index) != self._quarters:
-            return None
-        matrix = pdfium.FS_MATRIX()
-        size = pdfium.FPDFText_GetFontSize(self._page, index)
-        if pdfium.FPDFText_GetMatrix(self._page, index, matrix):
-            size *= math.hypot(matrix.c, matrix.d)
-        if not 0.1 < size < 10_000:
-            return None
-        font = pdfium.FPDFTextObj_GetFont(drawn)
-        key = ctypes.addressof(font.contents) if font else 0
-        if key not in self._faces:
-            self._faces[key] = _read_face(font)
-        face = self._faces[key]
-        style = _Style(round(size, 1), face, (0.9 if face.mono else CELL) * size)
-        return self._styles.setdefault(style, style)
-
-
-def _read_face(font: Any) -> Typeface:
-    if not font:
-        return Typeface(False, False)
-    raw = ctypes.create_string_buffer(200)
-    pdfium.FPDFFont_GetBaseFontName(font, raw, len(raw))
-    name = raw.value.decode("ascii", "replace").lower()
-    flags = max(0, pdfium.FPDFFont_GetFlags(font))
-    # pdfium guesses a weight from the width of stems, which regular fonts may exceed.
-    bold = bool(flags & _FORCE_BOLD) or any(part in name for part in _BOLD)
-    mono = bool(flags & _FIXED_PITCH) or any(part in name for part in _MONO)
-    return Typeface(bold, mono)

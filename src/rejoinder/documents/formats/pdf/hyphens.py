@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from rejoinder.documents.blocks import fold, sanitize
+from rejoinder.documents.blocks import fold
 
 _HYPHENS = ("-", "\u2010")
 _WORD = re.compile(r"[^\W\d_]+(?:-[^\W\d_]+)*")
@@ -24,7 +24,7 @@ class Hyphens:
         for line in lines:
             words = _WORD.findall(line.lower())
             # The halves of a broken word are no words.
-            breaks = _BROKEN.search(line) is not None
+            breaks = line.endswith(_HYPHENS) and _BROKEN.search(line[-30:]) is not None
             self._words.update(words[broken : len(words) - breaks])
             broken = breaks
 
@@ -32,7 +32,7 @@ class Hyphens:
         """Return lines as one text."""
         text = ""
         for line in lines:
-            folded = fold(sanitize(line))
+            folded = fold(line)
             if not text or not folded:
                 text = text or folded
             elif text[-1] in _HYPHENS:
@@ -44,7 +44,7 @@ class Hyphens:
         return text
 
     def _join_word(self, text: str, line: str) -> str:
-        broken, rest = _BROKEN.search(text), _BEGINNING.match(line)
+        broken, rest = _BROKEN.search(text[-30:]), _BEGINNING.match(line)
         if not broken or not rest:
             # A dash between words has a blank before it, and gets one after it.
             return text + (" " if text[-2:-1] in ("", " ") else "") + line

@@ -74,7 +74,8 @@ def _find_gutter(fragments: list[Fragment]) -> float | None:
     """Return the middle of the white space between two columns of text, if there are two."""
     left = min(fragment.left for fragment in fragments)
     width = max(fragment.right for fragment in fragments) - left
-    if not 50 < width < 10_000:
+    wide = sum(fragment.right - fragment.left > 0.6 * width for fragment in fragments)
+    if not 50 < width < 10_000 or wide > 0.2 * len(fragments):
         return None
     covered = np.zeros(int(width) + 2, dtype=int)
     for fragment in fragments:
@@ -183,9 +184,15 @@ def _make_keys(line: TextLine) -> Iterator[tuple[int, str]]:
         yield round(fragment.baseline / 3), letters
 
 
+def _has_leader(text: str) -> bool:
+    # The regular expression alone takes ten times as long.
+    may = ". ." in text or ".." in text or "……" in text or "· ·" in text or "__" in text
+    return may and _LEADER.search(text) is not None
+
+
 def remove_contents(lines: list[TextLine]) -> list[TextLine]:
     """Return the lines of a page without a table of contents, or nothing of an index."""
-    leaders = [number for number, line in enumerate(lines) if _LEADER.search(line.text)]
+    leaders = [number for number, line in enumerate(lines) if _has_leader(line.text)]
     if len(leaders) >= 3 and leaders[-1] - leaders[0] < 3 * len(leaders):
         first, last = leaders[0], leaders[-1]
         # Chapters have no leaders, but a number at the end.

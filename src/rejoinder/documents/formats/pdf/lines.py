@@ -6,8 +6,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from rejoinder.documents.blocks import fold, sanitize
-from rejoinder.documents.formats.pdf.glyphs import CELL, Span
+from rejoinder.documents.blocks import fold
+from rejoinder.documents.formats.pdf.glyphs import GlyphSpan
+from rejoinder.documents.formats.pdf.styles import CELL
 from rejoinder.documents.notation import subscript, superscript
 
 _SPACE = 0.14
@@ -24,7 +25,7 @@ _RAISED = re.compile(r"\b(?:[cdkmnµ]?m|ms|sec|ft|in|inch|kg|rad|sin|cos|tan|log
 class Fragment:
     """Spans that follow each other on one baseline, such as a line or a table cell."""
 
-    spans: list[Span]
+    spans: list[GlyphSpan]
     baseline: float
     size: float
     left: float
@@ -65,7 +66,7 @@ class TextLine:
     def __post_init__(self) -> None:
         fragments = self.fragments
         main = max(fragments, key=lambda fragment: fragment.right - fragment.left)
-        self.text = fold(sanitize(" ".join(fragment.text for fragment in fragments)))
+        self.text = fold(" ".join(fragment.text for fragment in fragments))
         self.baseline = main.baseline
         sizes: Counter[float] = Counter()
         for fragment in fragments:
@@ -78,7 +79,7 @@ class TextLine:
         self.mono = all(fragment.mono for fragment in fragments)
 
 
-def join_spans(spans: Iterable[Span]) -> list[Fragment]:
+def join_spans(spans: Iterable[GlyphSpan]) -> list[Fragment]:
     """Return fragments in the order in which they are drawn."""
     fragments: list[Fragment] = []
     for span in spans:
@@ -89,7 +90,7 @@ def join_spans(spans: Iterable[Span]) -> list[Fragment]:
     return fragments
 
 
-def _continues(fragment: Fragment, span: Span) -> bool:
+def _continues(fragment: Fragment, span: GlyphSpan) -> bool:
     gap = span.left - fragment.right
     size = max(fragment.size, span.size)
     rise = abs(span.baseline - fragment.baseline)
@@ -98,14 +99,14 @@ def _continues(fragment: Fragment, span: Span) -> bool:
     if min(span.size, fragment.size) > _SMALL * size or rise > 0.7 * size:
         return False
     # The mark of a footnote may stand apart from its text.
-    widest = 1.5 if span.size == size and _FOOTNOTE.fullmatch(fragment.text) else 0.5
+    apart = span.size == size and _FOOTNOTE.fullmatch(fragment.spans[0].text)
+    widest = 1.5 if apart else 0.5
     return -1.2 * size < gap < widest * size
 
 
-def _append(fragment: Fragment, span: Span) -> None:
+def _append(fragment: Fragment, span: GlyphSpan) -> None:
     if span.size > fragment.size / _SMALL:  # begins with a script
         fragment.size, fragment.baseline = span.size, span.baseline
-        fragment.__dict__.pop("text", None)
     fragment.spans.append(span)
     fragment.right = max(fragment.right, span.right)
     fragment.left = min(fragment.left, span.left)
@@ -123,7 +124,7 @@ def _write(fragment: Fragment) -> Iterable[str]:
         end = span.right
 
 
-def _write_span(fragment: Fragment, span: Span, before: str) -> str:
+def _write_span(fragment: Fragment, span: GlyphSpan, before: str) -> str:
     rise = (span.baseline - fragment.baseline) / fragment.size
     if span.size > _SMALL * fragment.size or abs(rise) < 0.08:
         return span.text
@@ -136,9 +137,8 @@ def _is_footnote_mark(text: str, before: str) -> bool:
     """Tell a footnote's number, which follows a word or begins a line, from an exponent."""
     if not _FOOTNOTE.fullmatch(text):
         return False
-    if not before:
-        return True
-    return bool(_WORD_BEFORE.search(before)) and not _RAISED.search(before)
+    word = before[-30:]
+    return not word or bool(_WORD_BEFORE.search(word) and not _RAISED.search(word))
 
 
 def join_fragments(fragments: Sequence[Fragment], page: int, column: int) -> list[TextLine]:

@@ -6,7 +6,7 @@ from typing import IO, Any, NamedTuple
 import pypdfium2
 
 from rejoinder.documents.blocks import Block, ExtractedDocument, fold, sanitize
-from rejoinder.documents.formats.pdf.blocks import BlockBuilder
+from rejoinder.documents.formats.pdf.blocks import PageAssembler
 from rejoinder.documents.formats.pdf.glyphs import read_spans
 from rejoinder.documents.formats.pdf.headings import HeadingFinder, OutlineEntry, read_outline
 from rejoinder.documents.formats.pdf.hyphens import Hyphens
@@ -53,7 +53,7 @@ def _make_blocks(
     running = RunningLines([page.lines for page in pages])
     texts = [remove_contents(running.remove(page.lines)) for page in pages]
     hyphens = Hyphens(line.text for lines in texts for line in lines)
-    builder = BlockBuilder(HeadingFinder(texts, outline), hyphens)
+    builder = PageAssembler(HeadingFinder(texts, outline), hyphens)
     for number, (lines, page) in enumerate(zip(texts, pages, strict=True)):
         yield from builder.add_page(lines, page.rules, number)
     yield from builder.close()
