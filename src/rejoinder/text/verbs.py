@@ -4,12 +4,12 @@
 costs little, but a sentence that seems to have no verb is never shown.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from rejoinder.text.words import word_set
 
 
-def has_verb(words: Sequence[str]) -> bool:
+def has_verb(words: list[str]) -> bool:
     """Whether English words, in lower case and without punctuation, have a finite verb.
 
     >>> has_verb("run make install".split()), has_verb("the tree of the house".split())
@@ -20,12 +20,13 @@ def has_verb(words: Sequence[str]) -> bool:
     return any(_is_verb(words, place) for place in range(len(words)))
 
 
-def _is_verb(words: Sequence[str], place: int) -> bool:
+def _is_verb(words: list[str], place: int) -> bool:
     word = words[place]
     before = words[place - 1] if place else ""
     if word in _DOUBTFUL:
         # In the imperative, or after its subject; elsewhere it may be a noun.
-        return not before or before in _BEFORE_VERBS or before.endswith("s")
+        is_imperative = not before and words[1:2] != ["of"]
+        return is_imperative or before in _BEFORE_VERBS or before.endswith("s")
     if word.endswith(_CONTRACTED):
         return True
     if not before or before in _BEFORE_NOUNS:
@@ -85,8 +86,8 @@ _CLEAR = word_set(
     produce prohibit promote protect protrude prove provide publish push put react realise realize
     reappear receive recognise recognize recommend recover redirect reduce refer reflect refuse
     regulate reject relate rely remain remember remind remove rend render replace reply represent
-    require resemble reserve reside resolve respond restart restore restrict retain retrieve reveal
-    rise say secrete see seek seem select send serve settle show simplify sit solve speak
+    require resemble reserve reside resolve respond restart restore restrict retain retrieve return
+    reveal rise say secrete see seek seem select send serve settle show simplify sit solve speak
     specialise specialize specify spend stay stimulate straddle strengthen strip submit succeed
     suggest summarise summarize suppose surpass survive synchronise synchronize synthesise
     synthesize take talk teach tell tend terminate think thrive throw tolerate translate transmit
@@ -105,26 +106,26 @@ _DOUBTFUL = word_set(
     copy correct cost count cover cross cut cycle damage date debug decline default delay delegate
     demand deposit design detach detail die direct discharge document dominate double download drag
     drain drive drop dry dump echo end engage escape estimate exchange exit experience export
-    express face fade favor favour fear feature feed feel fight figure file filter finish fire fix
-    flag flash flip float flow flush fly focus fold force fork form format forward frame free
-    freeze function fund grind group guess guide hand hang harm hash head hear heat hit host house
-    import impose increment index influence inject input inquire intercept interest invite issue
-    judge jump kick kill label land last launch lay lean lend lift light like limit line link list
-    load lock log loop love lower mail map mark marry mask master match measure meet melt mirror
-    mix model monitor mount move multiply name need neighbor neighbour nest note notice number
-    object open order output own pack paint pair patch pause pay pin pipe place plan play plot plug
-    point poll post pour practice praise precede prefer prefix prepare present press prey print
-    process profile program project prompt propose pull pump pursue query question queue quit quote
-    race raise range rank rate reach read reboot rebuild record refresh regard register reign
-    release reload rename rent repeat report request rerun rescue reset resort respect rest result
-    resume retry return reverse review revise ring rock roll rotate round route rule run sample
-    save scale scan schedule score scroll seal search season seat secure sell sense separate set
-    shape share shift ship shut sign signal sing skip sleep slide slow smell smooth snap sort sound
-    span split spread spring stack stage stand start stem step stick stop store strike strive
-    structure study subscribe suffer suffix suit supply support surround survey suspend swap switch
-    sync table tag target taste test thank throttle tie time toggle top total touch trace track
-    trade transfer trap trigger trim trust tune type undo unlock unset update upgrade upload value
-    view vote wake walk warm wash watch wear weigh wind wonder work wrap yield zoom
+    express face fade favor favour fear feature feed feel fight file filter finish fire fix flag
+    flash flip float flow flush fly focus fold force fork form format forward frame free freeze
+    function fund grind group guess guide hand hang harm hash head hear heat hit host house import
+    impose increment index influence inject input inquire intercept interest invite issue judge
+    jump kick kill label land last launch lay lean lend lift light like limit line link list load
+    lock log loop love lower mail map mark marry mask master match measure meet melt mirror mix
+    model monitor mount move multiply name need neighbor neighbour nest note notice number object
+    open order output own pack paint pair patch pause pay pin pipe place plan play plot plug point
+    poll post pour practice praise precede prefer prefix prepare present press prey print process
+    profile program project prompt propose pull pump pursue query question queue quit quote race
+    raise range rank rate reach read reboot rebuild record refresh regard register reign release
+    reload rename rent repeat report request rerun rescue reset resort respect rest result resume
+    retry reverse review revise ring rock roll rotate round route rule run sample save scale scan
+    schedule score scroll seal search season seat secure sell sense separate set shape share shift
+    ship shut sign signal sing skip sleep slide slow smell smooth snap sort sound span split spread
+    spring stack stage stand start stem step stick stop store strike strive structure study
+    subscribe suffer suffix suit supply support surround survey suspend swap switch sync tag target
+    taste test thank throttle tie time toggle top total touch trace track trade transfer trap
+    trigger trim trust tune type undo unlock unset update upgrade upload value view vote wake walk
+    warm wash watch wear weigh wind wonder work wrap yield zoom
     """
 )
 
