@@ -101,6 +101,14 @@ def test_a_field_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) ->
         read("text\nIt is much too long.\n")
 
 
+def test_a_line_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tables, "MAX_LINE", 300_000)
+    content = '{"text": "It is hot."}\n' + "[" * 400_000
+
+    with pytest.raises(InputError, match="line 2 has more than 300,000 characters"):
+        read(content)
+
+
 @pytest.mark.parametrize("row", ['{"text": "It is %s hot."}\n', "tea,It is %s hot.\n"])
 def test_memory_does_not_grow_with_the_file(row: str) -> None:
     file = io.BytesIO((row % ("very " * 400)).encode() * 5_000)

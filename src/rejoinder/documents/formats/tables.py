@@ -19,6 +19,8 @@ from rejoinder.documents.formats.text import read_text
 from rejoinder.errors import InputError
 
 MAX_FIELD = 50_000_000
+MAX_LINE = 50_000_000
+"""Characters; a longer line of brackets or commas would fill the memory when it is parsed."""
 _SAMPLE = 1000
 _BEFORE_TEXT = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"  # byte order marks, blanks
 
@@ -98,12 +100,17 @@ def _split_lines(file: IO[bytes]) -> Iterator[str]:
     """Yield the lines of a file with their ends, which may be of any system."""
     newlines = io.IncrementalNewlineDecoder(None, translate=True)
     rest: list[str] = []  # of a line that may be very long
+    number, size = 1, 0
     for piece in decode_stream(file):
         first, *lines = newlines.decode(piece).split("\n")
         rest.append(first)
+        size += len(first)
+        if size > MAX_LINE:
+            raise InputError(f"line {number} has more than {MAX_LINE:,} characters")
         for line in lines:
             yield "".join(rest) + "\n"
-            rest = [line]
+            rest, size = [line], len(line)
+        number += len(lines)
     if last := "".join(rest):
         yield last
 
