@@ -35,8 +35,9 @@ def write_table(result: dict[str, Any], *, by_package: bool = False) -> str:
     """Return the table; a reader has a dash where it does not read the format."""
     reading = result.get("time", {}).get("reading", {})
     readers = {
-        name: {**rates, "seconds": reading.get(name)}
-        for name, rates in result.get("readers", {}).items()
+        name: {**result["readers"][name], "seconds": reading.get(name)}
+        for name in READERS
+        if name in result.get("readers", {})
     }
     scopes = dict(SCOPES)
     if by_package:
@@ -52,11 +53,18 @@ def write_table(result: dict[str, Any], *, by_package: bool = False) -> str:
 
 def _write_scope(scope: str, readers: dict[str, Any]) -> Iterator[list[str]]:
     for keys, label, unit in _list_rows(scope):
-        cells = []
-        for reader, rates in readers.items():
-            is_read = scope != "all" or READERS[reader] == FORMATS
-            cells.append(_show(_get(rates, *keys), unit) if is_read else "–")
+        cells = [
+            _show(_get(rates, *keys), unit) if _reads(reader, scope) else "–"
+            for reader, rates in readers.items()
+        ]
         yield [label, *cells]
+
+
+def _reads(reader: str, scope: str) -> bool:
+    """Whether a reader reads the files of a format; a package may hold several formats."""
+    if scope == "all":
+        return READERS[reader] == FORMATS
+    return scope in READERS[reader] or scope not in FORMATS
 
 
 def _list_rows(scope: str) -> Iterator[tuple[Sequence[str], str, str]]:
