@@ -66,6 +66,7 @@ def test_pages_of_each_generator_yield_the_blocks_that_a_person_sees(page: Path)
         "<div><a href=up.html>up</a></div>",
         "<dl><dt><a href=a>One</a><dd><a href=b>Two</a></dl>",
         "<h2>Table of Contents</h2><ul><li><a href=a>A</a><li><a href=b>B</a></ul><h2></h2>",
+        "<div><p><a href=a>A</a> | <a href=b>B</a></p><p>Tea 2.0</p></div>",
         "<div><p>On this page</p><ul><li><a href=a>A</a></li></ul></div>",
         "<div><h3>Topics</h3><ul><li><a href=a>A</a></li></ul></div>",
     ],
@@ -94,6 +95,8 @@ def test_main_content_is_all_if_it_holds_most_of_the_text() -> None:
     for tag in ("main", "article", "div role=main", "div class=body"):
         found = read_texts(page.format(tag).replace("</div role=main>", "</div>"))
         assert found == [("paragraph", "Tea is hot, and ice is not.")]
+    before = "<h1>Tea</h1><p>Buy now</p><main><h2>Cups</h2><p>Cups are small.</p></main>"
+    assert [text for _, text in read_texts(before)] == ["Tea", "Cups", "Cups are small."]
     short = "<article><p>Tea.</p></article><p>A long paragraph stands outside of it.</p>"
     assert len(read_texts(short)) == 2
 
@@ -218,11 +221,12 @@ def test_code_keeps_its_lines_without_numbers() -> None:
       <span class=lineno>1</span>  if a:
       <span class=lineno>2</span>    b  <br>        x
     </pre>
-    <p><code>c<br>d</code></p><div class=fragment><div class=line>e</div><div class=line> f</div>
+    <p><code>c<br>&nbsp; d
+    e</code></p><div class=fragment><div class=line>e</div><div class=line> f</div>
     </div><xmp><b></xmp><div class=code><p>text</p></div>"""
     assert [text for kind, text in read_texts(page) if kind == "code"] == [
         "if a:\n  b\nx",
-        "c\nd",
+        "c\n  d e",
         "e\n f",
         "<b>",
     ]
@@ -246,6 +250,9 @@ BREW(1)                          BREW(1)
 
               Green tea needs two.
 
+       o      Black tea is strong, says the
+              cook.
+
        Run it every day:
 
            brew -t 2
@@ -262,6 +269,7 @@ BREW(1)                          BREW(1)
         ("OPTIONS > Common options", "These are the options that every cook knows."),
         ("OPTIONS > Common options", "-t minutes: Wait so many minutes for the tea to be ready."),
         ("OPTIONS > Common options > -t minutes", "Green tea needs two."),
+        ("OPTIONS > Common options", "Black tea is strong, says the cook."),
         ("OPTIONS > Common options", "Run it every day:"),
         ("OPTIONS > Common options", "brew -t 2\ndrink"),
         ("", "AUTHOR"),
@@ -331,6 +339,8 @@ def test_the_title_is_that_of_the_page() -> None:
     page = "<html><head><title> Hot\n tea &amp; ice</title></head><svg><title>x</title></svg>a"
     document, blocks = read_page(page)
     assert (document.title, [block.text for block in blocks]) == ("Hot tea & ice", ["a"])
+    document, blocks = read_page("<body><html><head><title>Tea</title></head><body>a")
+    assert (document.title, [block.text for block in blocks]) == ("Tea", ["a"])
 
 
 def test_formatting_that_is_never_closed_does_not_end_the_page() -> None:

@@ -57,6 +57,8 @@ def _parse(page: bytes) -> tuple[Any, bool]:
 def read_title(root: Any) -> str:
     """Return what `<title>` says."""
     title = None if root is None else root.find("head/title")
+    if root is not None and title is None:
+        title = root.find("body/title")  # a page with its head inside its body
     return "" if title is None else fold(sanitize("".join(title.itertext())))
 
 

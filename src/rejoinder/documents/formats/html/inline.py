@@ -13,6 +13,7 @@ _MARKED = frozenset({"a", "sup", "sub", "b", "strong"}) | CODE
 _BREAK = "\x1e"  # a line break; white space for Python, and no character of a page
 _BREAKS = re.compile(rf"{_BREAK}[ \t\r\n\xa0]*{_BREAK}[ \t\r\n\xa0{_BREAK}]*")
 _BULLET = re.compile(r"(?:[·•▪o§\uf0b7\uf0a7–-]|\(?\w{1,4}[.)])[ \xa0]*\xa0\s*")
+_BLANKS = re.compile(r"[ \t\r\n]+")  # but no-break spaces indent code
 _SHORT = 40  # characters; in longer text without links, separators do not count
 _NOT_WORD = re.compile(r"[\W_]+")
 
@@ -99,7 +100,8 @@ class Inline:
         parts = [text]
         if code and self._is_code(kind, text):
             kind = "code"
-            parts = [strip_code(sanitize(text.replace("\n", " ").replace(_BREAK, "\n")))]
+            lines = (_BLANKS.sub(" ", line).strip(" ") for line in text.split(_BREAK))
+            parts = [strip_code(sanitize("\n".join(lines)).replace("\xa0", " "))]
         else:
             if kind == "item" and (bullet := _BULLET.match(text.lstrip())):
                 text = text.lstrip()[bullet.end() :]

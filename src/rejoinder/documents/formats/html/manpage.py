@@ -20,7 +20,8 @@ TAG_WIDTH = 7
 """Columns from a term to its definition, on the same line."""
 _TITLE = re.compile(r"[A-Z][A-Z0-9 ,_/&-]{2,60}")
 _WORD = re.compile(r"[A-Za-z]{2,}[.,;:)]?(?:\s|$)")
-_HYPHEN = re.compile(r"(?<=[a-z])-\n\s*(?=[a-z])")
+_HYPHEN = re.compile(r"(?<=[a-z])[-\u2010]\n\s*(?=[a-z])")
+_BULLETS = frozenset("o*-+•")
 
 
 def read_manpage(text: str, line: int) -> list[Draft]:
@@ -50,14 +51,17 @@ def _read_chunks(lines: list[str], line: int, margin: int) -> Iterator[Draft]:
             yield _draft("code", chunk, line + at)
         else:
             name, body = _split_term(chunk)
-            blocks = [_draft("paragraph", body, line + at + len(chunk) - len(body))]
-            if name:
+            body_line = line + at + len(chunk) - len(body)
+            if not name:
+                yield _draft("paragraph", body, body_line)
+            elif name[0].strip() in _BULLETS:
+                yield _draft("item", body, body_line)
+            else:
                 head = _draft("paragraph", name, line + at)
-                blocks = list(define(head, blocks))
-            yield from blocks
-            if name and term is None:
-                term = indent
-                yield Draft("open", head.text)
+                yield from define(head, [_draft("paragraph", body, body_line)])
+                if term is None:
+                    term = indent
+                    yield Draft("open", head.text)
     if term is not None:
         yield Draft("close")
 

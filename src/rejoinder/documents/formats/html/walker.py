@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
-from itertools import chain, islice
+from itertools import chain
 from typing import Any
 
 from lxml import etree
@@ -24,7 +24,7 @@ from rejoinder.documents.formats.html.tables import Cell, Table
 _SKIPPED = frozenset(
     {"script", "style", "template", "noscript", "svg", "iframe", "object", "embed", "applet"}
     | {"canvas", "audio", "video", "map", "select", "button", "textarea", "input", "datalist"}
-    | {"label", "progress", "meter", "head", "rp", "rt", "noframes", "search"}
+    | {"label", "progress", "meter", "head", "title", "rp", "rt", "noframes", "search"}
 )
 _BLOCKS = frozenset(
     {"address", "article", "aside", "blockquote", "body", "caption", "center", "dd", "details"}
@@ -292,18 +292,13 @@ class Walker:
             self._drop_navigation(frame)
 
     def _drop_navigation(self, frame: _Frame) -> None:
-        start = frame.start
-        before, after = self._sums[start], self._sums[-1]
+        before, after = self._sums[frame.start], self._sums[-1]
         size, linked, links, steps, content = (b - a for a, b in zip(before, after, strict=True))
-        if content > 1 or (content and self.drafts[-1].kind != "dropped"):
-            drop = is_navigation(size, linked, links + (frame.tag in _LISTS), steps)
-        elif content:
-            texts = (draft.text for draft in islice(self.drafts, start, None) if draft.text)
-            drop = size <= _MAX_LABEL and frame.tag != "body" and not next(texts).endswith(_STOPS)
-        else:  # at most headings
-            drop = len(self.drafts) > start and self.drafts[-1].kind == "dropped"
+        drop = is_navigation(size, linked, links + (frame.tag in _LISTS), steps)
+        if content <= 1 and size <= _MAX_LABEL and frame.tag != "body":
+            drop = drop or _is_label(self.drafts[frame.start :])
         if drop:
-            self._cut(start)
+            self._cut(frame.start)
             self._append(Draft("dropped"))
 
     def _end_banner(self, frame: _Frame) -> None:
@@ -312,7 +307,7 @@ class Walker:
             return
         drafts = self._cut(frame.start)
         self._append(Draft("dropped"))
-        self._extend(d for d in drafts if d.kind == "heading" and d.level <= 1 and not d.links)
+        self._extend(filter(_is_title, drafts))
 
     def _end_section(self, frame: _Frame) -> None:
         if len(self.drafts) > frame.start + 1:
@@ -387,10 +382,27 @@ class Walker:
             for start, end in self._candidates
             if end < len(self._sums)
         ]
-        if sizes:
-            size, start, end = max(sizes)
-            if size >= _MAIN_SHARE * self._sums[-1][0]:
-                self.drafts = self.drafts[start:end]
+        if not sizes:
+            return
+        size, start, end = max(sizes)
+        if size >= _MAIN_SHARE * self._sums[-1][0]:
+            before, self.drafts = self.drafts[:start], self.drafts[start:end]
+            if not any(map(_is_title, self.drafts)):
+                self.drafts[:0] = list(filter(_is_title, before))[-1:]
+
+
+def _is_title(draft: Draft) -> bool:
+    return draft.kind == "heading" and draft.level <= 1 and not draft.links
+
+
+def _is_label(drafts: list[Draft]) -> bool:
+    """Say whether all that is left around navigation is a line that heads it."""
+    if not drafts or not any(draft.kind == "dropped" for draft in drafts):
+        return False
+    texts = [draft.text for draft in drafts if draft.text and draft.kind != "heading"]
+    if any(text.endswith(_STOPS) for text in texts):
+        return False
+    return drafts[-1].kind == "dropped" or not any(draft.kind == "heading" for draft in drafts)
 
 
 def _level(tag: str, element: Any, part: Part) -> int:
