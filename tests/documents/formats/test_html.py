@@ -54,6 +54,7 @@ def test_pages_of_each_generator_yield_the_blocks_that_a_person_sees(page: Path)
         "<svg><text>Go</text></svg><iframe>Go</iframe><button>Go</button><label>Go</label>",
         "<select><option>Go</option></select><textarea>Go</textarea><img alt=Go>",
         "<ul><li><a href=a>Home</a></li></ul>",
+        "<ul><li>Teas: <a href=a>Green</a> | <a href=b>Black</a> | <a href=b>White</a></ul>",
         "<ul><li>Teas <ul><li><a href=a>Green</a></li></ul></li></ul>",
         "<table><tr><td><a href=a>A</a></td><td><a href=b>B</a></td><td>|</td></tr></table>",
         "<table><tr><th>Contents</th></tr><tr><td><ul><li><a href=a>A</a></ul></td></tr></table>",
@@ -104,6 +105,8 @@ def test_main_content_is_all_if_it_holds_most_of_the_text() -> None:
 def test_the_title_in_the_header_of_a_page_is_kept_and_asides_in_the_main_content() -> None:
     page = """<header><h1>Tea</h1><p>Buy now</p></header>
     <section><header><h2>Cups</h2></header><p>Cups are small.</p></section>"""
+    assert [text for _, text in read_texts(page)] == ["Tea", "Cups", "Cups are small."]
+    page = "<div><h1>Tea</h1><p>J. Roe</p><div class=toc>x</div></div><h2>Cups</h2>Cups are small."
     assert [text for _, text in read_texts(page)] == ["Tea", "Cups", "Cups are small."]
     page = "<main><p>Tea is hot.</p><aside>Ice is not.</aside><footer>So.</footer></main>"
     assert [text for _, text in read_texts(page)] == ["Tea is hot.", "Ice is not.", "So."]

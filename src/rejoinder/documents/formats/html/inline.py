@@ -105,7 +105,8 @@ class Inline:
         else:
             if kind == "item" and (bullet := _BULLET.match(text.lstrip())):
                 text = text.lstrip()[bullet.end() :]
-            parts = [fold(sanitize(part)) for part in _BREAKS.split(text)]
+            pieces = _BREAKS.split(text) if _BREAK in text else [text]
+            parts = [fold(sanitize(piece)) for piece in pieces]
         drafts = []
         for part in filter(None, parts):
             drafts.append(self._draft(kind, part))

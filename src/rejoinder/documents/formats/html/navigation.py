@@ -119,7 +119,8 @@ SYMBOLS = frozenset(
 _STEPS = frozenset(
     {"prev", "previous", "next", "up", "home", "top", "index", "contents", "back", "forward"}
     | {"table of contents", "toc", "last", "first", "search", "previous page", "next page"}
-    | {"previous chapter", "next chapter", "previous topic", "next topic"}
+    | {"previous chapter", "next chapter", "previous topic", "next topic", "back to top"}
+    | {"skip to content", "skip to main content", "jump to navigation", "jump to search"}
 )
 _RELATIONS = frozenset({"prev", "previous", "next", "up", "start", "index", "contents", "top"})
 _ARROWS = " \t\n\xa0«»<>\u2039\u203a←→↑|[]()&:-\u2013⟨⟩\u276e\u276f"
@@ -139,17 +140,18 @@ _LABELS = re.compile(r"\b(?:next|previous|prev|up|contents|index)\s*:", re.IGNOR
 
 
 def is_line_of_links(draft: Draft) -> bool:
-    """Say whether a paragraph is nothing but links: a menu, a breadcrumb trail, Prev and Next."""
+    """Say whether a block is nothing but links: a menu, a breadcrumb trail, Prev and Next."""
+    are_links = draft.linked >= LINK_SHARE * draft.size
     if draft.links < 2:
-        return draft.links == draft.steps == 1 and draft.linked >= LINK_SHARE * draft.size
-    if draft.linked >= LINK_SHARE * draft.size:
-        return True
-    if len(draft.text) > MAX_STEPS_SIZE:
-        return False
+        return are_links and draft.links == draft.steps == 1 and draft.kind == "paragraph"
+    is_separated = len(_SEPARATED.findall(draft.text)) >= draft.links - 1
+    if draft.kind == "item":  # without separators, the list decides
+        return are_links and is_separated
+    if are_links or len(draft.text) > MAX_STEPS_SIZE:
+        return are_links
     if draft.steps >= 2 or len(_LABELS.findall(draft.text)) >= 2:
         return True
-    separators = len(_SEPARATED.findall(draft.text))
-    return separators >= draft.links - 1 and draft.size - draft.linked < _MAX_LABEL
+    return is_separated and draft.size - draft.linked < _MAX_LABEL
 
 
 def is_menu(drafts: Iterable[Draft]) -> bool:

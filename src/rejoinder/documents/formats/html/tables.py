@@ -28,7 +28,8 @@ class Cell:
     text: str = ""
 
     def __post_init__(self) -> None:
-        self.text = " ".join(filter(None, (fold(draft.text) for draft in self.drafts)))
+        text = " ".join(filter(None, (fold(draft.text) for draft in self.drafts)))
+        self.text = text.lstrip("•· ") or text
 
     @property
     def emphatic(self) -> bool:

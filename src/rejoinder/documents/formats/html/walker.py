@@ -298,13 +298,15 @@ class Walker:
         if content <= 1 and size <= _MAX_LABEL and frame.tag != "body":
             drop = drop or _is_label(self.drafts[frame.start :])
         if drop:
-            self._cut(frame.start)
-            self._append(Draft("dropped"))
+            self._keep_title(frame)
 
     def _end_banner(self, frame: _Frame) -> None:
         """Keep the title of the page that stands in its header."""
-        if self._mains:
-            return
+        if not self._mains:
+            self._keep_title(frame)
+
+    def _keep_title(self, frame: _Frame) -> None:
+        """Drop all of an element but the title of the page."""
         drafts = self._cut(frame.start)
         self._append(Draft("dropped"))
         self._extend(filter(_is_title, drafts))
@@ -332,7 +334,8 @@ class Walker:
         for draft in inline.take(self._kind, code=not self._held):
             self._kind = "paragraph"
             draft.anchor = draft.anchor or self._section
-            if draft.kind == "paragraph" and not self._held and is_line_of_links(draft):
+            is_text = draft.kind == "paragraph" or draft.kind == "item"
+            if draft.links and is_text and not self._held and is_line_of_links(draft):
                 self._append(Draft("dropped"))
             else:
                 self._append(draft)
@@ -387,7 +390,7 @@ class Walker:
         size, start, end = max(sizes)
         if size >= _MAIN_SHARE * self._sums[-1][0]:
             before, self.drafts = self.drafts[:start], self.drafts[start:end]
-            if not any(map(_is_title, self.drafts)):
+            if not any(draft.kind == "heading" and draft.level <= 1 for draft in self.drafts):
                 self.drafts[:0] = list(filter(_is_title, before))[-1:]
 
 
@@ -397,7 +400,7 @@ def _is_title(draft: Draft) -> bool:
 
 def _is_label(drafts: list[Draft]) -> bool:
     """Say whether all that is left around navigation is a line that heads it."""
-    if not drafts or not any(draft.kind == "dropped" for draft in drafts):
+    if not any(draft.kind == "dropped" for draft in drafts):
         return False
     texts = [draft.text for draft in drafts if draft.text and draft.kind != "heading"]
     if any(text.endswith(_STOPS) for text in texts):
