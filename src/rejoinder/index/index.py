@@ -18,7 +18,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from rejoinder.documents.blocks import fold
 from rejoinder.errors import BundleError, StoreError
 from rejoinder.index.fulltext.full_text_index import FullTextIndex
 from rejoinder.index.sidecar.sidecars import FROM_START, IndexRows, Progress, Sidecars, get_name
@@ -35,7 +34,6 @@ from rejoinder.index.writer import Writer
 from rejoinder.models.registry import open_sidecar
 from rejoinder.models.sidecar import SidecarEncoder
 from rejoinder.storage.files import get_cache_folder, lock_folder
-from rejoinder.text.sentences import fold_lines
 from rejoinder.text.wordpiece import WordPiece
 from rejoinder.types import Candidate, Document, ScoredCandidate, Source, Where
 
@@ -435,7 +433,7 @@ class Index:
         rows = self.store.get_sentences(document.id)
         if [row.position for row in rows] != list(range(document.sentences)):
             return f"{len(rows)} of {document.sentences} sentences are there"
-        if any(fold_lines(text[row.start : row.end]) != fold(row.text) for row in rows):
+        if any(_get_letters(text[row.start : row.end]) != _get_letters(row.text) for row in rows):
             return "the offsets of a sentence do not match the text"
         return "" if self.store.has_valid_checksum(document.id) else "checksum mismatch"
 
@@ -482,6 +480,11 @@ def load_tokenizer() -> WordPiece:
     tokenizer = load_vectors().pieces
     assert tokenizer is not None
     return tokenizer
+
+
+def _get_letters(text: str) -> str:
+    """Return text without the characters that reading adds and drops at line ends."""
+    return "".join(text.split()).replace("-", "")
 
 
 def _announce(folder: Path, done: int, total: int, _: str) -> None:

@@ -1,14 +1,15 @@
-"""Documents and blocks of JSON lines and CSV."""
+"""Documents and blocks of JSON lines and tables."""
 
 import csv
 import io
 import tracemalloc
 from collections.abc import Iterator
+from types import ModuleType
 
 import pytest
 
 from rejoinder.documents.blocks import Block, ExtractedDocument
-from rejoinder.documents.formats import tables
+from rejoinder.documents.formats import json_lines, tables
 from rejoinder.errors import InputError
 
 
@@ -24,13 +25,17 @@ def read(text: str, encoding: str = "utf-8") -> list[ExtractedDocument]:
     return list(tables.read(io.BytesIO(text.encode(encoding))))
 
 
+def read_json(text: str, encoding: str = "utf-8") -> list[ExtractedDocument]:
+    return list(json_lines.read(io.BytesIO(text.encode(encoding))))
+
+
 def read_rows(text: str) -> list[tuple[str, int | None]]:
     (document,) = read(text)
     return [(block.text, block.line) for block in document.blocks]
 
 
 def test_json_lines_are_documents_with_metadata() -> None:
-    first, second = read(
+    first, second = read_json(
         '{"id": "a", "title": " Tea", "text": "It is hot.\\n\\nVery.", "year": 1999, "tags": []}\n'
         "\r\n"
         '{"text": "It is cold.\\u001b"}'
@@ -47,7 +52,7 @@ def test_json_lines_are_documents_with_metadata() -> None:
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-32"])
 def test_json_lines_are_known_in_all_encodings(encoding: str) -> None:
-    (document,) = read(' {"text": "żółw"}', encoding)
+    (document,) = read_json(' {"text": "żółw"}', encoding)
 
     assert [block.text for block in document.blocks] == ["żółw"]
 
@@ -59,12 +64,17 @@ def test_json_lines_are_known_in_all_encodings(encoding: str) -> None:
         ("[" * 100_000, "line 1 is not JSON"),
         ('{"text": 1}', "line 1 is not an object with a 'text'"),
         ("[1]", "line 1 is not an object with a 'text'"),
-        ("", "an empty table"),
-        (" \n,,\n", "an empty table"),
+        ("It is hot.", "line 1 is not JSON"),
     ],
 )
-def test_bad_tables_are_refused(content: str, problem: str) -> None:
+def test_bad_json_lines_are_refused(content: str, problem: str) -> None:
     with pytest.raises(InputError, match=f"^{problem}$"):
+        read_json(content)
+
+
+@pytest.mark.parametrize("content", ["", " \n,,\n"])
+def test_an_empty_table_is_refused(content: str) -> None:
+    with pytest.raises(InputError, match="^an empty table$"):
         read(content)
 
 
@@ -106,14 +116,17 @@ def test_a_line_that_is_too_long_is_refused(monkeypatch: pytest.MonkeyPatch) -> 
     content = '{"text": "It is hot."}\n' + "[" * 400_000
 
     with pytest.raises(InputError, match="line 2 has more than 300,000 characters"):
-        read(content)
+        read_json(content)
 
 
-@pytest.mark.parametrize("row", ['{"text": "It is %s hot."}\n', "tea,It is %s hot.\n"])
-def test_memory_does_not_grow_with_the_file(row: str) -> None:
+@pytest.mark.parametrize(
+    ("module", "row"),
+    [(json_lines, '{"text": "It is %s hot."}\n'), (tables, "tea,It is %s hot.\n")],
+)
+def test_memory_does_not_grow_with_the_file(module: ModuleType, row: str) -> None:
     file = io.BytesIO((row % ("very " * 400)).encode() * 5_000)
     tracemalloc.start()
-    count = sum(1 for document in tables.read(file) for _ in document.blocks)
+    count = sum(1 for document in module.read(file) for _ in document.blocks)
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
 

@@ -23,7 +23,7 @@ FORMATS = {
     ".man": "markup.man",
     ".srt": "subtitles",
     ".vtt": "subtitles",
-    ".jsonl": "tables",
+    ".jsonl": "json_lines",
     ".csv": "tables",
     ".tsv": "tables",
     ".html": "html",
@@ -33,6 +33,8 @@ FORMATS = {
     ".epub": "epub",
     ".docx": "office.docx",
     ".odt": "office.odt",
+    ".ods": "office.odt",
+    ".odp": "office.odt",
     ".pptx": "office.pptx",
     ".xlsx": "office.xlsx",
     ".ipynb": "notebook",
@@ -42,7 +44,15 @@ FORMATS = {
 """The modules of this package, by suffix."""
 
 SAFE = frozenset(
-    {"text", "tables", "subtitles", "markup.markdown", "markup.rst", "markup.asciidoc"}
+    {
+        "text",
+        "tables",
+        "json_lines",
+        "subtitles",
+        "markup.markdown",
+        "markup.rst",
+        "markup.asciidoc",
+    }
 )
 """Formats that need no sandbox: their readers take linear time and little memory."""
 

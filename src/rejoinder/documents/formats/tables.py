@@ -1,8 +1,8 @@
-"""Reads tables: JSON lines and CSV (.jsonl, .csv, .tsv), as streams.
+"""Reads tables (.csv, .tsv) as streams.
 
-Where the columns include `text`, and perhaps `title` and `id`, every row is a document, and any
-other string or number is metadata, to filter by at question time.  A CSV file without a column
-`text` is one document whose blocks are its rows.
+Where the columns include `text`, and perhaps `title` and `id`, every row is a document, and the
+other columns are metadata, to filter by at question time.  A table without a column `text` is one
+document whose blocks are its rows.
 """
 
 import csv
@@ -21,31 +21,9 @@ from rejoinder.errors import InputError
 MAX_FIELD = 50_000_000
 MAX_LINE = 50_000_000
 """Characters; a longer line of brackets or commas would fill the memory when it is parsed."""
-_SAMPLE = 1000
-_BEFORE_TEXT = b"\xef\xbb\xbf\xff\xfe\0 \t\r\n"  # byte order marks, blanks
 
 
-def read(file: IO[bytes]) -> Iterable[ExtractedDocument]:
-    """Read a table in the format that its first character tells."""
-    start = file.read(_SAMPLE).lstrip(_BEFORE_TEXT)
-    return read_jsonl(file) if start.startswith((b"{", b"[")) else read_csv(file)
-
-
-def read_jsonl(file: IO[bytes]) -> Iterator[ExtractedDocument]:
-    """Yield one document per line, a JSON object with a `text`."""
-    for number, line in enumerate(_split_lines(file), start=1):
-        if not line.strip():
-            continue
-        try:
-            row = json.loads(line)
-        except (ValueError, RecursionError) as error:
-            raise InputError(f"line {number} is not JSON") from error
-        if not isinstance(row, dict) or not isinstance(row.get("text"), str):
-            raise InputError(f"line {number} is not an object with a 'text'")
-        yield _to_document(row, number, number)
-
-
-def read_csv(file: IO[bytes]) -> Iterator[ExtractedDocument]:
+def read(file: IO[bytes]) -> Iterator[ExtractedDocument]:
     """Yield one document per row if a column is called `text`, else one of all rows."""
     rows = _read_rows(file)
     header = next(rows, None)
@@ -58,7 +36,7 @@ def read_csv(file: IO[bytes]) -> Iterator[ExtractedDocument]:
     for row in rows:
         cells = {name: row.cells[at] for name, at in columns.items() if at < len(row.cells)}
         if "text" in cells:
-            yield _to_document(cells, row.first_line, row.last_line)
+            yield to_document(cells, row.first_line, row.last_line)
 
 
 class _Row(NamedTuple):
@@ -70,7 +48,7 @@ class _Row(NamedTuple):
 def _read_rows(file: IO[bytes]) -> Iterator[_Row]:
     """Yield the rows of a CSV file that are not empty; the first line tells the delimiter."""
     csv.field_size_limit(MAX_FIELD)
-    lines = _split_lines(file)
+    lines = split_lines(file)
     blank, first = next(((n, line) for n, line in enumerate(lines) if line.strip()), (0, ""))
     delimiter = max(",;\t", key=first.count)
     rows = csv.reader(chain([first], lines), delimiter=delimiter)
@@ -96,7 +74,7 @@ def _format_rows(rows: Iterable[_Row], header: Sequence[str]) -> Iterator[Block]
         yield Block("row", done.text, line=done.line)
 
 
-def _split_lines(file: IO[bytes]) -> Iterator[str]:
+def split_lines(file: IO[bytes]) -> Iterator[str]:
     """Yield the lines of a file with their ends, which may be of any system."""
     newlines = io.IncrementalNewlineDecoder(None, translate=True)
     rest: list[str] = []  # of a line that may be very long
@@ -115,7 +93,8 @@ def _split_lines(file: IO[bytes]) -> Iterator[str]:
         yield last
 
 
-def _to_document(row: Mapping[str, Any], begin: int, end: int) -> ExtractedDocument:
+def to_document(row: Mapping[str, Any], begin: int, end: int) -> ExtractedDocument:
+    """Return a row as a document; `begin` and `end` are its lines in the file."""
     metadata = {
         sanitize(str(key)): sanitize(value if isinstance(value, str) else json.dumps(value))
         for key, value in row.items()

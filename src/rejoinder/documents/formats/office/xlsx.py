@@ -50,11 +50,9 @@ def _read_sheets(archive: Archive) -> Iterator[Block]:
 
 
 def _read_rows(sheet: str, rows: Iterator[Row]) -> Iterator[Block]:
-    path: tuple[str, ...] = ()
+    # No heading block: "Sheet1" would become the title of the document.
+    path = (sheet,) if sheet else ()
     for row in rows:
-        if sheet and not path:
-            yield Block("heading", sheet)
-            path = (sheet,)
         yield Block("row", row.text, path, row.line)
 
 
