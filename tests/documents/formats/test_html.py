@@ -120,6 +120,7 @@ def test_the_title_in_the_header_of_a_page_is_kept_and_asides_in_the_main_conten
         ("CO<sub>2</sub>", "CO₂"),
         ("x<sub>max</sub>", "x_max"),
         ("20 m<sup>2</sup>", "20 m²"),
+        ("grams per square metre<sup>2</sup>", "grams per square metre²"),
         ("the 5<sup>th</sup>", "the 5th"),
         ("Tea<sup>TM</sup>", "Tea™"),
         ("hot<sup>[1]</sup>", "hot"),

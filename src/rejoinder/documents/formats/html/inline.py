@@ -143,6 +143,9 @@ class Inline:
 
 _SIGNS = {"TM": "™", "tm": "™", "(TM)": "™", "SM": "℠", "R": "®", "(R)": "®", "®": "®", "™": "™"}
 _NOTE = re.compile(r"\[[^\]]{1,20}\]|[*†‡§¶]+")
+_UNIT = re.compile(
+    r"(?:met(?:er|re)|second|feet|foot|inch|mile|yard|pixel)(?:e?s)?$", re.IGNORECASE
+)
 _TAKES_NOTE = re.compile(r"[^\W\d_]{4}$|[.,;:!?)\]\"'”’]$")
 
 
@@ -150,7 +153,8 @@ def _superscript(text: str, before: str) -> str:
     """Return raised text; nothing for the mark of a footnote, which follows a word or a stop."""
     if not text or _NOTE.fullmatch(text):
         return ""
-    if text.isdecimal() and len(text) <= 2 and (not before or _TAKES_NOTE.search(before)):
+    is_note = text.isdecimal() and len(text) <= 2 and (not before or _TAKES_NOTE.search(before))
+    if is_note and not (text in {"2", "3"} and _UNIT.search(before)):
         return ""
     if text.isalpha() and len(text) > 1 and before[-1:].isdigit():
         return text  # an ordinal: 5th, 1er
