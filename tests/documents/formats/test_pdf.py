@@ -191,6 +191,22 @@ def test_an_accent_and_its_letter_are_one_character() -> None:
     assert blocks[0].text == "für, and \xa8 alone"
 
 
+def test_a_head_is_left_out_on_a_page_of_nothing_else() -> None:
+    pages = [
+        [Put(50, 770, f"Tea manual {n}"), *put_lines(f"Tea {c}.")] for n, c in enumerate("abcdefgh")
+    ]
+
+    blocks = read_blocks(*pages, [Put(50, 770, "Tea manual 9")])
+
+    assert [block.text for block in blocks] == [f"Tea {letter}." for letter in "abcdefgh"]
+
+
+def test_a_star_inside_a_sentence_is_no_bullet() -> None:
+    blocks = read_blocks(put_lines("The answer to it all is the product 6", "* 7, as we know."))
+
+    assert show(blocks) == [("paragraph", "The answer to it all is the product 6 * 7, as we know.")]
+
+
 def test_equal_text_near_the_edge_stays() -> None:
     blocks = read_blocks(put_lines("Tea is hot.", "Ice is not."), put_lines("Tea is hot.", "So."))
 
@@ -456,6 +472,33 @@ def test_ruled_cells_may_have_several_lines() -> None:
         ("row", "Name: Sencha; Taste: fresh, and a bit like grass"),
         ("row", "Name: Assam; Taste: strong"),
     ]
+
+
+def test_a_ruled_table_is_not_read_as_columns() -> None:
+    grid = "".join(f"{x} 400 0.5 305 re f " for x in (50, 200, 500))
+    grid += "".join(f"50 {705 - 30 * n} 450 0.5 re f " for n in range(11))
+    names = [Put(55, 690 - 30 * n, f"tea number {letter}") for n, letter in enumerate("abcdefghij")]
+    lines = ["needs water that is hot, but not so hot that it", "boils."]
+    texts = [Put(205, put.y - 12 * n, line) for put in names for n, line in enumerate(lines)]
+
+    blocks = read_blocks([*names, *texts, Put(0, 0, "", raw=f"ET {grid} BT")])
+
+    assert show(blocks) == [("row", f"{put.text}; {' '.join(lines)}") for put in names]
+
+
+def test_a_long_text_does_not_swallow_the_cell_that_it_touches() -> None:
+    grid = "".join(f"{x} 640 0.5 70 re f " for x in (50, 110, 300))
+    puts = [
+        Put(52, 690, "one_two_ab", font="code"),
+        Put(114, 690, "strong"),
+        Put(52, 660, "Assam", font="code"),
+        Put(114, 660, "mild"),
+        Put(0, 0, "", raw=f"ET {grid} 50 675 250 0.5 re f BT"),
+    ]
+
+    blocks = read_blocks([*put_lines(*LONG, y=760), *puts])
+
+    assert show(blocks)[1:] == [("row", "one_two_ab; strong"), ("row", "Assam; mild")]
 
 
 def test_rows_without_rules_between_them_are_told_apart() -> None:

@@ -10,7 +10,8 @@ from rejoinder.documents.blocks import Block, Kind, Outline, fold, sanitize
 from rejoinder.documents.formats.pdf.headings import Heading, HeadingFinder
 from rejoinder.documents.formats.pdf.hyphens import Hyphens
 from rejoinder.documents.formats.pdf.lines import TextLine
-from rejoinder.documents.formats.pdf.tables import Rule, TableRows, find_table
+from rejoinder.documents.formats.pdf.rules import Rule
+from rejoinder.documents.formats.pdf.tables import TableRows, find_table
 from rejoinder.documents.notation import format_row, join_term, strip_code
 
 _BULLET = re.compile(
@@ -266,7 +267,7 @@ def _begins_item(before: TextLine, line: TextLine) -> bool:
     mark = _BULLET.match(line.text)
     if not mark:
         return False
-    return (not mark[0].strip("().- –—").isalnum() and mark[0][0] not in "-–—") or bool(
+    return (not mark[0].strip("().- –—").isalnum() and mark[0][0] not in "-–—*") or bool(
         _ends(before.text) or _BULLET.match(before.text)
     )
 

@@ -8,11 +8,12 @@ import re
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from itertools import pairwise, zip_longest
+from itertools import pairwise
 
 import numpy as np
 
 from rejoinder.documents.formats.pdf.lines import Fragment, TextLine, join_fragments
+from rejoinder.documents.formats.pdf.rules import Rule
 
 _EDGE = 3
 """How many lines at the top and at the bottom of a page may be running heads and feet."""
@@ -23,18 +24,20 @@ _PAGE_NUMBER = re.compile(r"[-–]? ?(?:[0-9]{1,4}|[ivxlc]{1,7}) ?[-–]?")
 _ROMAN = re.compile(r"[ivxlcdm]{1,7}", re.IGNORECASE)
 
 
-def order_lines(fragments: list[Fragment], page: int) -> list[TextLine]:
+def order_lines(fragments: list[Fragment], rules: Sequence[Rule], page: int) -> list[TextLine]:
     """Return the lines of a page in reading order, column after column."""
-    parts = enumerate(_split_columns(fragments))
+    parts = enumerate(_split_columns(fragments, rules))
     return [line for column, part in parts for line in join_fragments(part, page, column)]
 
 
-def _split_columns(fragments: list[Fragment], depth: int = 2) -> Iterator[list[Fragment]]:
+def _split_columns(
+    fragments: list[Fragment], rules: Sequence[Rule], depth: int = 2
+) -> Iterator[list[Fragment]]:
     """Yield the parts of a page that are read one after the other.
 
     Fragments that cross the gutter, such as a title over both columns, end the columns above them.
     """
-    gutter = _find_gutter(fragments) if depth and len(fragments) >= 16 else None
+    gutter = _find_gutter(fragments, rules) if depth and len(fragments) >= 16 else None
     if gutter is None:
         yield fragments
         return
@@ -59,7 +62,7 @@ def _split_columns(fragments: list[Fragment], depth: int = 2) -> Iterator[list[F
             for side in (0, 1):
                 part = [fragment for fragment in band if _find_side(fragment, gutter) == side]
                 if part:
-                    yield from _split_columns(part, depth - 1)
+                    yield from _split_columns(part, rules, depth - 1)
     if above:
         yield above
 
@@ -70,7 +73,7 @@ def _find_side(fragment: Fragment, gutter: float) -> int | None:
     return None if 0.1 < share < 0.9 else int(share < 0.5)
 
 
-def _find_gutter(fragments: list[Fragment]) -> float | None:
+def _find_gutter(fragments: list[Fragment], rules: Sequence[Rule]) -> float | None:
     """Return the middle of the white space between two columns of text, if there are two."""
     left = min(fragment.left for fragment in fragments)
     width = max(fragment.right for fragment in fragments) - left
@@ -91,9 +94,14 @@ def _find_gutter(fragments: list[Fragment]) -> float | None:
     for size, start, stop in sorted(runs, reverse=True)[:3]:
         least = np.flatnonzero(covered[start:stop] == covered[start:stop].min())
         gutter = left + low + float(start + least[len(least) // 2]) + 0.5
-        if size >= 8 and _are_columns(fragments, gutter):
+        if size >= 8 and not _is_ruled(rules, gutter) and _are_columns(fragments, gutter):
             return gutter
     return None
+
+
+def _is_ruled(rules: Sequence[Rule], gutter: float) -> bool:
+    """Whether horizontal rules of a table cross a gutter."""
+    return len({round(rule.top) for rule in rules if rule.left < gutter < rule.right}) > 4
 
 
 def _are_columns(fragments: list[Fragment], gutter: float) -> bool:
@@ -144,18 +152,23 @@ class RunningLines:
         """Return the lines of a page without running heads and feet."""
         removed: set[int] = set()
         for side in _find_edges(lines):
-            for line, inner in zip_longest(side, side[1:]):
-                gap = _gap(line, inner) / line.size if inner else 0.0
+            for number, line in enumerate(side):
+                # Heads of two columns stand side by side.
+                gaps = (abs(line.baseline - other.baseline) for other in side[number + 1 :])
+                gap = next((gap for gap in gaps if gap > 0.5 * line.size), None)
                 if not self._is_running(line, gap):
                     break
                 removed.add(id(line))
         return [line for line in lines if id(line) not in removed]
 
-    def _is_running(self, line: TextLine, gap: float) -> bool:
-        running = self._repeats(line) or _place(line) in self._places
+    def _is_running(self, line: TextLine, gap: float | None) -> bool:
+        """Decide by the line itself and by the gap to the next one, if there is one."""
+        usual = _place(line) in self._places
+        if gap is None:
+            return usual
         if _PAGE_NUMBER.fullmatch(line.text):
-            return running or gap > 2
-        return running and gap > 1.4
+            return usual or self._repeats(line) or gap > 2 * line.size
+        return (usual or self._repeats(line)) and gap > 1.4 * line.size
 
     def _repeats(self, line: TextLine) -> bool:
         return any(self._texts[key] >= self._least for key in _make_keys(line))
@@ -166,10 +179,6 @@ def _find_edges(lines: Sequence[TextLine]) -> tuple[list[TextLine], list[TextLin
     ordered = sorted(lines, key=lambda line: -line.baseline)
     count = min(_EDGE + 1, len(ordered) // 2 + 1)
     return ordered[:count], ordered[::-1][:count]
-
-
-def _gap(line: TextLine, other: TextLine) -> float:
-    return abs(line.baseline - other.baseline)
 
 
 def _place(line: TextLine) -> tuple[int, int]:

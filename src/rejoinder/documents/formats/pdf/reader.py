@@ -12,7 +12,7 @@ from rejoinder.documents.formats.pdf.headings import HeadingFinder, OutlineEntry
 from rejoinder.documents.formats.pdf.hyphens import Hyphens
 from rejoinder.documents.formats.pdf.layout import RunningLines, order_lines, remove_contents
 from rejoinder.documents.formats.pdf.lines import TextLine, join_spans
-from rejoinder.documents.formats.pdf.tables import Rule, read_rules
+from rejoinder.documents.formats.pdf.rules import Rule, read_rules
 from rejoinder.errors import InputError
 
 
@@ -39,9 +39,11 @@ def _read_page(pdf: Any, number: int) -> _PageLines:
     page = pdf[number]
     textpage = page.get_textpage()
     try:
-        lines = order_lines(join_spans(read_spans(textpage.raw)), number + 1)
-        cells = sum(len(line.fragments) > 1 and not line.mono for line in lines)
-        return _PageLines(lines, read_rules(page.raw) if cells > 1 else [])
+        fragments = join_spans(read_spans(textpage.raw))
+        levels = [round(fragment.baseline) for fragment in fragments if not fragment.mono]
+        # Rules matter only where text stands side by side.
+        rules = read_rules(page.raw) if len(levels) - len(set(levels)) > 1 else []
+        return _PageLines(order_lines(fragments, rules, number + 1), rules)
     finally:
         textpage.close()
         page.close()

@@ -2,25 +2,12 @@
 
 from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
-
-import pypdfium2.raw as pdfium
+from dataclasses import dataclass, replace
+from itertools import groupby
 
 from rejoinder.documents.formats.pdf.hyphens import Hyphens
 from rejoinder.documents.formats.pdf.lines import Fragment, TextLine
-
-_MAX_OBJECTS = 3000
-_THICKEST = 2.0
-
-
-class Rule(NamedTuple):
-    """A horizontal or vertical line that is drawn on a page."""
-
-    left: float
-    bottom: float
-    right: float
-    top: float
+from rejoinder.documents.formats.pdf.rules import THICKEST, Rule
 
 
 @dataclass
@@ -31,24 +18,6 @@ class TableRows:
     """How many lines it takes."""
     rows: list[list[str]]
     headings: list[str]
-
-
-def read_rules(page: Any) -> list[Rule]:
-    """Return the ruled lines of a pdfium page; drawings with very many parts are skipped."""
-    count = pdfium.FPDFPage_CountObjects(page)
-    rules: list[Rule] = []
-    bounds = [pdfium.c_float() for _ in range(4)]
-    for number in range(count if count <= _MAX_OBJECTS else 0):
-        drawn = pdfium.FPDFPage_GetObject(page, number)
-        if pdfium.FPDFPageObj_GetType(drawn) != pdfium.FPDF_PAGEOBJ_PATH:
-            continue
-        if not pdfium.FPDFPageObj_GetBounds(drawn, *bounds):
-            continue
-        rule = Rule(*(bound.value for bound in bounds))
-        width, height = rule.right - rule.left, rule.top - rule.bottom
-        if min(width, height) <= _THICKEST < 8 < max(width, height):
-            rules.append(rule)
-    return rules
 
 
 def find_table(
@@ -63,7 +32,7 @@ def _find_ruled(
 ) -> TableRows | None:
     """Read a table with vertical rules between its columns."""
     first = lines[0]
-    upright = [rule for rule in rules if rule.top - rule.bottom > _THICKEST]
+    upright = [rule for rule in rules if rule.top - rule.bottom > THICKEST]
     middle = first.baseline + 0.3 * first.size
     touching = [rule for rule in upright if rule.bottom < middle < rule.top]
     if len(touching) < 2 or not min(touching).left < first.left < max(touching).left:
@@ -76,7 +45,7 @@ def _find_ruled(
     top = max(rule.top for rule in touching)
     inside = [rule for rule in upright if rule.top < top + 3 and rule.bottom > bottom - 3]
     edges = _cluster(rule.left for rule in inside if left - 3 < rule.left < right + 3)
-    flat = [rule for rule in rules if rule.right - rule.left > _THICKEST]
+    flat = [rule for rule in rules if rule.right - rule.left > THICKEST]
     levels = _cluster(
         rule.top
         for rule in flat
@@ -158,7 +127,9 @@ def _cluster(values: Iterable[float]) -> list[float]:
 def _fill(fragments: Sequence[Fragment], edges: Sequence[float], hyphens: Hyphens) -> list[str]:
     cells: list[list[Fragment]] = [[] for _ in range(len(edges) + 1)]
     for fragment in fragments:
-        cells[sum(edge < fragment.left + 1 for edge in edges)].append(fragment)
+        # A long text may touch the next cell, which begins with another span.
+        for left, spans in groupby(fragment.spans, lambda span: bisect_left(edges, span.left + 1)):
+            cells[left].append(replace(fragment, spans=list(spans)))
     return [hyphens.join(fragment.text for fragment in cell) for cell in cells]
 
 
