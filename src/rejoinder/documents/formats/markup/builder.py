@@ -35,7 +35,12 @@ class BlockBuilder:
     @property
     def path(self) -> tuple[str, ...]:
         """The headings and terms above the next block."""
-        return (*self._outline.path, *self._terms[:MAX_TERMS])
+        return (*self._outline.path, *filter(None, self._terms[:MAX_TERMS]))
+
+    @property
+    def is_pending(self) -> bool:
+        """Whether a term waits for its body."""
+        return self._pending is not None
 
     def heading(
         self, level: int, text: str, line: int | None = None, anchor: str = ""
