@@ -40,9 +40,9 @@ def _read_page(pdf: Any, number: int) -> _PageLines:
     textpage = page.get_textpage()
     try:
         fragments = join_spans(read_spans(textpage.raw))
-        levels = [round(fragment.baseline) for fragment in fragments if not fragment.mono]
+        levels = {round(fragment.baseline) for fragment in fragments}
         # Rules matter only where text stands side by side.
-        rules = read_rules(page.raw) if len(levels) - len(set(levels)) > 1 else []
+        rules = read_rules(page.raw) if len(fragments) > len(levels) else []
         return _PageLines(order_lines(fragments, rules, number + 1), rules)
     finally:
         textpage.close()
