@@ -27,7 +27,7 @@ from rejoinder.documents import formats
 from rejoinder.documents.blocks import Block, ExtractedDocument
 from rejoinder.errors import InputError
 
-MAX_SECONDS = 30.0
+MAX_SECONDS = 60.0
 MAX_MEMORY_BYTES = 2_000_000_000
 MAX_UNPACKED_BYTES = 200_000_000
 BATCH = 500

@@ -74,7 +74,7 @@ def test_bad_json_lines_are_refused(content: str, problem: str) -> None:
 
 @pytest.mark.parametrize("content", ["", " \n,,\n"])
 def test_an_empty_table_is_refused(content: str) -> None:
-    with pytest.raises(InputError, match="^an empty table$"):
+    with pytest.raises(InputError, match=r"^an empty table$"):
         read(content)
 
 
