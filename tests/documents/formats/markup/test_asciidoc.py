@@ -1,8 +1,10 @@
+import csv
 import io
 
 import pytest
 
 from rejoinder.documents.blocks import Block, ExtractedDocument
+from rejoinder.documents.formats.markup import rst
 from rejoinder.documents.formats.markup.asciidoc import read
 
 
@@ -54,6 +56,7 @@ def test_underlined_headings() -> None:
         ("<<pot,the pot>>, <<cup>>, xref:a.adoc#b[see b]", "the pot, cup, see b"),
         ("2^31^ and H~2~O in ~/tea", "2³¹ and H₂O in ~/tea"),
         ("tea.footnote:[hidden] image:x.png[pot] kbd:[Ctrl]", "tea. Ctrl"),
+        ("menu:File[Save] btn:[OK]", "File > Save OK"),
         ("((tea)) is(((hidden,x))) [[id]]hot", "tea is hot"),
         ("\"`hot`\" ``tea'' '`x`'", "“hot” “tea” \u2018x’"),
         ("linkgit:git-log[1] &#64; \\*x* {cpp} {unknown}", "git-log(1) @ *x* C++ {unknown}"),
@@ -154,6 +157,21 @@ def test_cells_go_on_over_lines() -> None:
         ("row", "a; b|c"),
         ("row", "d more; e"),
     ]
+
+
+@pytest.mark.parametrize(
+    "text", [",===\na,b\n{},c\n,===\n\nEnd.\n", ".. csv-table::\n\n   a,b\n   {},c\n\nEnd.\n"]
+)
+def test_an_endless_csv_cell_ends_the_table(text: str) -> None:
+    reader = rst.read if text.startswith("..") else read
+    limit = csv.field_size_limit(100)
+    try:
+        (document,) = reader(io.BytesIO(text.format("x" * 200).encode()))
+        texts = [block.text for block in document.blocks]
+    finally:
+        csv.field_size_limit(limit)
+
+    assert texts == ["a; b", "End."]
 
 
 def test_a_block_without_end_is_closed_by_the_end_of_the_file() -> None:

@@ -45,10 +45,13 @@ def test_title_sections_and_paths() -> None:
         (".ds Tea green \\*(Aqtea\\*(Aq\n.ds Big \\*[Tea]\n\\*[Big] \\*x", "green 'tea'"),
         ('one\\\n two \\" comment', "one two"),
         (".if t no\n.if n yes\n.ie t \\{\nno\n.\\}\n.el \\{\nbut\n.\\}", "yes but"),
+        (".OP -q x\n.ig\nhidden\n..\n.Bx Pf pre fix Ap s", "[-q x] BSD prefix's"),
+        (".Fl\n.Ar x\n.Fn f", "- x f()"),
+        (".Oo a Oc b\n\\(zz\\", "[a] b"),
         (".UR http://x.test\nshop\n.UE", "http://x.test shop"),
         (".de TE\n..\n.TE shown\n.IX Item hidden\n.EQ\nx\n.EN", "shown"),
     ],
-)
+)  # fmt: skip
 def test_escapes_fonts_and_requests(text: str, expected: str) -> None:
     assert read_pairs(text) == [("paragraph", expected)]
 
@@ -82,6 +85,12 @@ def test_definitions_and_items_of_docbook() -> None:
         ("code", "$ tea\n$ pot"),
         ("item", "item"),
     ]
+
+
+def test_a_blank_line_ends_a_paragraph_but_not_a_definition() -> None:
+    _, blocks = read_document(".TH TEA 1\n.TP\n-a\nAll.\n\nMore.\n")
+
+    assert [(block.text, block.path) for block in blocks] == [("-a: All.", ()), ("More.", ("-a",))]
 
 
 def test_code() -> None:

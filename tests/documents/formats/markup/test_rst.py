@@ -68,6 +68,31 @@ def test_literal_blocks_and_code_directives() -> None:
     ]
 
 
+def test_a_literal_block_may_follow_at_once_or_be_missing() -> None:
+    assert read_pairs("Run::\n    boil\n\nThen::\n\nnext\n") == [
+        ("paragraph", "Run:"),
+        ("code", "boil"),
+        ("paragraph", "Then:"),
+        ("paragraph", "next"),
+    ]
+
+
+def test_options_of_a_directive_go_on_over_lines() -> None:
+    text = ".. csv-table::\n   :header: Tea,\n      Price\n\n   Sencha, 3\n"
+
+    assert read_pairs(text) == [("row", "Tea: Sencha; Price: 3")]
+
+
+def test_a_directive_without_argument_may_begin_its_body_at_once() -> None:
+    assert read_pairs(".. container::\n   Tea is\n   hot.\n") == [("paragraph", "Tea is hot.")]
+
+
+def test_a_blank_line_in_a_simple_table_separates_rows() -> None:
+    text = "=== ===\na   b\n--- ---\n\n    c\n=== ===\n"
+
+    assert read_pairs(text) == [("row", "a; b"), ("row", "c")]
+
+
 def test_lists() -> None:
     text = "* one\n  more\n\n  next\n\n  - inner\n\n#. two\n(b) three\n\nA. Earl drank\ntea.\n"
 

@@ -107,10 +107,6 @@ class BlockBuilder:
         yield from self._flush()
         self._terms.clear()
 
-    def set_anchor(self, anchor: str) -> None:
-        """Let the blocks from here on be linked to an anchor."""
-        self._anchor = anchor
-
     def _flush(self) -> Iterator[Block]:
         term, self._pending = self._pending, None
         if term:
