@@ -98,8 +98,6 @@ def _count(tokens: list[str]) -> int:
     return sum(1 for token in tokens if any(map(str.isalnum, token)))
 
 
-# --- Navigation, dates, links ---
-
 _NAVIGATION = word_set(
     """
     about back bottom chapter content contents documentation down end first forward go home index
@@ -141,8 +139,6 @@ def _is_menu(sentence: str, tokens: list[str]) -> bool:
     bars = sum(token in _BARS for token in tokens)
     return bars > 1 and len(tokens) - bars <= 3 * (bars + 1) and sentence[-1] not in ".!"
 
-
-# --- Language ---
 
 _ENGLISH = word_set(
     """

@@ -50,8 +50,6 @@ def find_blocks(text: str) -> Iterator[TextBlock]:
     yield from _find_in_prose(text, place, len(text))
 
 
-# --- Fenced code ---
-
 _FENCE = re.compile(r"^[ \t]{0,12}(```|~~~)([^`\n]*)$", re.MULTILINE)
 
 
@@ -79,9 +77,6 @@ def _trim_code(text: str, start: int, end: int) -> TextBlock | None:
     if not body:
         return None
     return TextBlock(end - len(body), start + len(code.rstrip()), "code")
-
-
-# --- Paragraphs and their lines ---
 
 
 class _Line(NamedTuple):
@@ -201,8 +196,6 @@ def _split_paragraph(
     return _join_lines(_mark_lines(lines))
 
 
-# --- Lines with marks ---
-
 _Mark = Literal["prose", "item", "row", "rule"] | int
 """What a line is: an integer is the level of a heading; "prose" continues the line before it."""
 
@@ -259,8 +252,6 @@ def _join_lines(marked: Iterable[tuple[_Line, _Mark, int]]) -> Iterator[TextBloc
     if block is not None:
         yield block
 
-
-# --- A line of its own ---
 
 _NUMBERED = re.compile(r"(\d{1,3}(?:\.\d{1,3}){0,5})\.?[ \t]+(?=[^\W\d_])")
 _ENDS_SENTENCE = re.compile(r"""[.!?:;,…。！？।؟]["'”’)\]]*$""")
@@ -323,9 +314,6 @@ def _is_capitals(text: str) -> bool:
 
 
 _NOT_IN_WORDS = re.compile(r"[=<>{}$_|\\]")
-
-
-# --- Definitions, tables and code ---
 
 
 def _find_term(lines: list[_Line]) -> int:

@@ -91,9 +91,6 @@ def _join_word(match: re.Match[str]) -> str:
     return f"{half}-" if len(half) == 1 or half.lower() in _COMPOUND else half
 
 
-# --- Prose ---
-
-
 def split_prose(text: str) -> list[tuple[int, int]]:
     """Return the sentences of one block of prose, as offsets.
 
@@ -181,9 +178,6 @@ def _find_pause(text: str, start: int, stop: int) -> int:
     return stop
 
 
-# --- Wrong cuts ---
-
-
 def _correct_cut(text: str, begin: int, cut: int) -> int:
     """Return where the sentence that begins at `begin` ends; 0 where it does not end at `cut`."""
     follows = text[cut]
@@ -233,8 +227,6 @@ _BEGINS_SENTENCE = word_set(
     Until Use Was We What When Where Which While Who Why With You Your"""
 )
 
-
-# --- Long sentences ---
 
 MIN_LONG = 2 * MAX_WORDS
 _ENDS_SENTENCE = re.compile(
