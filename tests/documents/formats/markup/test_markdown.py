@@ -46,7 +46,7 @@ def test_a_heading_may_name_its_anchor() -> None:
         ("2<sup>31</sup>, CO<sub>2</sub>, x<sup>a b</sup>", "2³¹, CO₂, x^(a b)"),
         ("Steep it.[^tea]", "Steep it."),
         ("[^tea]: Three minutes.", "Three minutes."),
-        ("one\ntwo  \nthree", "one two three"),
+        ("one\ntwo  \nthree", "one\ntwo\nthree"),
     ],
 )  # fmt: skip
 def test_inline_marks_are_removed(text: str, expected: str) -> None:
@@ -57,7 +57,7 @@ def test_list_items_and_their_further_paragraphs() -> None:
     text = "- one\n  more\n\n  next\n- [x] two\n    1. three\n\nafter\n"
 
     assert read_pairs(text) == [
-        ("item", "one more"),
+        ("item", "one\nmore"),
         ("paragraph", "next"),
         ("item", "two"),
         ("item", "three"),
@@ -107,7 +107,7 @@ def test_quotes_alerts_and_admonitions_are_paragraphs() -> None:
     assert read_pairs(text) == [
         ("paragraph", "Quoted."),
         ("paragraph", "Warning: It is hot."),
-        ("paragraph", "Milk: Add it last."),
+        ("paragraph", "Milk:\nAdd it last."),
         ("paragraph", "Or not."),
         ("paragraph", "After."),
         ("paragraph", "Stir."),

@@ -55,7 +55,7 @@ class BlockBuilder:
 
     def block(self, kind: Kind, text: str, line: int | None = None) -> Iterator[Block]:
         """Yield a block; the first paragraph or item after a term becomes its definition."""
-        text = sanitize(strip_code(text)) if kind == "code" else _clean(text)
+        text = sanitize(strip_code(text)) if kind == "code" else _clean_lines(text)
         if not text:
             return
         if self._pending and kind in {"paragraph", "item"}:
@@ -138,6 +138,11 @@ def slugify(heading: str) -> str:
 
 def _clean(text: str) -> str:
     return fold(sanitize(text))
+
+
+def _clean_lines(text: str) -> str:
+    """Return text with its line ends, by which the line of each sentence is counted."""
+    return "\n".join(map(_clean, text.strip().split("\n")))
 
 
 _NOT_IN_SLUG = re.compile(r"[^\w\- ]")

@@ -136,7 +136,7 @@ class _Walker:
                 is_code = token.type == "code_inline"
                 parts.append(token.content if is_code else _FOOTNOTE.sub("", token.content))
             elif token.type in {"softbreak", "hardbreak"}:
-                parts.append(" ")
+                parts.append("\n")
             elif token.type == "html_inline":
                 tag = token.content.lower()
                 if tag in {"<sup>", "<sub>"}:
