@@ -13,7 +13,7 @@ from rejoinder.errors import InputError
 from rejoinder.index.index import Index
 from tests.index.conftest import PIECES
 
-TEXT = "# Green tea\n\nTea is hot. Steep it briefly.\n\nMilk spoils it.\n"
+TEXT = "# Green tea\n\nTea is always hot. Let it steep briefly.\n\nMilk will spoil it.\n"
 
 
 def to_batch(*rows: dict[str, Any]) -> pa.RecordBatch:
@@ -21,7 +21,7 @@ def to_batch(*rows: dict[str, Any]) -> pa.RecordBatch:
 
 
 def test_parts_make_the_index_that_files_make(tmp_path: Path) -> None:
-    path = tmp_path / "tea.md"
+    path = tmp_path / "tea.txt"
     path.write_text(TEXT, encoding="utf-8")
     encoded = encode_table(to_batch({"id": str(path), "text": TEXT}), tokenizer=PIECES)
 
@@ -37,18 +37,21 @@ def test_parts_make_the_index_that_files_make(tmp_path: Path) -> None:
         assert from_parts.store.get_text(1) == from_files.store.get_text(1)
         assert from_parts.store.get_documents()[0].title == "Green tea"
         hit = from_parts.search("what spoils it?", 1)[0].candidate
-        assert hit.text == "Milk spoils it."
+        assert hit.text == "Milk will spoil it."
 
 
 def test_parts_that_are_added_again_replace_themselves(tmp_path: Path) -> None:
-    rows = [{"id": "a", "text": "Ice melts.", "title": "Ice"}, {"id": "b", "text": "Bees dance."}]
+    rows = [
+        {"id": "a", "text": "Ice will always melt.", "title": "Ice"},
+        {"id": "b", "text": "Bees can dance well."},
+    ]
     encoded = encode_table(to_batch(*rows), tokenizer=PIECES)
 
     with Index(tmp_path / "index", create=True, tokenizer=PIECES) as index:
         list(add_parts(index, [encoded]))
         list(add_parts(index, [encoded]))
         assert index.store.count() == (2, 2, 2)
-        assert [item.candidate.text for item in index.search("ice", 9)] == ["Ice melts."]
+        assert [item.candidate.text for item in index.search("ice", 9)] == ["Ice will always melt."]
         assert index.store.get_documents()[0].title == "Ice"
 
 
@@ -96,7 +99,8 @@ def test_a_loaded_table_is_stored_like_added_files(tmp_path: Path) -> None:
     write_tiny_has(tmp_path / "has")
     (tmp_path / "tea.md").write_text(TEXT, encoding="utf-8")
     pq.write_table(
-        pa.Table.from_pylist([{"id": "a", "text": "Ice melts."}]), tmp_path / "in.parquet"
+        pa.Table.from_pylist([{"id": "a", "text": "Ice will always melt."}]),
+        tmp_path / "in.parquet",
     )
     encoded, index = str(tmp_path / "encoded.parquet"), str(tmp_path / "index")
 

@@ -10,7 +10,7 @@ from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.models.staged import Deadline, Staged
 from rejoinder.types import Candidate
 
-TEXT = "# Tea\n\nTea is hot. It rains.\nMilk is cold."
+TEXT = "# Tea\n\nTea is always hot. It rains.\nMilk is cold."
 
 
 class Doubting:
@@ -36,7 +36,7 @@ def test_the_best_sentence_comes_first_with_its_place() -> None:
     assert TEXT[first.source.start : first.source.end] == first.sentence
     assert (first.source.line, first.rank, second.rank) == (4, 1, 2)
     assert (first.before, first.after) == ("It rains.", "")
-    assert second.sentence == "Tea is hot."
+    assert second.sentence == "Tea is always hot."
     assert (second.before, second.after) == ("", "It rains.")
     assert found.retrieved == 3
 

@@ -47,10 +47,10 @@ def index(tmp_path: Path) -> Iterator[Index]:
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "tea.md").write_text(
-        "# How hot is tea?\n\nGreen tea is brewed\nat 75 °C. Black tea is boiled. Milk spoils it.",
+        "# How hot is tea?\n\nGreen tea is brewed\nat 75 °C. Black tea is boiled. Milk will spoil it.",
         encoding="utf-8",
     )
-    (docs / "bees.txt").write_text("Bees dance. A colony has one queen.", encoding="utf-8")
+    (docs / "bees.txt").write_text("Bees can dance well. A colony has one queen.", encoding="utf-8")
     (docs / "copy.txt").write_text("So: black tea is boiled.", encoding="utf-8")
     with Index(tmp_path / "index", create=True, tokenizer=PIECES) as index:
         index.add([docs])
@@ -65,8 +65,9 @@ def test_an_answer_has_its_source(index: Index) -> None:
     assert answer.rank == 1
     assert answer.source.title == "How hot is tea?"
     assert answer.source.line == 3
-    text = Path(answer.source.document).read_text(encoding="utf-8")
-    assert text[answer.source.start : answer.source.end] == "Green tea is brewed\nat 75 °C."
+    (document,) = [item for item in index.documents() if item.id == answer.source.document]
+    text = index.get_text(document)
+    assert text[answer.source.start : answer.source.end] == "Green tea is brewed at 75 °C."
     assert (answer.before, answer.after) == ("How hot is tea?", "Black tea is boiled.")
     assert found.scorer == "retrieval-order"
 
@@ -191,7 +192,7 @@ def test_a_calibrated_cascade_answers_or_abstains(index: Index, tmp_path: Path) 
     assert unsure.answers == ()
     assert unsure.abstains
     assert unsure.closest
-    assert unsure.closest.sentence in {"Milk spoils it.", "A colony has one queen."}
+    assert unsure.closest.sentence in {"Milk will spoil it.", "A colony has one queen."}
     assert unsure.closest.confidence == unsure.confidence
     assert unsure.confidence == pytest.approx(1 / (1 + np.exp(-(2 * 1 - 4))))
     assert [stage.scorer for stage in unsure.trace] == ["jaccard", "word-overlap"]
@@ -308,10 +309,10 @@ def test_an_answer_is_marked_and_unmarked(index: Index) -> None:
     (answer,) = engine.answer("when is green tea brewed?").answers
 
     engine.mark("when is green tea brewed?", answer)
-    engine.mark("when is green tea brewed?", "Milk spoils it.", right=False)
+    engine.mark("when is green tea brewed?", "Milk will spoil it.", right=False)
     assert engine.marks() == [
         Mark("when is green tea brewed?", "Green tea is brewed at 75 °C.", True),
-        Mark("when is green tea brewed?", "Milk spoils it.", False),
+        Mark("when is green tea brewed?", "Milk will spoil it.", False),
     ]
 
     engine.mark("when is green tea brewed?", answer, right=None)

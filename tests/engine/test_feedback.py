@@ -18,7 +18,9 @@ HOT = "Green tea is brewed at 75 °C."
 def index(tmp_path: Path) -> Iterator[Index]:
     docs = tmp_path / "docs"
     docs.mkdir()
-    (docs / "tea.md").write_text(f"# Tea\n\nMilk spoils it. {HOT} Tea is old.", encoding="utf-8")
+    (docs / "tea.md").write_text(
+        f"# Tea\n\nMilk will spoil it. {HOT} Tea is very old.", encoding="utf-8"
+    )
     (docs / "copy.txt").write_text("So: green tea is brewed at 75 °C.", encoding="utf-8")
     (docs / "long.txt").write_text(
         " ".join(f"Tea number {number} is hot." for number in range(30)), encoding="utf-8"
@@ -35,7 +37,9 @@ def get_labels(example: Example) -> dict[str, bool]:
 
 
 def test_retrieved_sentences_fill_a_list_as_negatives(index: Index) -> None:
-    add_marks(index.store, [Mark(QUESTION, HOT, True), Mark(QUESTION, "Milk spoils it.", False)])
+    add_marks(
+        index.store, [Mark(QUESTION, HOT, True), Mark(QUESTION, "Milk will spoil it.", False)]
+    )
 
     (example,) = list_examples(index)
 
@@ -43,7 +47,7 @@ def test_retrieved_sentences_fill_a_list_as_negatives(index: Index) -> None:
     assert example.question == QUESTION
     assert len(labels) == LENGTH
     assert [text for text, label in labels.items() if label] == [HOT]
-    assert "Milk spoils it." in labels
+    assert "Milk will spoil it." in labels
     assert any(text.startswith("Tea number") for text in labels)
 
 
@@ -58,11 +62,11 @@ def test_near_duplicates_of_a_right_answer_are_not_negatives(index: Index) -> No
 
 
 def test_without_a_right_answer_only_marked_sentences_are_wrong(index: Index) -> None:
-    add_marks(index.store, [Mark(QUESTION, "Milk spoils it.", False)])
+    add_marks(index.store, [Mark(QUESTION, "Milk will spoil it.", False)])
 
     (example,) = list_examples(index)
 
-    assert get_labels(example) == {"Milk spoils it.": False}
+    assert get_labels(example) == {"Milk will spoil it.": False}
 
 
 def test_more_marks_than_a_list_is_long_are_all_kept(index: Index) -> None:
@@ -76,7 +80,9 @@ def test_more_marks_than_a_list_is_long_are_all_kept(index: Index) -> None:
 
 
 def test_candidates_are_grouped_by_document_in_document_order(index: Index) -> None:
-    add_marks(index.store, [Mark(QUESTION, HOT, True), Mark(QUESTION, "Milk spoils it.", False)])
+    add_marks(
+        index.store, [Mark(QUESTION, HOT, True), Mark(QUESTION, "Milk will spoil it.", False)]
+    )
 
     (example,) = list_examples(index)
 
@@ -84,7 +90,7 @@ def test_candidates_are_grouped_by_document_in_document_order(index: Index) -> N
     assert names == sorted(names, key=names.index)
     tea = [item for item in example.candidates if item.document and "tea.md" in item.document.id]
     assert [item.position for item in tea] == sorted(item.position or 0 for item in tea)
-    assert {item.text for item in tea} >= {HOT, "Milk spoils it."}
+    assert {item.text for item in tea} >= {HOT, "Milk will spoil it."}
 
 
 def test_examples_outlive_the_index(index: Index) -> None:
@@ -94,11 +100,11 @@ def test_examples_outlive_the_index(index: Index) -> None:
     index.close()
 
     documents = {item.document.title: item.document for item in example.candidates if item.document}
-    assert documents["Tea"].sentences == ("Tea", "Milk spoils it.", HOT, "Tea is old.")
+    assert documents["Tea"].sentences == ("Tea", "Milk will spoil it.", HOT, "Tea is very old.")
 
 
 def test_feedback_without_a_right_answer_is_nothing_to_learn_from(index: Index) -> None:
-    add_marks(index.store, [Mark(QUESTION, "Milk spoils it.", False)])
+    add_marks(index.store, [Mark(QUESTION, "Milk will spoil it.", False)])
 
     with pytest.raises(InputError, match="no answer is marked right"):
         read_feedback(index.folder)

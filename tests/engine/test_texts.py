@@ -13,8 +13,8 @@ from rejoinder.models.lexical.scorers import OriginalOrder, WordOverlap
 from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.types import Candidate
 
-TEA = "# Tea\n\nTea is a leaf. Green tea is brewed\nat 75 °C. Milk spoils it."
-BEES = "Bees dance. A colony has one queen."
+TEA = "# Tea\n\nTea is a leaf. Green tea is brewed\nat 75 °C. Milk will spoil it."
+BEES = "Bees can dance well. A colony has one queen."
 
 
 class Kept:
@@ -53,7 +53,7 @@ def test_spans_come_best_first_without_the_heading() -> None:
     assert [(span.sentence, span.score) for span in item.spans] == [
         ("Green tea is brewed at 75 °C.", 4.0),
         ("Tea is a leaf.", 2.0),
-        ("Milk spoils it.", 0.0),
+        ("Milk will spoil it.", 0.0),
     ]
 
 
@@ -70,7 +70,7 @@ def test_a_scorer_sees_the_document_and_the_place_in_it() -> None:
         "Tea",
         "Tea is a leaf.",
         "Green tea is brewed at 75 °C.",
-        "Milk spoils it.",
+        "Milk will spoil it.",
     ]
     assert [item.position for item in scorer.given] == [1, 2, 3, 0, 1]
 

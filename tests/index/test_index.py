@@ -90,12 +90,18 @@ def test_a_candidate_is_located_in_its_document(index: Index) -> None:
 
 
 def test_a_candidate_of_a_plain_text_is_located_in_its_file(index: Index, docs: Path) -> None:
-    source = index.locate(index.search("queen", 1)[0].candidate)
+    path = docs / "ice.txt"
+    path.write_text("Snow is very white.\r\nThe ice\r\nis thin here.", encoding="utf-8", newline="")
+    index.add([docs])
+
+    candidate = index.search("ice", 1)[0].candidate
+    source = index.locate(candidate)
 
     assert source
-    assert (source.line, source.page) == (1, None)
-    text = (docs / "bees.txt").read_text(encoding="utf-8")
-    assert text[source.start : source.end] == "A colony has one queen."
+    assert (source.line, source.page) == (2, None)
+    text = path.read_bytes().decode()
+    assert text[source.start : source.end] == "The ice\r\nis thin here."
+    assert candidate.text == "The ice is thin here."
 
 
 def test_a_repeated_sentence_counts_once(index: Index, docs: Path) -> None:

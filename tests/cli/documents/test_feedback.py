@@ -9,14 +9,14 @@ from rejoinder.datasets.readers.jsonl import read_examples
 
 QUESTION = "when is green tea brewed?"
 HOT = "Green tea is brewed at 75 °C."
-MILK = "Milk spoils it."
+MILK = "Milk will spoil it."
 
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
     docs = tmp_path / "docs"
     docs.mkdir()
-    (docs / "tea.md").write_text(f"# Tea\n\n{HOT} {MILK} Tea is old.\n", encoding="utf-8")
+    (docs / "tea.md").write_text(f"# Tea\n\n{HOT} {MILK} Tea is very old.\n", encoding="utf-8")
     CliRunner().invoke(main, ["index", "add", str(docs), "--index", str(tmp_path / "index")])
     return tmp_path / "index"
 
@@ -113,7 +113,7 @@ def test_the_export_is_a_data_set(folder: Path, tmp_path: Path) -> None:
     (example,) = read_examples(file)
 
     assert example.question == QUESTION
-    assert [item.text for item in example.candidates] == [HOT, MILK, "Tea is old."]
+    assert [item.text for item in example.candidates] == [HOT, MILK, "Tea is very old."]
     assert example.labels == (True, False, False)
     run("remove", QUESTION, HOT, "--index", folder)
     assert "no answer is marked right" in run("export", "--index", folder).stderr

@@ -95,8 +95,8 @@ def test_no_index_is_one_line(tmp_path: Path) -> None:
 def test_a_folder_that_cannot_be_read_is_named_and_keeps_its_documents(tmp_path: Path) -> None:
     docs, index = tmp_path / "docs", tmp_path / "index"
     (docs / "closed" / "deep").mkdir(parents=True)
-    (docs / "open.txt").write_text("Bees dance.", encoding="utf-8")
-    (docs / "closed" / "deep" / "tea.txt").write_text("Tea is hot.", encoding="utf-8")
+    (docs / "open.txt").write_text("Bees can dance well.", encoding="utf-8")
+    (docs / "closed" / "deep" / "tea.txt").write_text("Tea is always hot.", encoding="utf-8")
     run("add", docs, "--index", index)
     (docs / "closed").chmod(0)
     add = [sys.executable, "-m", "rejoinder", "index", "add", str(docs), "--index", str(index)]
