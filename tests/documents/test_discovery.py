@@ -26,7 +26,7 @@ def test_a_named_file_may_end_in_anything_and_counts_once(tmp_path: Path) -> Non
 
 
 def test_nothing_to_read_is_an_error(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"nothing to read in .*; files end in \.csv, \.docx"):
+    with pytest.raises(InputError, match=r"nothing to read in .*; files end in \.adoc, .*\.gz$"):
         find_files([tmp_path])
     with pytest.raises(InputError, match="no such file or folder"):
         find_files([tmp_path / "nowhere"])

@@ -14,8 +14,10 @@ from tests.documents.parsed import read_whole
 def test_a_document_knows_its_title_sentences_and_lines(
     tmp_path: Path, sandbox: SandboxedReader
 ) -> None:
-    path = tmp_path / "tea.md"
-    path.write_text("# Tea\n\nIt is hot.\nIt is\ngreen.\n\nMilk spoils it.\n", encoding="utf-8")
+    path = tmp_path / "tea.txt"
+    path.write_text(
+        "# Tea\n\nIt is always hot.\nIt is\nalways green.\n\nMilk spoils it.\n", encoding="utf-8"
+    )
 
     (document,) = read_whole(path, sandbox)
 
@@ -23,16 +25,16 @@ def test_a_document_knows_its_title_sentences_and_lines(
     assert document.title == "Tea"
     assert [item.text for item in document.sentences] == [
         "Tea",
-        "It is hot.",
-        "It is green.",
+        "It is always hot.",
+        "It is always green.",
         "Milk spoils it.",
     ]
     assert [item.line for item in document.sentences] == [1, 3, 4, 7]
     assert [item.block for item in document.sentences] == [0, 1, 1, 2]
-    assert [item.may_answer for item in document.sentences] == [False, False, False, False]
+    assert [item.may_answer for item in document.sentences] == [False, True, True, False]
     assert [block.path for block in document.blocks] == [(), ("Tea",), ("Tea",)]
     green = document.sentences[2]
-    assert document.text[green.start : green.end] == "It is\ngreen."
+    assert document.text[green.start : green.end] == "It is\nalways green."
 
 
 def test_without_a_heading_the_file_names_the_document(

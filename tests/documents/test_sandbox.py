@@ -110,7 +110,8 @@ def test_several_documents_of_a_file_come_one_after_the_other(tmp_path: Path) ->
 
     with SandboxedReader() as sandbox:
         first, second = read_whole(path, sandbox)
-        titles = [document.title for document in sandbox.read(path, "tables")]  # blocks left unread
+        # The blocks are left unread.
+        titles = [document.title for document in sandbox.read(path, "json_lines")]
 
     assert [item.text for item in (*first.sentences, *second.sentences)] == [
         "It is hot.",

@@ -47,7 +47,8 @@ def index(tmp_path: Path) -> Iterator[Index]:
     docs = tmp_path / "docs"
     docs.mkdir()
     (docs / "tea.md").write_text(
-        "# How hot is tea?\n\nGreen tea is brewed\nat 75 °C. Black tea is boiled. Milk will spoil it.",
+        "# How hot is tea?\n\nGreen tea is brewed\nat 75 °C. Black tea is boiled."
+        " Milk will spoil it.",
         encoding="utf-8",
     )
     (docs / "bees.txt").write_text("Bees can dance well. A colony has one queen.", encoding="utf-8")
