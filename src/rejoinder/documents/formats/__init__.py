@@ -43,17 +43,7 @@ FORMATS = {
 }
 """The modules of this package, by suffix."""
 
-SAFE = frozenset(
-    {
-        "text",
-        "tables",
-        "json_lines",
-        "subtitles",
-        "markup.markdown",
-        "markup.rst",
-        "markup.asciidoc",
-    }
-)
+SAFE = frozenset({"text", "tables", "json_lines"})
 """Formats that need no sandbox: their readers take linear time and little memory."""
 
 UNNAMED = "text"
