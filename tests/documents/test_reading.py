@@ -14,7 +14,7 @@ from tests.documents.parsed import read_whole
 def test_a_document_knows_its_title_sentences_and_lines(
     tmp_path: Path, sandbox: SandboxedReader
 ) -> None:
-    path = tmp_path / "tea.txt"
+    path = tmp_path / "tea.md"
     path.write_text(
         "# Tea\n\nIt is always hot.\nIt is\nalways green.\n\nMilk spoils it.\n", encoding="utf-8"
     )

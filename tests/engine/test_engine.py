@@ -68,7 +68,7 @@ def test_an_answer_has_its_source(index: Index) -> None:
     assert answer.source.line == 3
     (document,) = [item for item in index.documents() if item.id == answer.source.document]
     text = index.get_text(document)
-    assert text[answer.source.start : answer.source.end] == "Green tea is brewed at 75 °C."
+    assert text[answer.source.start : answer.source.end] == "Green tea is brewed\nat 75 °C."
     assert (answer.before, answer.after) == ("How hot is tea?", "Black tea is boiled.")
     assert found.scorer == "retrieval-order"
 
