@@ -379,6 +379,20 @@ def test_headings_without_outline_come_from_size_weight_and_numbers() -> None:
     ]
 
 
+def test_a_bold_paragraph_is_no_heading() -> None:
+    bold = put_lines("Never boil tea,", "because heat takes the best of it", *LONG[:2], font="bold")
+
+    blocks = read_blocks([*put_lines(*LONG, y=760), *bold, *put_lines(*LONG, y=600)])
+
+    assert "heading" not in {block.kind for block in blocks}
+
+
+def test_pages_that_are_all_alike_keep_their_text() -> None:
+    page = [Put(50, 700, "Tea"), Put(50, 500, "Ice.")]
+
+    assert [block.text for block in read_blocks(*[page] * 8)] == ["Tea", "Ice."] * 8
+
+
 def test_list_items_lose_their_marks() -> None:
     blocks = read_blocks(
         [

@@ -3,6 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 from rejoinder.documents.blocks import fold, sanitize
@@ -74,14 +75,33 @@ class HeadingFinder:
     def find(self, lines: Sequence[TextLine], page: int) -> dict[int, list[Heading]]:
         """Return the headings of a page (counted from 0), by the line that they begin with."""
         found = self._find_entries(lines, self._outline.get(page, ()))
+        sides = _find_sides(lines)
         number = 0
         while number < len(lines):
             count = sum(heading.lines for heading in found.get(number, ()))
-            if not count and (heading := self._find_styled(lines, number)):
-                found.setdefault(number, []).append(heading)
-                count = heading.lines
-            number += max(1, count)
+            if not count:
+                count = self._count_alike(lines, number, found)
+                shown = lines[number : number + count]
+                if heading := self._find_styled(shown, lines[number + count :], sides):
+                    found.setdefault(number, []).append(heading)
+            number += count
         return found
+
+    def _count_alike(
+        self, lines: Sequence[TextLine], number: int, found: Mapping[int, Sequence[Heading]]
+    ) -> int:
+        """Return how many lines are large or bold like the first one, and close below it."""
+        first = lines[number]
+        count = 1
+        if not first.bold and round(first.size, 1) not in self._levels:
+            return count
+        for before, after in pairwise(lines[number:]):
+            alike = abs(after.size - first.size) < 0.1 and after.bold == first.bold
+            near = 0 < before.baseline - after.baseline < 1.6 * first.size
+            if not alike or not near or number + count in found:
+                break
+            count += 1
+        return count
 
     def _find_entries(
         self, lines: Sequence[TextLine], entries: Sequence[OutlineEntry]
@@ -99,39 +119,38 @@ class HeadingFinder:
             found.setdefault(number, []).append(Heading(entry.level, entry.title, count))
         return found
 
-    def _find_styled(self, lines: Sequence[TextLine], number: int) -> Heading | None:
+    def _find_styled(
+        self, lines: Sequence[TextLine], below: Sequence[TextLine], sides: "_Sides"
+    ) -> Heading | None:
         """Return the heading that lines are by their size or weight."""
-        line = lines[number]
-        size = round(line.size, 1)
+        size = round(lines[0].size, 1)
         large = size in self._levels
-        if not (large or self._stands_out(lines, number)):
+        if len(lines) > _MAX_LINES or not (large or self._stands_out(lines, below, sides)):
             return None
-        count = 1
-        for after, before in zip(lines[number + 1 :], lines[number:], strict=False):
-            alike = abs(after.size - line.size) < 0.1 and after.bold == line.bold
-            if not alike or not 0 < before.baseline - after.baseline < 1.6 * line.size:
-                break
-            count += 1
-        text = " ".join(part.text for part in lines[number : number + count])
-        if count > _MAX_LINES or len(text) > 200 or not _WORD.search(text):
+        text = " ".join(line.text for line in lines)
+        if len(text) > 200 or not _WORD.search(text):
             return None
-        return Heading(self._find_level(text, size, large), text, count)
+        return Heading(self._find_level(text, size, large), text, len(lines))
 
-    def _stands_out(self, lines: Sequence[TextLine], number: int) -> bool:
+    def _stands_out(
+        self, lines: Sequence[TextLine], below: Sequence[TextLine], sides: "_Sides"
+    ) -> bool:
         """Tell a bold heading at body size from bold text and from terms of definitions."""
-        line = lines[number]
-        if not line.bold or line.mono or self._outline:
+        first, last = lines[0], lines[-1]
+        if not first.bold or first.mono or self._outline:
             return False
-        if len(line.fragments) > 1 and not (len(line.fragments) == 2 and _NUMBER.match(line.text)):
+        cells = len(first.fragments)
+        if cells > 1 and not (cells == 2 and _NUMBER.match(first.text)):
             return False
-        if line.size < 0.97 * self.body_size or line.text.endswith((".", ",", ";", ":")):
+        if first.size < 0.97 * self.body_size or last.text.endswith((".", ",", ";", ":")):
             return False
-        if _ADMONITION.fullmatch(line.text):
+        if _ADMONITION.fullmatch(first.text):
             return False
-        left = min(other.left for other in lines if other.column == line.column)
-        right = max(other.right for other in lines if other.column == line.column)
-        centred = abs(line.left - left - (right - line.right)) < line.size
-        return line.left < left + line.size or (centred and not _is_term(lines, number))
+        left, right = sides[first.column]
+        if first.left < left + first.size:
+            return True
+        centred = abs(first.left - left - (right - first.right)) < first.size
+        return centred and not (below and below[0].left > first.left + first.size)
 
     def _find_level(self, text: str, size: float, large: bool) -> int:
         base = _BELOW_OUTLINE if self._outline else 0
@@ -141,10 +160,16 @@ class HeadingFinder:
         return base + (self._levels[size] if large else len(self._levels) + 1)
 
 
-def _is_term(lines: Sequence[TextLine], number: int) -> bool:
-    """Whether the next line is indented below this one."""
-    following = lines[number + 1] if number + 1 < len(lines) else None
-    return following is not None and following.left > lines[number].left + lines[number].size
+_Sides = dict[int, tuple[float, float]]
+"""The left and right edge of each column of a page."""
+
+
+def _find_sides(lines: Sequence[TextLine]) -> _Sides:
+    sides: _Sides = {}
+    for line in lines:
+        left, right = sides.get(line.column, (line.left, line.right))
+        sides[line.column] = min(left, line.left), max(right, line.right)
+    return sides
 
 
 def _normalize(text: str) -> str:

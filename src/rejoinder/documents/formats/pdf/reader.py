@@ -54,6 +54,8 @@ def _make_blocks(
 ) -> Iterator[Block]:
     running = RunningLines([page.lines for page in pages])
     texts = [remove_contents(running.remove(page.lines)) for page in pages]
+    if not any(texts):  # all pages alike, such as forms
+        texts = [page.lines for page in pages]
     hyphens = Hyphens(line.text for lines in texts for line in lines)
     builder = PageAssembler(HeadingFinder(texts, outline), hyphens)
     for number, (lines, page) in enumerate(zip(texts, pages, strict=True)):

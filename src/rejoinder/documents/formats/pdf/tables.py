@@ -53,7 +53,7 @@ def _find_ruled(
     )
     taken = [line for line in lines if line.baseline > bottom]
     count = next((n for n, line in enumerate(lines) if line.baseline < bottom), len(lines))
-    if len(edges) < 3 or len(taken) != count:
+    if len(edges) < 3 or not count or len(taken) != count:
         return None
     bands: dict[int, list[TextLine]] = {}
     for line in taken:
