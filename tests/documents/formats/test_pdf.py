@@ -300,6 +300,27 @@ def test_footnotes_follow_the_paragraph_that_their_page_ends_in() -> None:
     assert show(blocks) == [("paragraph", PROSE), ("paragraph", "Water boils at 100 degrees.")]
 
 
+def test_marks_of_footnotes_on_the_page_are_left_out() -> None:
+    puts = [
+        Put(50, 700, "Use C++"),
+        Put(86.1, 703.6, "12", 7),
+        Put(97, 700, "or x"),
+        Put(113.7, 703.6, "2", 7),
+        Put(120, 700, "or gcc 10"),
+        Put(161.7, 703.6, "13", 7),
+        *[
+            put
+            for n, mark in enumerate(("12", "13", "2"))
+            for put in (
+                Put(50, 84 - 20 * n, mark, 6),
+                Put(57.5, 80 - 20 * n, "See the manual of it.", 8),
+            )
+        ],
+    ]
+
+    assert read_blocks(puts)[0].text == "Use C++ or x² or gcc 10"
+
+
 def test_columns_are_read_one_after_the_other() -> None:
     left = [f"The left column has line {number} of prose here." for number in "abcdefghij"]
     right = [f"The right column has line {number} of prose too." for number in "abcdefghij"]
@@ -425,6 +446,21 @@ def test_code_keeps_lines_indentation_and_alignment() -> None:
 
     expected = "def brew():\n    heat(water)     # wait\n\nbrew()\npour()"
     assert show(blocks)[1:] == [("paragraph", "Brew it so:"), ("code", expected)]
+
+
+def test_a_term_in_a_code_font_heads_its_definition() -> None:
+    term = Put(60, 640, "--hot", font="code")
+
+    blocks = read_blocks([*put_lines(*LONG), term, Put(80, 628, "Boil the water first.")])
+
+    assert show(blocks)[1:] == [("definition", "--hot: Boil the water first.")]
+
+
+def test_numbers_in_circles_do_not_cut_code() -> None:
+    code = [Put(50, 700 - 12 * n, f"step{n}()", font="code") for n in range(3)]
+    raw = make_pdf([*code, Put(300, 693, "X")], encoding="<< /Differences [88 /uni2460] >>")
+
+    assert show(list(read_document(raw).blocks)) == [("code", "step0()\nstep1()\nstep2()")]
 
 
 def test_a_sentence_with_a_line_of_code_stays_whole() -> None:

@@ -111,6 +111,8 @@ class PageAssembler:
     ) -> tuple[list[_Draft], int]:
         """Return the drafts that the first of the lines begins, and how many lines they take."""
         first = lines[0]
+        if first.mono and (body := _take_body(lines, margins)):
+            return [_Draft("definition", body, term=first.text)], 1 + len(body)
         if first.mono:
             code = _take_code(lines)
             return [_Draft("code", code, open=True)], len(code)

@@ -15,8 +15,11 @@ _SPACE = 0.14
 """A wider gap between spans, in font sizes, separates words."""
 _SMALL = 0.87
 """Scripts are smaller than this share of the text that they belong to."""
-_FOOTNOTE = re.compile(r"[0-9]{1,2}|[*†‡§¶]+")
+_FOOTNOTE = re.compile(r"[0-9]{1,3}|[*†‡§¶]+")
 _WORD_BEFORE = re.compile(r"[A-Za-z]{2,}[.,;:!?\"”’]*$|[.,;!?\"”’]$")
+_BASE = re.compile(r"(?:\b[^\W\d_]|[\d)\]])$")
+"""What may have an exponent: a variable, a number, parentheses."""
+_CALLOUT = re.compile("[\u2460-\u24ff\u2776-\u2793]")
 _RAISED = re.compile(r"\b(?:[cdkmnµ]?m|ms|sec|ft|in|inch|kg|rad|sin|cos|tan|log|ln|exp)$")
 """Units and functions, whose exponents are none of a footnote's numbers."""
 
@@ -30,6 +33,8 @@ class Fragment:
     size: float
     left: float
     right: float
+    notes: frozenset[str] = frozenset()
+    """The marks of the footnotes on its page."""
 
     @cached_property
     def text(self) -> str:
@@ -87,7 +92,23 @@ def join_spans(spans: Iterable[GlyphSpan]) -> list[Fragment]:
             _append(fragments[-1], span)
         else:
             fragments.append(Fragment([span], span.baseline, span.size, span.left, span.right))
-    return fragments
+    notes = frozenset(mark for fragment in fragments if (mark := _find_mark(fragment)))
+    for fragment in fragments:
+        fragment.notes = notes
+    return [fragment for fragment in fragments if not _is_callout(fragment)]
+
+
+def _find_mark(fragment: Fragment) -> str:
+    """Return the raised number that a footnote begins with."""
+    first = fragment.spans[0]
+    raised = len(fragment.spans) > 1 and first.baseline > fragment.baseline + 0.08 * fragment.size
+    return first.text if raised and _FOOTNOTE.fullmatch(first.text) else ""
+
+
+def _is_callout(fragment: Fragment) -> bool:
+    """Whether a fragment is only a number in a circle, which points from code to its text."""
+    short = len(fragment.spans) < 3 and len(fragment.text) < 5
+    return short and _CALLOUT.search(fragment.text) is not None
 
 
 def _continues(fragment: Fragment, span: GlyphSpan) -> bool:
@@ -130,15 +151,17 @@ def _write_span(fragment: Fragment, span: GlyphSpan, before: str) -> str:
         return span.text
     if rise < 0:
         return subscript(span.text)
-    return "" if _is_footnote_mark(span.text, before) else superscript(span.text)
+    is_mark = _is_footnote_mark(span.text, before[-30:], fragment.notes)
+    return "" if is_mark else superscript(span.text)
 
 
-def _is_footnote_mark(text: str, before: str) -> bool:
+def _is_footnote_mark(text: str, before: str, notes: frozenset[str]) -> bool:
     """Tell a footnote's number, which follows a word or begins a line, from an exponent."""
     if not _FOOTNOTE.fullmatch(text):
         return False
-    word = before[-30:]
-    return not word or bool(_WORD_BEFORE.search(word) and not _RAISED.search(word))
+    if text in notes and (len(text) > 1 or not _BASE.search(before)):
+        return True
+    return not before or bool(_WORD_BEFORE.search(before) and not _RAISED.search(before))
 
 
 def join_fragments(fragments: Sequence[Fragment], page: int, column: int) -> list[TextLine]:
