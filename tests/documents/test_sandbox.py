@@ -148,3 +148,33 @@ def test_the_child_says_why_it_cannot_read(tmp_path: Path) -> None:
 
     assert b"No such file or directory" in received.getvalue()
     assert b"Is a directory" in received.getvalue()
+
+
+def test_a_prefetched_file_is_read_while_the_parent_works(tmp_path: Path) -> None:
+    for name in ("a", "b", "c"):
+        page = f"<title>{name}</title><p>It rains a lot here.</p>"
+        (tmp_path / f"{name}.html").write_text(page, encoding="utf-8")
+    first, second, third = sorted(tmp_path.iterdir())
+
+    with SandboxedReader() as sandbox:
+        sandbox.prefetch(first, "html")
+        sandbox.prefetch(second, "html")
+        (one,), (two,) = read_whole(first, sandbox), read_whole(second, sandbox)
+        sandbox.prefetch(first, "html")
+        (three,) = read_whole(third, sandbox)  # not the one that was prefetched
+
+    assert [one.title, two.title, three.title] == ["a", "b", "c"]
+
+
+def test_a_prefetched_file_survives_a_bad_one_before_it(tmp_path: Path) -> None:
+    bad, good = tmp_path / "bad.pdf", tmp_path / "good.html"
+    bad.write_bytes(make_pdf(*[["Tea is hot."] * 40] * 2_000))
+    good.write_bytes(PAGE)
+
+    with SandboxedReader(max_seconds=0.1) as sandbox:
+        sandbox.prefetch(bad, "pdf")
+        sandbox.prefetch(good, "html")
+        with pytest.raises(InputError, match="longer than"):
+            read_whole(bad, sandbox)
+        sandbox._max_seconds = 60
+        assert read_whole(good, sandbox)[0].title == "Green tea"

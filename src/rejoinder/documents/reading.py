@@ -50,6 +50,13 @@ def read_file(
             )
 
 
+def prefetch_file(path: Path, *, sandbox: SandboxedReader) -> None:
+    """Begin to read a file that `read_file` reads next, if the sandbox reads it."""
+    format_ = _get_format(path)
+    if _is_sandboxed(path, format_):
+        sandbox.prefetch(path, format_)
+
+
 def stat_file(path: Path) -> os.stat_result:
     """Return the status of a file; refuse one that is too large, or a pipe, which would block."""
     status = path.stat()
@@ -134,12 +141,21 @@ def _make_block(number: int, sentences: list[Sentence]) -> SegmentedBlock:
 
 
 def _extract(path: Path, sandbox: SandboxedReader) -> Iterator[ExtractedDocument]:
-    _, format_ = formats.find_format(path.name) or ("", formats.UNNAMED)
-    if format_ not in formats.SAFE or path.suffix.lower() == ".gz":
+    format_ = _get_format(path)
+    if _is_sandboxed(path, format_):
         yield from sandbox.read(path, format_)
         return
     with path.open("rb") as file:
         yield from formats.read(file, format_)
+
+
+def _get_format(path: Path) -> str:
+    _, format_ = formats.find_format(path.name) or ("", formats.UNNAMED)
+    return format_
+
+
+def _is_sandboxed(path: Path, format_: str) -> bool:
+    return format_ not in formats.SAFE or path.suffix.lower() == ".gz"
 
 
 def _name_errors(blocks: Iterable[SegmentedBlock], name: str) -> Iterator[SegmentedBlock]:

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 import zlib
+from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from itertools import islice
@@ -43,7 +44,8 @@ class SandboxedReader:
         self._max_seconds = max_seconds
         self._max_memory_bytes = max_memory_bytes
         self._process: subprocess.Popen[bytes] | None = None
-        self._is_idle = True
+        self._sent: deque[bytes] = deque()  # requests whose replies are not read to their end
+        self._is_reading = False
 
     def __enter__(self) -> "SandboxedReader":
         return self
@@ -51,12 +53,17 @@ class SandboxedReader:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def prefetch(self, path: Path, format_: str) -> None:
+        """Let the child read a file that is read next, while the parent does other work."""
+        with suppress(BrokenPipeError):  # reported when the file is read
+            self._send(_encode(path, format_))
+
     def read(self, path: Path, format_: str) -> Iterator[ExtractedDocument]:
         """Yield the documents of a file; one that cannot be read within the limits is refused.
 
         The blocks of a document must be read before the next document.
         """
-        events = self._request([os.fsencode(path).hex(), format_])
+        events = self._request(_encode(path, format_))
         event = next(events, None)
         while event:
             title, row, metadata = event[1:]
@@ -69,7 +76,8 @@ class SandboxedReader:
 
     def close(self) -> None:
         """End the process."""
-        self._is_idle = True
+        self._sent.clear()
+        self._is_reading = False
         process, self._process = self._process, None
         if process is None:
             return
@@ -80,18 +88,18 @@ class SandboxedReader:
                 pipe.close()
         process.wait()
 
-    def _request(self, request: list[str]) -> Iterator[list[Any]]:
+    def _request(self, request: bytes) -> Iterator[list[Any]]:
         """Yield the child's replies to a request until the last one."""
-        if not self._is_idle:
+        if self._is_reading or (self._sent and self._sent[0] != request):
             self.close()  # the last file was not read to its end
-        process = self._process = self._process or self._start()
-        self._is_idle = False
-        assert process.stdin is not None
         clock = _Clock(self._max_seconds)
         try:
-            process.stdin.write(json.dumps(request).encode() + b"\n")
+            if not self._sent:
+                self._send(request)
+            self._is_reading = True
+            assert self._process is not None
             while True:
-                reply = json.loads(_receive(process, clock))
+                reply = json.loads(_receive(self._process, clock))
                 if reply[0] in {"end", "error"}:
                     break
                 yield reply
@@ -101,9 +109,16 @@ class SandboxedReader:
             if isinstance(error, TimeoutError):
                 problem = f"takes longer than {self._max_seconds:g} s to read"
             raise InputError(problem) from error
-        self._is_idle = True
+        self._sent.popleft()
+        self._is_reading = False
         if reply[0] == "error":
             raise InputError(reply[1])
+
+    def _send(self, request: bytes) -> None:
+        self._process = self._process or self._start()
+        assert self._process.stdin is not None
+        self._process.stdin.write(request)
+        self._sent.append(request)
 
     def _start(self) -> subprocess.Popen[bytes]:
         return subprocess.Popen(
@@ -133,6 +148,10 @@ class _Clock:
         self._left -= time.monotonic() - start
         if not ready:
             raise TimeoutError
+
+
+def _encode(path: Path, format_: str) -> bytes:
+    return json.dumps([os.fsencode(path).hex(), format_]).encode() + b"\n"
 
 
 def _receive(process: subprocess.Popen[bytes], clock: _Clock) -> bytes:

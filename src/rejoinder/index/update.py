@@ -19,7 +19,12 @@ from rejoinder.documents.discovery import (
 )
 from rejoinder.documents.formats import find_format
 from rejoinder.documents.parsed import ParsedDocument, SegmentedBlock
-from rejoinder.documents.reading import convert_document, read_file, stat_file
+from rejoinder.documents.reading import (
+    convert_document,
+    prefetch_file,
+    read_file,
+    stat_file,
+)
 from rejoinder.documents.sandbox import SandboxedReader
 from rejoinder.errors import InputError
 from rejoinder.index.sqlite.documents import FileState
@@ -114,8 +119,8 @@ def add_files(
             batch.add(
                 _Read(os.fsencode(folder), FileEvent("skipped", show_path(folder), reason=reason))
             )
-        for path in found.files:
-            batch.add(_read(path, show_path(path), known.get(os.fsencode(path)), given, sandbox))
+        for read in _Reader(known, given, sandbox).read_all(found.files):
+            batch.add(read)
         for raw in deleted:
             batch.add(_Read(raw, FileEvent("removed", show_path(Path(os.fsdecode(raw))))))
         return batch.finish()
@@ -132,9 +137,9 @@ def add_upload(
     given = _to_json(metadata)
     events: list[FileEvent] = []
     with index.writing() as writer, SandboxedReader() as sandbox:
-        known = writer.store.get_files().get(raw)
+        reader = _Reader(writer.store.get_files(), given, sandbox)
         batch = _Batch(writer, 1, events.append, _Progress([], None))
-        batch.add(replace(_read(path, name, known, given, sandbox), raw=raw))
+        batch.add(reader.read(path, reader.plan(path, name, raw)))
         batch.finish()
     return events[0]
 
@@ -199,33 +204,71 @@ class _Read:
     sentences: int = 0
     """How many sentences are in memory."""
 
+    @property
+    def is_read(self) -> bool:
+        """Whether its documents are new."""
+        return self.event.what in {"added", "changed"}
 
-def _read(
-    path: Path, shown: str, known: FileState | None, given: str | None, sandbox: SandboxedReader
-) -> _Read:
-    """Read a file unless it is unchanged; of a large one, only the beginning."""
-    raw = os.fsencode(path)
-    try:
-        status = stat_file(path)
-        metadata = given or (known.metadata if known else "{}")
-        if known and (status.st_size, status.st_mtime_ns, metadata) == (*known[:2], known.metadata):
-            return _Read(raw, FileEvent("unchanged", shown))
-        with path.open("rb") as file:
-            digest = hashlib.file_digest(file, "sha256").digest()
-        state = FileState(status.st_size, status.st_mtime_ns, digest, metadata)
+
+class _Reader:
+    """Reads files that are new or have changed."""
+
+    def __init__(
+        self, known: Mapping[bytes, FileState], given: str | None, sandbox: SandboxedReader
+    ) -> None:
+        self._known = known
+        self._given = given
+        self._sandbox = sandbox
+
+    def read_all(self, files: Iterable[Path]) -> Iterator[_Read]:
+        """Yield the outcome for each file; the sandbox reads the next one meanwhile."""
+        previous: tuple[Path, _Read] | None = None
+        for path in files:
+            planned = self.plan(path, show_path(path))
+            if planned.is_read:
+                prefetch_file(path, sandbox=self._sandbox)
+            if previous:
+                yield self.read(*previous)
+            previous = path, planned
+        if previous:
+            yield self.read(*previous)
+
+    def plan(self, path: Path, shown: str, raw: bytes | None = None) -> _Read:
+        """Return the outcome for a file that is not read, or its state before it is read."""
+        raw = os.fsencode(path) if raw is None else raw
+        known = self._known.get(raw)
+        try:
+            status = stat_file(path)
+            metadata = self._given or (known.metadata if known else "{}")
+            stamp = status.st_size, status.st_mtime_ns
+            if known and (*stamp, metadata) == (*known[:2], known.metadata):
+                return _Read(raw, FileEvent("unchanged", shown))
+            with path.open("rb") as file:
+                digest = hashlib.file_digest(file, "sha256").digest()
+        except (InputError, OSError) as error:
+            return _Read(raw, FileEvent("skipped", shown, reason=_explain(error, shown)))
+        state = FileState(*stamp, digest, metadata)
         if known and (known.digest, known.metadata) == (digest, metadata):
             return _Read(raw, FileEvent("unchanged", shown), state)
+        return _Read(raw, FileEvent("changed" if known else "added", shown), state)
+
+    def read(self, path: Path, planned: _Read) -> _Read:
+        """Read a file unless it is unchanged; of a large one, only the beginning."""
+        if not planned.is_read or planned.state is None:
+            return planned
+        shown = planned.event.path
         suffix, _ = find_format(path.name) or (path.suffix.lower(), "")
-        own = json.loads(metadata)
+        own = json.loads(planned.state.metadata)
         documents = (
             replace(document, metadata={SUFFIX: suffix, **document.metadata, **own})
-            for document in read_file(path, sandbox=sandbox, name=shown)
+            for document in read_file(path, sandbox=self._sandbox, name=shown)
         )
-        held, sentences = _hold(documents)
-    except (InputError, OSError) as error:
-        return _Read(raw, FileEvent("skipped", shown, reason=_explain(error, shown)))
-    event = FileEvent("changed" if known else "added", shown)
-    return _Read(raw, event, state, held, sentences)
+        try:
+            held, sentences = _hold(documents)
+        except InputError as error:
+            reason = _explain(error, shown)
+            return _Read(planned.raw, FileEvent("skipped", shown, reason=reason))
+        return replace(planned, documents=held, sentences=sentences)
 
 
 def _hold(documents: Iterator[ParsedDocument]) -> tuple[Iterable[ParsedDocument], int]:

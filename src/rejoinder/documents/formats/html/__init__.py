@@ -51,6 +51,8 @@ def _parse(page: bytes) -> tuple[Any, bool]:
     except etree.XMLSyntaxError:  # nothing but white space or comments
         return None, False
     log = parser.feed_error_log
+    if any(entry.type == etree.ErrorTypes.ERR_NO_MEMORY for entry in log):
+        raise MemoryError  # libxml2 would give the beginning of the page for all of it
     return root, bool(log) and log[-1].type == etree.ErrorTypes.ERR_RESOURCE_LIMIT
 
 
