@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from rejoinder.index.update import FileEvent, UpdateReport
     from rejoinder.models.sidecar import SidecarEncoder
 
+MAX_SUFFIXES = 12
+"""Suffixes of files that are not read which are named at the end of `add`."""
+
 FOLDER = click.Path(file_okay=False, path_type=Path)
 
 folder_option = click.option(
@@ -218,8 +221,8 @@ def _summarise(report: "UpdateReport", as_json: bool) -> None:
     parts = [f"{number} {what}" for what, number in report.files.items()]
     click.echo(f"{', '.join(parts)}; {count(report.sentences, 'sentence')} read")
     if report.unread:
-        kinds = [
-            f"{number} {suffix or 'without suffix'}"
-            for suffix, number in report.unread.most_common()
-        ]
+        shown = report.unread.most_common(MAX_SUFFIXES)
+        kinds = [f"{number} {suffix or 'without suffix'}" for suffix, number in shown]
+        if others := report.unread.total() - sum(number for _, number in shown):
+            kinds.append(f"{others} others")
         say(f"not read, of other formats: {', '.join(kinds)}")
