@@ -1,5 +1,6 @@
 """Our own routes."""
 
+import gzip
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -23,8 +24,11 @@ def test_answer_has_its_source(client: TestClient) -> None:
     (answer,) = body["answers"]
     assert answer["sentence"] == "Green tea is brewed at 75 °C."
     source = answer["source"]
-    assert TEA[source["start"] : source["end"]] == answer["sentence"]
-    assert source["title"] == "Green tea"
+    text = TEA.removeprefix("# ")  # offsets count without marks of Markdown
+    assert text[source["start"] : source["end"]] == answer["sentence"]
+    assert (source["title"], source["headings"]) == ("Green tea", [])
+    assert source["anchor"] == "green-tea"
+    assert answer["other_sources"] == []
     assert source["line"] == 3
     assert (answer["before"], answer["after"]) == ("Green tea", "Boiling water makes it bitter.")
     assert answer["matches"] is None
@@ -103,7 +107,9 @@ def test_documents_are_ranked_by_their_best_sentence(client: TestClient) -> None
 
 
 def test_document_is_added_answered_listed_and_removed(fresh: TestClient) -> None:
-    added = fresh.post("/v1/documents?name=cats.md&meta=team=red", content="Cats purr at 25 Hz.")
+    added = fresh.post(
+        "/v1/documents?name=cats.md&meta=team=red", content="Cats can purr at 25 Hz."
+    )
     reply = fresh.post(
         "/v1/answer", json={"question": "do cats purr?", "where": {"team": "red"}}
     ).json()
@@ -115,11 +121,39 @@ def test_document_is_added_answered_listed_and_removed(fresh: TestClient) -> Non
     assert added.json() == asdict(event)
     assert reply["answers"][0]["source"]["document"] == "cats.md"
     assert listed["state"] == "ready"
-    assert listed["bytes"] == len("Cats purr at 25 Hz.")
+    assert listed["bytes"] == len("Cats can purr at 25 Hz.")
     assert listed["metadata"] == {"suffix": ".md", "team": "red"}
     assert removed.json() == {"id": listed["id"], "name": "cats.md"}
     assert again.status_code == 404
     assert fresh.get("/v1/documents?contains=cats").json()["total"] == 0
+
+
+def test_a_gzipped_page_is_unpacked_and_links_to_its_section(fresh: TestClient) -> None:
+    page = (
+        "<title>Pets</title><h1>Pets</h1><h2 id='cats'>Cats</h2>"
+        "<p>Cats can purr at 25 Hz.</p><h2>Dogs</h2><p>Dogs do not purr at all.</p>"
+    )
+
+    added = fresh.post("/v1/documents?name=pets.html.gz", content=gzip.compress(page.encode()))
+    reply = fresh.post("/v1/answer", json={"question": "do cats purr?"}).json()
+
+    assert (added.json()["what"], added.json()["documents"]) == ("added", 1)
+    (answer,) = reply["answers"]
+    assert answer["sentence"] == "Cats can purr at 25 Hz."
+    source = answer["source"]
+    assert (source["document"], source["title"]) == ("pets.html.gz", "Pets")
+    assert (source["headings"], source["anchor"]) == (["Cats"], "cats")
+    (listed,) = fresh.get("/v1/documents?contains=pets").json()["documents"]
+    assert listed["metadata"] == {"suffix": ".html"}
+
+
+def test_a_gzipped_upload_that_is_cut_is_skipped_with_a_reason(fresh: TestClient) -> None:
+    packed = gzip.compress(b"<p>Cats can purr at 25 Hz.</p>")[:-10]
+
+    body = fresh.post("/v1/documents?name=pets.html.gz", content=packed).json()
+
+    assert body["what"] == "skipped"
+    assert body["reason"].startswith("not a gzipped file that can be read")
 
 
 def test_second_upload_replaces_a_changed_file(fresh: TestClient) -> None:
@@ -134,7 +168,7 @@ def test_second_upload_replaces_a_changed_file(fresh: TestClient) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "reason"),
     [
-        ("a.exe", b"MZ", "files end in .csv"),
+        ("a.exe", b"MZ", "files end in .adoc"),
         ("a.pdf", b"not a PDF", ""),
         ("a.jsonl", b"{", ""),
     ],
