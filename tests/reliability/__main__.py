@@ -1,6 +1,7 @@
 """Run the reliability suite.
 
-Usage: python -m tests.reliability [--long] [--only TEXT] [--runs FILE] [--to docs/reliability.md]
+Usage: python -m tests.reliability [--long] [--only TEXT] [--count N] [--runs FILE]
+                                   [--to docs/reliability.md]
 
 Prints the outcome of each case as soon as it is known, and exits with status 1 if one lost
 something.  With `--runs`, outcomes are kept in a file, and an interrupted run resumes from it.
@@ -21,12 +22,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--long", action="store_true", help="as many attempts as the report needs")
     parser.add_argument("--only", default="", help="cases whose area or fault contains this text")
+    parser.add_argument("--count", type=int, help="this many attempts of each case")
     parser.add_argument("--runs", type=Path, help="keep the outcomes in this file, and resume")
     parser.add_argument("--to", type=Path, help="write the report to this file")
     options = parser.parse_args()
     results = []
     for case in CASES:
-        count = case.long if options.long else case.short
+        count = options.count or (case.long if options.long else case.short)
         if count and options.only in case.name:
             start = time.monotonic()
             result = read_result(options.runs, case, count) or run(case, count)

@@ -8,13 +8,11 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from tests.reliability.case import CannotRunError, Case, Outcome
+from tests.reliability.document_parsers import DOCUMENT_PARSERS
 from tests.reliability.parsers import PARSERS
 
 INPUTS = 1_000_000
-"""Atheris inputs of the long form, over all parsers."""
-
-SLOW = {"PDF": 4_000}
-"""Parsers that run in a sandbox process, and so get fewer inputs."""
+"""Inputs of the long form: mutations over all readers of documents, atheris over the others."""
 
 
 def fuzz(tool: str, parser: str, folder: Path, count: int) -> Outcome:
@@ -34,29 +32,31 @@ def fuzz(tool: str, parser: str, folder: Path, count: int) -> Outcome:
         tail = process.stderr.strip().splitlines()[-15:]
         raise AssertionError(f"{parser}: fuzzing failed:\n" + "\n".join(tail))
     counts = json.loads(process.stdout.splitlines()[-1])
-    note = f"{counts['parsed']:,} parsed, the others rejected; slowest {counts['slowest']:.2f} s"
+    rejected = counts["inputs"] - counts["parsed"]
+    slowest = f"{counts['slowest']:.2f} s for {counts['slowest_size']:,} bytes"
+    note = f"{rejected:,} rejected; {counts['seconds']:,.0f} s; slowest {slowest}"
     return Outcome(counts["inputs"], 0, note)
 
 
 def _make_cases() -> list[Case]:
-    each = INPUTS // (len(PARSERS) - len(SLOW))
-    loss = "crashes, exceptions other than rejoinder's own, inputs that take over 1 s per kB"
-    cases = []
-    for name in PARSERS:
-        cases.append(
-            Case("input", f"{name}: hypothesis", partial(fuzz, "hypothesis", name), 60, 3_000, loss)
-        )
-        cases.append(
-            Case(
-                "input",
-                f"{name}: atheris",
-                partial(fuzz, "atheris", name),
-                0,
-                SLOW.get(name, each + 1),
-                loss,
-            )
-        )
-    return cases
+    others = PARSERS.keys() - DOCUMENT_PARSERS.keys()
+    counts = {
+        ("hypothesis", False): (60, 3_000),
+        ("atheris", False): (0, INPUTS // len(others) + 1),
+        ("mutation", True): (200, INPUTS // len(DOCUMENT_PARSERS) + 1),
+        ("hypothesis", True): (0, 3_000),
+        ("atheris", True): (0, 5_000),
+        ("repetition", True): (3, 300),
+    }
+    loss = (
+        "crashes, exceptions other than rejoinder's own, inputs of up to 100 kB that take over 2 s"
+    )
+    return [
+        Case("input", f"{name}: {tool}", partial(fuzz, tool, name), short, long, loss)
+        for name in PARSERS
+        for (tool, is_document), (short, long) in counts.items()
+        if is_document == (name in DOCUMENT_PARSERS)
+    ]
 
 
 CASES = _make_cases()

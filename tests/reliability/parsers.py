@@ -1,16 +1,11 @@
-"""Every parser of untrusted bytes, with valid inputs as seeds.
-
-A parser may reject its input with a RejoinderError.  Any other exception is a bug.
-"""
+"""Every parser of untrusted bytes, with valid inputs as seeds."""
 
 import gzip
 import io
 import json
 import tempfile
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -24,36 +19,17 @@ from rejoinder.cascade.file import read_cascade_file
 from rejoinder.cascade.loading import load
 from rejoinder.datasets.readers.candidates import read_candidates
 from rejoinder.datasets.readers.jsonl import read_examples
-from rejoinder.documents.reading import read_file
-from rejoinder.documents.sandbox import SandboxedReader, extract
-from rejoinder.errors import RejoinderError
 from rejoinder.models.registry import make_scorer, open_scorer
 from rejoinder.models.static_vectors.files import read_vector_file
 from rejoinder.models.static_vectors.vectors import read_vectors
-from tests.documents.files import PAGE, PARAGRAPHS, make_docx, make_pdf
 from tests.reliability.bundles import make_weights, write_small_bundle
+from tests.reliability.document_parsers import DOCUMENT_PARSERS
 from tests.reliability.http_bodies import make_reader
+from tests.reliability.parser import Parser
 from tests.server.bodies import GOOD
 
 _SCRATCH = tempfile.TemporaryDirectory(prefix="rejoinder-parsers-")  # lives as long as the process
 FOLDER = Path(_SCRATCH.name)
-SANDBOX = SandboxedReader()
-
-
-class Parser(NamedTuple):
-    """A function that reads bytes, and valid inputs for it."""
-
-    read: Callable[[bytes], object]
-    seeds: tuple[bytes, ...]
-
-
-def parse(parser: Parser, raw: bytes) -> bool:
-    """Parse bytes; return False if the parser rejects them."""
-    try:
-        parser.read(raw)
-    except RejoinderError:
-        return False
-    return True
 
 
 def _from_file(name: str, read: Callable[[Path], object]) -> Callable[[bytes], object]:
@@ -64,10 +40,6 @@ def _from_file(name: str, read: Callable[[Path], object]) -> Callable[[bytes], o
         return read(path)
 
     return run
-
-
-def _read_document(path: Path) -> object:
-    return read_file(path, sandbox=SANDBOX)
 
 
 def _read_vectors(path: Path) -> object:
@@ -151,21 +123,7 @@ facts = { data = "wikiqa" }
 BINARY = b"2 3\nthe " + np.ones(3, "<f4").tobytes() + b"\ntea " + np.ones(3, "<f4").tobytes()
 
 PARSERS: dict[str, Parser] = {
-    "text": Parser(
-        _from_file("a.md", _read_document),
-        (
-            b"# Tea\n\nIt is hot. Mr. X said so.\n\n- one\n- two\n",
-            "Tëä ist heiß。\r\n".encode("utf-16"),
-        ),
-    ),
-    "HTML": Parser(partial(extract, suffix=".html"), (PAGE,)),
-    "PDF": Parser(_from_file("a.pdf", _read_document), (make_pdf(["Tea is hot.", "Ice."]),)),
-    "Word": Parser(partial(extract, suffix=".docx"), (make_docx(PARAGRAPHS),)),
-    "CSV": Parser(
-        _from_file("a.csv", _read_document),
-        (b'id,title,text\n1,Tea,"It is ""hot"", hm."\n2,,Ice\n',),
-    ),
-    "JSON Lines of documents": Parser(_from_file("a.jsonl", _read_document), (ROW, ROW * 2)),
+    **DOCUMENT_PARSERS,
     "JSON Lines of questions": Parser(
         _from_file("q.jsonl", lambda path: list(read_examples(path))), (EXAMPLE, EXAMPLE + b"\n")
     ),

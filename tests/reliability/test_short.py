@@ -6,7 +6,8 @@ import pytest
 
 from tests.reliability.case import CannotRunError, Case, Outcome
 from tests.reliability.cases import CASES
-from tests.reliability.parsers import PARSERS, parse
+from tests.reliability.parser import parse
+from tests.reliability.parsers import PARSERS
 from tests.reliability.report import CaseResult, keep_result, read_result
 
 

@@ -275,3 +275,10 @@ def test_code_is_one_sentence() -> None:
 def test_words_hyphenated_at_line_ends_are_joined(text: str, folded: str) -> None:
     assert fold_lines(text) == folded
     assert [item.extract(text) for item in split_sentences(text)] == [folded]
+
+
+def test_numbers_after_a_colon_take_linear_time() -> None:
+    # They may be notes, as in "so it is.12,13"; a long number can be divided in many ways.
+    text = "tea " * 30 + ": " + "9" * 50 + "x"
+
+    assert split_prose(text) == [(0, len(text))]

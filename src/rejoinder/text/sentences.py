@@ -230,7 +230,7 @@ _BEGINS_SENTENCE = word_set(
 
 MIN_LONG = 2 * MAX_WORDS
 _ENDS_SENTENCE = re.compile(
-    r"""[.!?:;…。！？।؟]["'”’)\]`*_]*(?:\[[^\]\r\n]{1,40}\]|:\d{1,4}|,? ?\d{1,4})*\s*$"""
+    r"""[.!?:;…。！？।؟]["'”’)\]`*_]*(?:\[[^\]\r\n]{1,40}\]|(?::|,? ?)\d{1,4}(?!\d))*\s*$"""
 )
 _SENTENCE_END = re.compile(r"""[.!?]["'”’)\]]*\s+(?=[^\W\d_a-z])""")
 _CLAUSE = re.compile(r"[,;:]\s|\s[–—-]+\s|[\uff0c、\uff1b\uff1a]")
