@@ -543,12 +543,13 @@ def test_a_long_text_does_not_swallow_the_cell_that_it_touches() -> None:
         Put(114, 690, "strong"),
         Put(52, 660, "Assam", font="code"),
         Put(114, 660, "mild"),
+        Put(180, 660, "and sweet"),
         Put(0, 0, "", raw=f"ET {grid} 50 675 250 0.5 re f BT"),
     ]
 
     blocks = read_blocks([*put_lines(*LONG, y=760), *puts])
 
-    assert show(blocks)[1:] == [("row", "one_two_ab; strong"), ("row", "Assam; mild")]
+    assert show(blocks)[1:] == [("row", "one_two_ab; strong"), ("row", "Assam; mild and sweet")]
 
 
 def test_rows_without_rules_between_them_are_told_apart() -> None:

@@ -41,8 +41,8 @@ def _read_page(pdf: Any, number: int) -> _PageLines:
     try:
         fragments = join_spans(read_spans(textpage.raw))
         levels = {round(fragment.baseline) for fragment in fragments}
-        # Rules matter only where text stands side by side.
-        rules = read_rules(page.raw) if len(fragments) > len(levels) else []
+        # Rules matter only where text stands side by side, other than in a running head.
+        rules = read_rules(page.raw) if len(fragments) > len(levels) + 1 else []
         return _PageLines(order_lines(fragments, rules, number + 1), rules)
     finally:
         textpage.close()

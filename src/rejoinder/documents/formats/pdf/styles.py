@@ -38,6 +38,11 @@ def find_address(pointer: Any) -> int:
 
 
 _GET_OBJECT = bind(pdfium.FPDFText_GetTextObject, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int)
+_GET_FONT = bind(pdfium.FPDFTextObj_GetFont, ctypes.c_void_p, ctypes.c_void_p)
+_GET_SIZE = bind(pdfium.FPDFText_GetFontSize, ctypes.c_double, ctypes.c_void_p, ctypes.c_int)
+_GET_MATRIX = bind(
+    pdfium.FPDFText_GetMatrix, ctypes.c_int, ctypes.c_void_p, ctypes.c_int, ctypes.c_void_p
+)
 
 
 class Style(NamedTuple):
@@ -58,7 +63,7 @@ class PageStyles:
         self._quarters = quarters
         self._of_object: dict[int | None, Style | None] = {}
         self._styles: dict[Style, Style] = {}
-        self._faces: dict[int, Typeface] = {}
+        self._faces: dict[int | None, Typeface] = {}
         self._matrix = pdfium.FS_MATRIX()
 
     def find(self, indices: Sequence[int]) -> Iterator["Style | None"]:
@@ -71,7 +76,7 @@ class PageStyles:
             if found != drawn:
                 drawn = found
                 if found not in self._of_object:
-                    self._of_object[found] = self._measure(index)
+                    self._of_object[found] = self._measure(index, found) if found else None
                 style = self._of_object[found]
             yield style
 
@@ -81,21 +86,17 @@ class PageStyles:
         pdfium.FPDFText_GetCharOrigin(self._page, index, x, y)
         return (y.value, -x.value, -y.value, x.value)[self._quarters]
 
-    def _measure(self, index: int) -> Style | None:
-        drawn = pdfium.FPDFText_GetTextObject(self._page, index)
-        if not drawn:
-            return None
+    def _measure(self, index: int, drawn: int) -> Style | None:
         matrix = self._matrix
-        pdfium.FPDFText_GetMatrix(self._page, index, matrix)
+        _GET_MATRIX(self._address, index, ctypes.addressof(matrix))
         quarters = round(math.atan2(matrix.b, matrix.a) / (math.pi / 2)) % 4
-        size = pdfium.FPDFText_GetFontSize(self._page, index) * math.hypot(matrix.c, matrix.d)
+        size = _GET_SIZE(self._address, index) * math.hypot(matrix.c, matrix.d)
         if quarters != self._quarters or not 0.1 < size < 10_000:
             return None
-        font = pdfium.FPDFTextObj_GetFont(drawn)
-        key = ctypes.addressof(font.contents) if font else 0
-        if key not in self._faces:
-            self._faces[key] = _read_face(font)
-        face = self._faces[key]
+        font = _GET_FONT(drawn)
+        if font not in self._faces:
+            self._faces[font] = _read_face(ctypes.cast(font, pdfium.FPDF_FONT))
+        face = self._faces[font]
         size = round(size, 1)
         style = Style(size, face, (0.9 if face.mono else CELL) * size)
         return self._styles.setdefault(style, style)
