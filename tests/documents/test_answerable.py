@@ -99,8 +99,9 @@ def test_bars_separate_the_cells_of_a_row() -> None:
 def test_a_lead_in_answers_together_with_its_code() -> None:
     assert may_answer("paragraph", "To stop the server, type: kill $(cat pid);")
     assert may_answer("paragraph", "To name the services, write:\nservices:\n  web:")
-    assert may_answer("paragraph", "Draw it:\nx | y | z\n...........\nis it ok?")
+    assert may_answer("paragraph", "Draw it:\nx | y | z\n...........\nis it ok")
     assert not may_answer("paragraph", "Input:\nx = 5;")
+    assert not may_answer("paragraph", "The program asks you this:\nWhere to?")
 
 
 @given(st.sampled_from(KINDS), st.text())

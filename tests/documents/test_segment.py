@@ -137,3 +137,22 @@ def test_nothing_is_lost_and_offsets_hold(given_blocks: list[Block]) -> None:
             assert end <= sentence.start < sentence.end <= block.start + len(block.text)
             assert sentence.block == number
             end = sentence.end
+
+
+def test_an_item_that_repeats_a_heading_of_its_document_is_context() -> None:
+    contents = [
+        Block("item", "How the queue works"),
+        Block("item", "How the queue fills up"),
+        Block("heading", "How the Queue Works."),
+    ]
+
+    assert get_offered(list(segment(contents))) == ["How the queue fills up"]
+
+
+def test_code_below_the_term_of_a_definition_belongs_to_it() -> None:
+    definition = Block("definition", "Solution: The preferred way is this:", ("Redirects",))
+    code = Block("code", "Redirect permanent", ("Redirects", "Solution"))
+
+    (block,) = segment([definition, code])
+
+    assert get_offered([block]) == ["Solution: The preferred way is this:\nRedirect permanent"]

@@ -31,7 +31,9 @@ def may_answer(kind: Kind, sentence: str) -> bool:
     (True, False)
     """
     has_code = "\n" in sentence
-    if kind in _NEVER or len(sentence) > MAX_SENTENCE or (_is_open(sentence) and not has_code):
+    if kind in _NEVER or len(sentence) > MAX_SENTENCE or sentence.endswith("?"):
+        return False
+    if _is_open(sentence) and not has_code:
         return False
     tokens = sentence.split()
     is_long = len(tokens) > MAX_SHORT

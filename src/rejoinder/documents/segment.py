@@ -5,7 +5,8 @@ code that follows it, and a sentence that ends with a colon takes in the first l
 """
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from itertools import islice
 from typing import NamedTuple
 
 from rejoinder.documents.answerable import may_answer
@@ -19,18 +20,25 @@ MAX_BLOCK = 1_500
 LEADS_IN: frozenset[Kind] = frozenset({"paragraph", "item", "definition"})
 """Kinds that take in the code after them."""
 
+LOOK_AHEAD = 3_000
+"""Blocks whose headings are known before the first of them is split."""
+
+MAX_HEADING = 120
+"""Characters of a sentence that may repeat a heading."""
+
 Span = tuple[int, int]
 
 _LINE_END = re.compile(r"\r\n|\r|\n")
+_NOT_LETTERS = re.compile(r"[\W_]+")
 
 
 def segment(blocks: Iterable[Block]) -> Iterator[SegmentedBlock]:
     """Yield blocks of at most `MAX_BLOCK` characters, with their sentences."""
     number = position = offset = 0
-    for group in _join_code(blocks):
+    for group, headings in _find_headings(_join_code(blocks)):
         head = group[0]
         text = "".join([head.text, *(_get_gap(part) + part.text for part in group[1:])])
-        rows = _find_sentences(group, text)
+        rows = _find_sentences(group, text, headings)
         for first, last in _divide(rows):
             begin = rows[first].start if first else 0
             end = rows[last - 1].end if last < len(rows) else len(text)
@@ -76,13 +84,21 @@ def _join_code(blocks: Iterable[Block]) -> Iterator[list[Block]]:
     for block in blocks:
         if not block.text.strip():
             continue
-        is_led_in = block.kind == "code" and group and group[0].kind in LEADS_IN
-        if group and not (is_led_in and group[0].path == block.path):
+        if group and not _leads_in(group[0], block):
             yield group
             group = []
         group.append(block)
     if group:
         yield group
+
+
+def _leads_in(head: Block, block: Block) -> bool:
+    """Whether a block is code that belongs to the block before it."""
+    if block.kind != "code" or head.kind not in LEADS_IN:
+        return False
+    # Below a definition, its term is the last heading.
+    is_below = head.kind == "definition" and block.path[:-1] == head.path
+    return is_below or block.path == head.path
 
 
 def _get_gap(block: Block, *, is_first: bool = False) -> str:
@@ -102,23 +118,43 @@ def _divide(rows: Sequence[_Row]) -> Iterator[Span]:
         yield first, len(rows)
 
 
-def _find_sentences(group: Sequence[Block], text: str) -> list[_Row]:
+def _find_headings(
+    groups: Iterator[list[Block]],
+) -> Iterator[tuple[list[Block], set[str]]]:
+    """Yield each group with the headings of its document, as far as one can look ahead."""
+    headings: set[str] = set()
+    while ahead := list(islice(groups, LOOK_AHEAD)):
+        headings.update(
+            _get_letters(group[0].text) for group in ahead if group[0].kind == "heading"
+        )
+        for group in ahead:
+            yield group, headings
+
+
+def _get_letters(text: str) -> str:
+    return _NOT_LETTERS.sub("", text).casefold()
+
+
+def _find_sentences(group: Sequence[Block], text: str, headings: Collection[str]) -> list[_Row]:
     head = group[0]
-    rows = [] if head.kind == "code" else list(_split_head(head))
+    rows = [] if head.kind == "code" else list(_split_head(head, headings))
     code = list(_split_code(group))
     if rows and code and rows[-1].text.endswith(":"):
         rows.append(_take_in(rows.pop(), code, text, head.kind))
     return rows + code
 
 
-def _split_head(head: Block) -> Iterator[_Row]:
-    """Yield the sentences of a block that is not code."""
+def _split_head(head: Block, headings: Collection[str]) -> Iterator[_Row]:
+    """Yield the sentences of a block that is not code; one that repeats a heading is context."""
     text, place, line = head.text, 0, head.line
     is_one = head.kind in {"heading", "row"} and len(text) <= MAX_SENTENCE
     for start, end in [(0, len(text))] if is_one else split_prose(text):
         line, place = _count_lines(text, place, start, line), start
         sentence = fold_lines(text[start:end])
-        yield _Row(start, end, sentence, line, may_answer(head.kind, sentence))
+        is_offered = may_answer(head.kind, sentence)
+        if is_offered and len(sentence) <= MAX_HEADING:
+            is_offered = _get_letters(sentence) not in headings
+        yield _Row(start, end, sentence, line, is_offered)
 
 
 def _split_code(group: Sequence[Block]) -> Iterator[_Row]:

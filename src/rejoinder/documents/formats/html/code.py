@@ -7,7 +7,7 @@ from lxml import etree
 
 from rejoinder.documents.blocks import sanitize
 from rejoinder.documents.formats.html.navigation import part_of
-from rejoinder.documents.notation import strip_code
+from rejoinder.documents.notation import strip_code, subscript, superscript
 
 _TEXT = etree.XPath("string()", smart_strings=False)
 _PLAIN = etree.XPath(
@@ -19,6 +19,7 @@ HOLDS_BLOCKS = etree.XPath(
     " or self::h1 or self::h2 or self::h3 or self::h4])"
 )
 """An element that is marked as code but holds other text, often one that was never closed."""
+_SCRIPTS = {"sup": superscript, "sub": subscript}
 _LINES = frozenset({"div", "p", "li", "tr"})
 
 
@@ -36,6 +37,8 @@ def _read_lines(element: Any) -> Iterator[str]:
         if event == "start":
             part = part_of(child.tag, child.items())
             skipped = part in {"hidden", "navigation"} and child is not element
+            if not skipped and child.tag in _SCRIPTS:
+                skipped, text = True, _SCRIPTS[child.tag](_TEXT(child))
             if skipped:
                 walk.skip_subtree()
             else:

@@ -53,7 +53,7 @@ class _Reader:
         """Return whether a line holds no text; attributes are remembered."""
         if attribute := _ATTRIBUTE.match(line):
             if not self._words:
-                self._attributes[attribute[1].lower()] = attribute[2].strip()
+                self._attributes[attribute[1].lower()] = (attribute[2] or "").strip()
             return not self._words
         return line.startswith("//") or bool(_DIRECTIVE.match(line))
 
