@@ -168,7 +168,7 @@ def test_it_is_a_stage_of_a_cascade(toy: Path) -> None:
 def test_its_rows_are_stored_beside_an_index_and_read(toy: Path, tmp_path: Path) -> None:
     docs, index = tmp_path / "docs", tmp_path / "index"
     docs.mkdir()
-    (docs / "tea.txt").write_text("Tea is hot. Milk spoils it.", encoding="utf-8")
+    (docs / "tea.txt").write_text("Tea is always hot. Milk will spoil it.", encoding="utf-8")
     run("index", "add", docs, "--index", index, "--sidecar", toy)
     (docs / "ice.txt").write_text("Ice is not hot.", encoding="utf-8")
     run("index", "add", docs, "--index", index)  # updates the rows, without the option
@@ -176,7 +176,7 @@ def test_its_rows_are_stored_beside_an_index_and_read(toy: Path, tmp_path: Path)
 
     asked = run("ask", QUESTION, "--index", index, "--scorer", toy, "--json")
 
-    assert json.loads(asked.stdout)["answers"][0]["sentence"] == "Tea is hot."
+    assert json.loads(asked.stdout)["answers"][0]["sentence"] == "Tea is always hot."
     assert sys.modules["toy_family"].Toy.encoded == 0
     assert len([*index.glob("sidecar/letters-*/rows-1")]) == 1
 

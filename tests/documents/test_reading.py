@@ -1,4 +1,5 @@
 import csv
+import gzip
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -46,6 +47,17 @@ def test_without_a_heading_the_file_names_the_document(
     (document,) = read_whole(path, sandbox)
 
     assert document.title == "notes"
+
+
+def test_the_name_of_a_gzipped_file_is_that_of_what_is_in_it(
+    tmp_path: Path, sandbox: SandboxedReader
+) -> None:
+    path = tmp_path / "notes.txt.gz"
+    path.write_bytes(gzip.compress(b"It is hot."))
+
+    (document,) = read_whole(path, sandbox)
+
+    assert (document.name, document.title) == (str(path), "notes")
 
 
 def test_an_empty_file_is_a_document_without_sentences(

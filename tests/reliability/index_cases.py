@@ -59,7 +59,7 @@ def write_concurrently(folder: Path, documents: int) -> Outcome:
 def read_during_compaction(folder: Path, compactions: int) -> Outcome:
     """Search in a loop while another process writes and compacts."""
     path = folder / "always.txt"
-    path.write_text("Glaciers calve into the sea. Bees dance.")
+    path.write_text("Glaciers can calve into the sea. Bees can dance well.")
     with Index(folder / "index", create=True, tokenizer=PIECES) as index:
         index.add([path])
     writer = _start("compact", folder, compactions)
@@ -68,7 +68,7 @@ def read_during_compaction(folder: Path, compactions: int) -> Outcome:
         while writer.poll() is None or not searches:
             hits = reader.search("glaciers calve", 1)
             searches += 1
-            losses += [hit.candidate.text for hit in hits] != ["Glaciers calve into the sea."]
+            losses += [hit.candidate.text for hit in hits] != ["Glaciers can calve into the sea."]
     compacted = _finish(writer)["compacted"]
     return Outcome(searches, losses, f"during {compactions} changes and {compacted} compactions")
 

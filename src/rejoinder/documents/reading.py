@@ -30,7 +30,7 @@ def read_file(
     the file is called `name`, or by its path.
     """
     shown = name or show_path(path)
-    stem = Path(shown).stem
+    stem = Path(shown.removesuffix(".gz")).stem
     with _naming(shown):
         stat_file(path)
         seen: dict[str, int] = {}

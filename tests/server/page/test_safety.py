@@ -77,7 +77,7 @@ def test_page_is_small_and_contacts_no_other_host(open_page: Open, address: str)
 def test_page_waits_for_a_server_that_is_down(open_page: Open, tmp_path: Path) -> None:
     folder = tmp_path / "index"
     options = (str(folder), "--scorer", "jaccard", "--workers", "1")
-    fill(folder, "Green tea is brewed at 75 degrees. Bees dance.")
+    fill(folder, "Green tea is brewed at 75 degrees. Bees can dance well.")
     with serving(tmp_path, *options) as running:
         page, other = open_page(at=running.address), open_page("#documents", at=running.address)
         ask(page, "How hot is tea?")
@@ -98,7 +98,7 @@ def test_page_waits_for_a_server_that_is_down(open_page: Open, tmp_path: Path) -
         port = int(running.address.rpartition(":")[2])
 
     with serving(tmp_path, *options, port=port):
-        expect(page.locator("mark").first).to_have_text("Bees dance.")
+        expect(page.locator("mark").first).to_have_text("Bees can dance well.")
         expect(page.locator("#connection")).to_be_hidden()
         expect(other.locator("#uploads-list .result")).to_have_text("added: 1 sentence")
         expect(other.locator("#documents-list li")).to_have_count(2)
