@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rejoinder.documents.blocks import KINDS, Block
+from rejoinder.documents.blocks import KINDS, Block, Kind
 from rejoinder.documents.parsed import SegmentedBlock
 from rejoinder.documents.segment import MAX_BLOCK, segment
 from rejoinder.text.sentences import MAX_SENTENCE
@@ -104,9 +104,9 @@ def test_empty_blocks_are_dropped() -> None:
 
 
 @pytest.mark.parametrize("kind", ["heading", "row"])
-def test_a_heading_or_row_is_one_sentence(kind: str) -> None:
-    assert kind in KINDS
-    (block,) = segment([Block(kind, "Tea. Hot. 3 g")])  # type: ignore[arg-type]
+def test_a_heading_or_row_is_one_sentence(kind: Kind) -> None:
+
+    (block,) = segment([Block(kind, "Tea. Hot. 3 g")])
 
     assert [item.text for item in block.sentences] == ["Tea. Hot. 3 g"]
 

@@ -2,12 +2,12 @@
 
 import pytest
 
-from rejoinder.documents.formats.rows import Row, RowFormatter, looks_like_header
+from rejoinder.documents.formats.rows import FormattedRow, RowFormatter, looks_like_header
 
 
 def format_rows(*rows: list[str], headers: int = 0) -> list[str]:
     formatter = RowFormatter()
-    done: list[Row] = []
+    done: list[FormattedRow] = []
     for place, cells in enumerate(rows):
         done += formatter.add(cells, place + 1, is_header=place < headers)
     return [row.text for row in [*done, *formatter.end()]]
@@ -30,7 +30,7 @@ def test_a_header_without_rows_is_a_row() -> None:
     formatter = RowFormatter()
 
     assert formatter.add(["Tea", "Leaves"], 7, is_header=True) == []
-    assert formatter.end() == [Row("Tea; Leaves", 7)]
+    assert formatter.end() == [FormattedRow("Tea; Leaves", 7)]
     assert RowFormatter().end() == []
 
 
@@ -38,16 +38,20 @@ def test_a_header_that_comes_late_heads_what_follows() -> None:
     formatter = RowFormatter()
 
     assert formatter.add(["leaf", "bud"], 1) == []
-    assert formatter.add(["Tea", "Leaves"], 2, is_header=True) == [Row("leaf; bud", 1)]
-    assert formatter.add(["Sencha", "3 g"], 3) == [Row("Tea: Sencha; Leaves: 3 g", 3)]
-    assert formatter.add(["no", "header"], 4, is_header=True) == [Row("Tea: no; Leaves: header", 4)]
+    assert formatter.add(["Tea", "Leaves"], 2, is_header=True) == [FormattedRow("leaf; bud", 1)]
+    assert formatter.add(["Sencha", "3 g"], 3) == [FormattedRow("Tea: Sencha; Leaves: 3 g", 3)]
+    assert formatter.add(["no", "header"], 4, is_header=True) == [
+        FormattedRow("Tea: no; Leaves: header", 4)
+    ]
 
 
 def test_the_first_cell_may_head_its_row() -> None:
     formatter = RowFormatter()
 
-    assert formatter.add(["Sencha", "green", "3 g"], has_head=True) == [Row("Sencha: green; 3 g")]
-    assert formatter.add(["Assam", ""], has_head=True) == [Row("Assam")]
+    assert formatter.add(["Sencha", "green", "3 g"], has_head=True) == [
+        FormattedRow("Sencha: green; 3 g")
+    ]
+    assert formatter.add(["Assam", ""], has_head=True) == [FormattedRow("Assam")]
 
 
 def test_a_long_heading_is_not_repeated() -> None:

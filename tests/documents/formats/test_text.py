@@ -22,7 +22,7 @@ def read_bytes(raw: bytes) -> list[Block]:
 
 
 def join(blocks: list[Block]) -> str:
-    return "".join(block.gap + block.text for block in blocks)
+    return "".join((block.gap or "") + block.text for block in blocks)
 
 
 @given(st.lists(PIECES).map("".join))

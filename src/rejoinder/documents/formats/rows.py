@@ -16,7 +16,7 @@ _NUMBER = re.compile(r"[-+(~<>≤≥±$€£]{0,3}[.,]?\d")
 _YEAR = re.compile(r"(?:19|20)\d\d")
 
 
-class Row(NamedTuple):
+class FormattedRow(NamedTuple):
     """A row as text, and the line where it begins in the file."""
 
     text: str
@@ -28,7 +28,7 @@ class RowFormatter:
 
     >>> rows = RowFormatter()
     >>> rows.add(["Tea", "Leaves"]), rows.add(["Sencha", "3 g"]), rows.end()
-    ([], [Row(text='Tea: Sencha; Leaves: 3 g', line=None)], [])
+    ([], [FormattedRow(text='Tea: Sencha; Leaves: 3 g', line=None)], [])
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class RowFormatter:
         *,
         is_header: bool = False,
         has_head: bool = False,
-    ) -> list[Row]:
+    ) -> list[FormattedRow]:
         """Return the rows that are complete with this one.
 
         A header row is marked as such; a row has a head where its first cell is marked as one.
@@ -62,9 +62,9 @@ class RowFormatter:
         rows = self.settle()
         # Titles of one cell may precede the header row.
         self._has_body = self._has_body or filled > 1 or bool(self._headings)
-        return [*rows, Row(self._format(cells, has_head), line)]
+        return [*rows, FormattedRow(self._format(cells, has_head), line)]
 
-    def settle(self) -> list[Row]:
+    def settle(self) -> list[FormattedRow]:
         """Decide whether the first row is the header: yes, if it looks like one."""
         first, self._first = self._first, None
         if not first:
@@ -73,16 +73,16 @@ class RowFormatter:
         if looks_like_header(first[0]):
             self._headings = first[0]
             return []
-        return [Row(format_row((), first[0]), first[1])]
+        return [FormattedRow(format_row((), first[0]), first[1])]
 
-    def end(self) -> list[Row]:
+    def end(self) -> list[FormattedRow]:
         """Return what is left: a header that no row has followed."""
         first, self._first = self._first, None
         if self._headings and not self._has_body:
             first = self._headings, self._header_line
-        return [Row(format_row((), first[0]), first[1])] if first else []
+        return [FormattedRow(format_row((), first[0]), first[1])] if first else []
 
-    def _add_header(self, cells: Sequence[str], line: int | None) -> list[Row]:
+    def _add_header(self, cells: Sequence[str], line: int | None) -> list[FormattedRow]:
         rows = self.end() if self._first else []
         above = self._headings + [""] * (len(cells) - len(self._headings))
         below = [*cells, *[""] * (len(above) - len(cells))]

@@ -18,7 +18,7 @@ MAX_HEAD_WORDS = 4
 
 
 @dataclass(slots=True)
-class Cell:
+class HtmlCell:
     """A cell, with the blocks inside."""
 
     drafts: list[Draft]
@@ -42,11 +42,11 @@ class Cell:
 
 
 @dataclass(slots=True)
-class Table:
+class HtmlTable:
     """A table that is being read."""
 
     layout: bool = False
-    rows: list[tuple[list[Cell], bool]] = field(default_factory=list)
+    rows: list[tuple[list[HtmlCell], bool]] = field(default_factory=list)
     """Each row, and whether it is in `<thead>`."""
 
     def to_drafts(self) -> Iterator[Draft]:
@@ -68,7 +68,9 @@ class Table:
             yield from _read_row(row, cells, names)
 
 
-def _read_row(row: dict[int, Cell], cells: list[Cell], names: dict[int, str]) -> Iterator[Draft]:
+def _read_row(
+    row: dict[int, HtmlCell], cells: list[HtmlCell], names: dict[int, str]
+) -> Iterator[Draft]:
     if len(cells) == 1 and (cells[0].columns > 1 or cells[0].head or not names):
         yield from _flatten(cells)
     elif names and not _needs_blocks(cells, MAX_ROW, "heading", "row"):
@@ -81,9 +83,11 @@ def _read_row(row: dict[int, Cell], cells: list[Cell], names: dict[int, str]) ->
         yield from _flatten(cells)
 
 
-def _expand(rows: Iterable[tuple[list[Cell], bool]]) -> Iterator[tuple[dict[int, Cell], bool]]:
+def _expand(
+    rows: Iterable[tuple[list[HtmlCell], bool]],
+) -> Iterator[tuple[dict[int, HtmlCell], bool]]:
     """Place cells in columns, and repeat short cells in the rows that they span."""
-    above: dict[int, tuple[Cell, int]] = {}  # by column, with the rows that remain
+    above: dict[int, tuple[HtmlCell, int]] = {}  # by column, with the rows that remain
     for cells, in_head in rows:
         row = {column: cell for column, (cell, _) in above.items()}
         column = 0
@@ -105,21 +109,21 @@ def _expand(rows: Iterable[tuple[list[Cell], bool]]) -> Iterator[tuple[dict[int,
         yield shown, in_head
 
 
-def _distinct(row: dict[int, Cell]) -> list[Cell]:
-    cells: list[Cell] = []
+def _distinct(row: dict[int, HtmlCell]) -> list[HtmlCell]:
+    cells: list[HtmlCell] = []
     for cell in row.values():
         if not cells or cell is not cells[-1]:
             cells.append(cell)
     return cells
 
 
-def _is_heading(cells: list[Cell], in_head: bool, *, first: bool) -> bool:
+def _is_heading(cells: list[HtmlCell], in_head: bool, *, first: bool) -> bool:
     if len(cells) < 2 or any(cell.holds("heading", "code", "row", "item") for cell in cells):
         return in_head and len(cells) == 1 and not cells[0].holds("heading")
     return in_head or all(cell.head for cell in cells) or (first and all(c.emphatic for c in cells))
 
 
-def _extend(names: dict[int, str], row: dict[int, Cell]) -> dict[int, str]:
+def _extend(names: dict[int, str], row: dict[int, HtmlCell]) -> dict[int, str]:
     """Add a row of column headings to those above it."""
     texts = {column: cell.text.rstrip(" :") for column, cell in row.items()}
     return {
@@ -130,7 +134,7 @@ def _extend(names: dict[int, str], row: dict[int, Cell]) -> dict[int, str]:
     }
 
 
-def _needs_blocks(cells: list[Cell], limit: int, *kinds: str) -> bool:
+def _needs_blocks(cells: list[HtmlCell], limit: int, *kinds: str) -> bool:
     return (
         sum(len(cell.text) for cell in cells) > limit
         or any(cell.holds(*kinds) for cell in cells)
@@ -138,10 +142,10 @@ def _needs_blocks(cells: list[Cell], limit: int, *kinds: str) -> bool:
     )
 
 
-def _name(row: dict[int, Cell], names: dict[int, str]) -> list[str]:
+def _name(row: dict[int, HtmlCell], names: dict[int, str]) -> list[str]:
     """Return the column heading of each cell; of one that spans all columns, none."""
     headings: list[str] = []
-    last: Cell | None = None
+    last: HtmlCell | None = None
     for column, cell in row.items():
         if cell is not last:
             name = names.get(column, "") if cell.columns < max(2, len(names)) else ""
@@ -150,7 +154,7 @@ def _name(row: dict[int, Cell], names: dict[int, str]) -> list[str]:
     return headings
 
 
-def _format(cells: list[Cell], headings: list[str]) -> Draft:
+def _format(cells: list[HtmlCell], headings: list[str]) -> Draft:
     texts = [cell.text for cell in cells]
     texts[:-1] = [text.removesuffix(".").rstrip(";") for text in texts[:-1]]
     if not headings and _has_head(cells):
@@ -160,7 +164,7 @@ def _format(cells: list[Cell], headings: list[str]) -> Draft:
     return row
 
 
-def _has_head(cells: list[Cell]) -> bool:
+def _has_head(cells: list[HtmlCell]) -> bool:
     """Say whether the first cell is what the row is about, in a table without headings."""
     first, second = cells[0], cells[1]
     is_pair = len(cells) == 2 and len(first.text) < len(second.text)
@@ -171,7 +175,7 @@ def _has_head(cells: list[Cell]) -> bool:
     )
 
 
-def _flatten(cells: list[Cell]) -> Iterator[Draft]:
+def _flatten(cells: list[HtmlCell]) -> Iterator[Draft]:
     for cell in cells:
         if is_menu(cell.drafts):
             yield Draft("dropped")

@@ -19,7 +19,7 @@ from rejoinder.documents.formats.html.navigation import (
     is_navigation,
     part_of,
 )
-from rejoinder.documents.formats.html.tables import Cell, Table
+from rejoinder.documents.formats.html.tables import HtmlCell, HtmlTable
 
 _SKIPPED = frozenset(
     {"script", "style", "template", "noscript", "svg", "iframe", "object", "embed", "applet"}
@@ -91,7 +91,7 @@ class Walker:
         self._sums = [(0, 0, 0, 0, 0)]  # of all drafts before: size, linked, links, steps, content
         self._inline = Inline()
         self._frames: list[_Frame] = []
-        self._tables: list[Table] = []
+        self._tables: list[HtmlTable] = []
         self._lists: list[_Terms] = []
         self._kind: Kind = "paragraph"  # of the next block
         self._section = ""  # anchor
@@ -201,7 +201,7 @@ class Walker:
             frame.span = _number(element, "colspan"), _number(element, "rowspan")
         elif frame.tag == "table":
             if len(self._tables) < MAX_DEPTH:
-                self._tables.append(Table(layout=frame.part == "layout"))
+                self._tables.append(HtmlTable(layout=frame.part == "layout"))
             else:
                 frame.tag = "div"
         elif self._tables:
@@ -246,7 +246,7 @@ class Walker:
             rows = self._tables[-1].rows
             if not rows:
                 rows.append(([], False))
-            rows[-1][0].append(Cell(self._cut(frame.start), frame.tag == "th", *frame.span))
+            rows[-1][0].append(HtmlCell(self._cut(frame.start), frame.tag == "th", *frame.span))
 
     def _end_term(self, frame: _Frame) -> None:
         if not self._lists or sum(len(d.text) for d in self.drafts[frame.start :]) > _MAX_TERM:

@@ -3,42 +3,33 @@
 import csv
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+
+from rejoinder.documents.formats.markup.table import MarkupRow, MarkupTable, make_table
 
 MAX_SPAN = 50
 """Columns that a cell spans."""
 
 
-class Row(NamedTuple):
-    """The cells of a row, and its line in the table, from 1."""
-
-    cells: list[str]
-    line: int
-
-
-class Table(NamedTuple):
-    """A table; without column headings `headings` is empty."""
-
-    rows: list[Row]
-    headings: list[str]
-
-
-def read_table(lines: Sequence[str], delimiter: str, options: str) -> Table:
+def read_table(lines: Sequence[str], delimiter: str, options: str) -> MarkupTable:
     """Read the lines between `|===` and `|===`, with the attributes of the block."""
     first = next((line for line in lines if line), "")
     if delimiter in ",:":
-        rows = [Row(cells, number) for number, cells in _parse_csv(lines, delimiter) if cells]
+        rows = [MarkupRow(cells, number) for number, cells in _parse_csv(lines, delimiter) if cells]
     else:
         cells = list(_find_cells(lines, delimiter))
         width = _count_columns(options) or sum(1 for _ in _find_cells([first], delimiter)) or 1
         rows = [
-            Row([text for text, _ in cells[start : start + width]], cells[start][1])
+            MarkupRow([text for text, _ in cells[start : start + width]], cells[start][1])
             for start in range(0, len(cells), width)
         ]
     has_header = bool(_HEADER.search(options)) or (
         len(lines) > 1 and lines[0] == first and not lines[1] and "noheader" not in options
     )
-    return Table(rows[1:], rows[0].cells) if has_header and len(rows) > 1 else Table(rows, [])
+    return (
+        MarkupTable(rows[1:], rows[0].cells)
+        if has_header and len(rows) > 1
+        else MarkupTable(rows, [])
+    )
 
 
 def _find_cells(lines: Sequence[str], delimiter: str) -> Iterator[tuple[str, int]]:

@@ -13,6 +13,7 @@ from rejoinder.documents.encoding import decode
 from rejoinder.documents.formats.markup import rst_tables
 from rejoinder.documents.formats.markup.builder import BlockBuilder, make_document
 from rejoinder.documents.formats.markup.rst_inline import strip_marks
+from rejoinder.documents.formats.markup.table import MarkupTable
 
 MAX_DEPTH = 16
 """Nested bodies; the text of deeper ones becomes paragraphs."""
@@ -285,9 +286,9 @@ class _Reader:
             table = rst_tables.read_list(lines, headers)
         yield from self._add_rows(table, start)
 
-    def _add_rows(self, table: rst_tables.Table, start: int) -> Iterator[Block]:
-        header = [self._strip(cell) for cell in table.header()]
-        for row in table.rows[table.headers :]:
+    def _add_rows(self, table: MarkupTable, start: int) -> Iterator[Block]:
+        header = [self._strip(cell) for cell in table.headings]
+        for row in table.rows:
             cells = [self._strip(cell) for cell in row.cells]
             yield from self._builder.row(header, cells, start + row.line + 1)
 

@@ -3,34 +3,15 @@
 import csv
 import re
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
+
+from rejoinder.documents.formats.markup.table import MarkupRow, MarkupTable, make_table
 
 
-class Row(NamedTuple):
-    """The cells of a row, with the number of its first line in the table."""
-
-    cells: list[str]
-    line: int
-
-
-class Table(NamedTuple):
-    """A table; its first rows may be column headings."""
-
-    rows: list[Row]
-    headers: int
-
-    def header(self) -> list[str]:
-        """Return the column headings, those of several lines joined."""
-        rows = [row.cells for row in self.rows[: self.headers]]
-        width = max(map(len, rows), default=0)
-        return [" ".join(row[place] for row in rows if place < len(row)) for place in range(width)]
-
-
-def read_simple(lines: Sequence[str]) -> Table:
+def read_simple(lines: Sequence[str]) -> MarkupTable:
     """Read a table whose columns are marked by `====  ====`."""
     starts = [match.start() for match in re.finditer(r"=+", lines[0])]
     ends: list[int | None] = [*starts[1:], None]
-    rows: list[Row] = []
+    rows: list[MarkupRow] = []
     headers, borders, is_new = 0, 0, True
     for number, line in enumerate(lines):
         if _SIMPLE_BORDER.match(line):
@@ -42,17 +23,17 @@ def read_simple(lines: Sequence[str]) -> Table:
         else:
             cells = [line[start:end].strip() for start, end in zip(starts, ends, strict=True)]
             if cells[0] or is_new or not rows:
-                rows.append(Row(cells, number))
+                rows.append(MarkupRow(cells, number))
             else:
                 _append(rows[-1].cells, cells)
             is_new = False
-    return Table(rows, headers)
+    return make_table(rows, headers)
 
 
-def read_grid(lines: Sequence[str]) -> Table:
+def read_grid(lines: Sequence[str]) -> MarkupTable:
     """Read a table that is drawn with `+---+` and `|`."""
     columns = lines[0].count("+") - 1
-    rows: list[Row] = []
+    rows: list[MarkupRow] = []
     headers, is_new = 0, True
     for number, line in enumerate(lines):
         if line.startswith("+"):
@@ -64,35 +45,35 @@ def read_grid(lines: Sequence[str]) -> Table:
         if len(cells) != columns:  # cells that span columns or rows
             cells = [" ".join(cells)]
         if is_new or len(cells) != len(rows[-1].cells):
-            rows.append(Row(cells, number))
+            rows.append(MarkupRow(cells, number))
         else:
             _append(rows[-1].cells, cells)
         is_new = False
-    return Table(rows, headers)
+    return make_table(rows, headers)
 
 
-def read_list(lines: Sequence[str], headers: int) -> Table:
+def read_list(lines: Sequence[str], headers: int) -> MarkupTable:
     """Read a `list-table`: a list of rows, each a list of cells."""
-    rows: list[Row] = []
+    rows: list[MarkupRow] = []
     indent: int | None = None
     for number, line in enumerate(lines):
         match = _LIST_ROW.match(line)
         if match and (indent is None or match.end(1) == indent):
             indent = match.end(1)
-            rows.append(Row([line[match.end() :]], number))
+            rows.append(MarkupRow([line[match.end() :]], number))
         elif rows and (cell := _LIST_CELL.match(line)) and cell.end(1) - 2 <= (indent or 0):
             rows[-1].cells.append(line[cell.end() :])
         elif rows:
             rows[-1].cells[-1] += f" {line.strip()}"
-    return Table(rows, headers)
+    return make_table(rows, headers)
 
 
-def read_csv(lines: Sequence[str], header: str, headers: int) -> Table:
+def read_csv(lines: Sequence[str], header: str, headers: int) -> MarkupTable:
     """Read a `csv-table`; `header` holds the column headings that an option gives."""
-    rows = [Row(row, -1) for row in csv.reader([header])] if header else []
+    rows = [MarkupRow(row, -1) for row in csv.reader([header])] if header else []
     headers += len(rows)
-    rows += [Row(cells, number) for number, cells in _parse_csv(lines) if cells]
-    return Table(rows, headers)
+    rows += [MarkupRow(cells, number) for number, cells in _parse_csv(lines) if cells]
+    return make_table(rows, headers)
 
 
 def _parse_csv(lines: Sequence[str]) -> Iterator[tuple[int, list[str]]]:

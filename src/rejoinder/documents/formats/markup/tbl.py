@@ -2,21 +2,8 @@
 
 import re
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
-
-class Row(NamedTuple):
-    """The cells of a row, and its line in the table."""
-
-    cells: list[str]
-    line: int
-
-
-class Table(NamedTuple):
-    """A table; without column headings `headings` is empty."""
-
-    rows: list[Row]
-    headings: list[str]
+from rejoinder.documents.formats.markup.table import MarkupRow, MarkupTable
 
 
 def take_table(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
@@ -27,7 +14,7 @@ def take_table(lines: Iterator[tuple[int, str]]) -> Iterator[tuple[int, str]]:
         yield number, line
 
 
-def read_table(lines: Iterable[str]) -> Table:
+def read_table(lines: Iterable[str]) -> MarkupTable:
     """Return the rows of the lines between `.TS` and `.TE`."""
     reader = _TableReader()
     for number, line in enumerate(lines, start=1):
@@ -40,7 +27,7 @@ class _TableReader:
         self._separator = "\t"
         self._in_format = True
         self._has_header = False
-        self._rows: list[Row] = []
+        self._rows: list[MarkupRow] = []
         self._block: list[str] | None = None  # a cell of several lines
 
     def add(self, number: int, line: str) -> None:
@@ -53,16 +40,16 @@ class _TableReader:
             self._has_header = self._has_header or len(self._rows) == 1
             self._in_format = line.startswith(".T&")
         elif text and not line.startswith((".", "'")):
-            self._rows.append(Row([], number))
+            self._rows.append(MarkupRow([], number))
             self._block = _add_cells(self._rows[-1].cells, line.split(self._separator))
 
-    def finish(self) -> Table:
+    def finish(self) -> MarkupTable:
         rows = self._rows
         title = rows[:1] if len(rows) > 2 and len(rows[0].cells) == 1 < len(rows[1].cells) else []
         rows = rows[len(title) :]
         if len(rows) < 2 or not (self._has_header or title or _is_bold(rows[0].cells)):
-            return Table([*title, *rows], [])
-        return Table([*title, *rows[1:]], rows[0].cells)
+            return MarkupTable([*title, *rows], [])
+        return MarkupTable([*title, *rows[1:]], rows[0].cells)
 
     def _read_format(self, text: str) -> None:
         if option := _SEPARATOR.search(text):

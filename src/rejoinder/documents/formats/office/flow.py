@@ -59,7 +59,7 @@ class _Part(NamedTuple):
 
 
 @dataclass(slots=True)
-class Cell:
+class FlowCell:
     """A table cell that is being read."""
 
     span: int = 1
@@ -76,7 +76,7 @@ class Cell:
 @dataclass(slots=True)
 class _Table:
     rows: RowFormatter = field(default_factory=RowFormatter)
-    cells: list[Cell] = field(default_factory=list)
+    cells: list[FlowCell] = field(default_factory=list)
     above: list[str] = field(default_factory=list)
     is_first_row: bool = True
     is_header: bool = False
@@ -145,17 +145,17 @@ class Flow:
         """Begin a table, perhaps inside a cell of another."""
         self._tables.append(_Table())
 
-    def begin_cell(self) -> Cell:
+    def begin_cell(self) -> FlowCell:
         """Begin a cell."""
-        cell = Cell()
+        cell = FlowCell()
         if self._tables and len(self._tables[-1].cells) < MAX_COLUMNS:
             self._tables[-1].cells.append(cell)
         return cell
 
     @property
-    def cell(self) -> Cell:
+    def cell(self) -> FlowCell:
         """The cell that is being read; one that nobody reads, if there is none."""
-        return self._tables[-1].cells[-1] if self._tables and self._tables[-1].cells else Cell()
+        return self._tables[-1].cells[-1] if self._tables and self._tables[-1].cells else FlowCell()
 
     def mark_header(self) -> None:
         """Say that the row that is being read holds column headings."""
@@ -229,7 +229,7 @@ class Flow:
             self._blocks.append(Block(kind, code or term, self._outline.path, page=self._page))
 
 
-def _expand(cells: list[Cell], above: list[str], *, repeat: bool) -> list[str]:
+def _expand(cells: list[FlowCell], above: list[str], *, repeat: bool) -> list[str]:
     """Return the texts of a row, one for each column."""
     while cells and not (cells[-1].parts or cells[-1].continues):
         cells.pop()

@@ -17,7 +17,7 @@ from rejoinder.documents.formats.office.archive import (
 )
 from rejoinder.documents.formats.office.cell_values import NumberFormat, find_format, format_number
 from rejoinder.documents.formats.office.flow import Script, Spans
-from rejoinder.documents.formats.rows import Row, RowFormatter
+from rejoinder.documents.formats.rows import FormattedRow, RowFormatter
 
 MAX_COLUMNS = 16_384
 """Excel has no more."""
@@ -49,7 +49,7 @@ def _read_sheets(archive: Archive) -> Iterator[Block]:
             yield from _read_rows(fold(sanitize(get(sheet.attrib, "name"))), rows)
 
 
-def _read_rows(sheet: str, rows: Iterator[Row]) -> Iterator[Block]:
+def _read_rows(sheet: str, rows: Iterator[FormattedRow]) -> Iterator[Block]:
     # No heading block: "Sheet1" would become the title of the document.
     path = (sheet,) if sheet else ()
     for row in rows:
@@ -134,7 +134,7 @@ class _StringHandler(_TextHandler[str]):
             self._found.append(self.take_text())
 
 
-class _SheetHandler(_TextHandler[Row]):
+class _SheetHandler(_TextHandler[FormattedRow]):
     """Makes rows of the elements of a sheet."""
 
     def __init__(
