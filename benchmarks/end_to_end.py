@@ -243,7 +243,7 @@ def make_bi_encoder(index: Index) -> Callable[[str], tuple[str, float]]:
         row.text
         for document in index.store.get_documents()
         for row in index.store.get_sentences(document.id)
-        if not row.is_heading
+        if row.may_answer
     ]
     vectors = np.concatenate([encode(texts[at : at + 64]) for at in range(0, len(texts), 64)])
 

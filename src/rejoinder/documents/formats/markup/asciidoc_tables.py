@@ -4,7 +4,7 @@ import csv
 import re
 from collections.abc import Iterator, Sequence
 
-from rejoinder.documents.formats.markup.table import MarkupRow, MarkupTable, make_table
+from rejoinder.documents.formats.markup.table import MarkupRow, MarkupTable
 
 MAX_SPAN = 50
 """Columns that a cell spans."""
