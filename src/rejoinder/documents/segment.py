@@ -20,7 +20,7 @@ MAX_BLOCK = 1_500
 LEADS_IN: frozenset[Kind] = frozenset({"paragraph", "item", "definition"})
 """Kinds that take in the code after them."""
 
-LOOK_AHEAD = 3_000
+LOOK_AHEAD = 20_000
 """Blocks whose headings are known before the first of them is split."""
 
 MAX_HEADING = 120
