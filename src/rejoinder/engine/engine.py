@@ -91,7 +91,7 @@ class Engine:
         ranking = order(question, candidates, scorer=scorer, deadline=deadline)
         limit = 1 if ranking.abstains else top
         items = islice(drop_near_duplicates(ranking.items), limit)
-        best = [self._to_answer(item, rank) for rank, item in enumerate(items, start=1)]
+        best = [self._to_answer(item, rank, where) for rank, item in enumerate(items, start=1)]
         answers = build_answers(ranking, best, retrieved=len(hits), start=start)
         return _explain(answers) if explain else answers
 
@@ -187,7 +187,7 @@ class Engine:
             candidates = [replace(candidate, tokens=None) for candidate in candidates]
         return group_by_document(candidates)
 
-    def _to_answer(self, item: ScoredCandidate, rank: int) -> Answer:
+    def _to_answer(self, item: ScoredCandidate, rank: int, where: Where | None) -> Answer:
         candidate = item.candidate
         before, after = _get_neighbours(candidate)
         source = self.index.locate(candidate) or _get_source(candidate)
@@ -198,7 +198,7 @@ class Engine:
             rank,
             before=before,
             after=after,
-            other_sources=tuple(self.index.locate_copies(candidate)),
+            other_sources=tuple(self.index.locate_copies(candidate, where=where)),
         )
 
 

@@ -246,12 +246,11 @@ class Index:
             return None
         return self._locate(document, get_number(document), position)
 
-    def locate_copies(self, candidate: Candidate) -> list[Source]:
+    def locate_copies(self, candidate: Candidate, *, where: Where | None = None) -> list[Source]:
         """Return the other places where a candidate occurs word for word, the first of many."""
-        document = candidate.document
-        own = (get_number(document), candidate.position)
-        places = [place for place in self.store.find_copies(candidate.text) if place != own]
-        del places[MAX_COPIES:]
+        own = (get_number(candidate.document), candidate.position)
+        copies = self.store.find_copies(candidate.text, where=where, limit=MAX_COPIES + 1)
+        places = [place for place in copies if place != own][:MAX_COPIES]
         rows = self.store.find_documents("id", {number for number, _ in places})
         documents = {row.id: self._to_document(row) for row in rows}
         sources = (

@@ -311,12 +311,13 @@ class _Batch:
         self._since = time.monotonic()
 
     def add(self, read: _Read) -> None:
-        if read.sentences > MAX_HELD_SENTENCES:
+        is_large = read.sentences > MAX_HELD_SENTENCES
+        if is_large:
             self._commit()  # one that proves to be broken must not undo the others
         self._reads.append(read)
         self._sentences += read.sentences
         is_old = time.monotonic() - self._since > MAX_BATCH_SECONDS
-        if is_old or self._sentences > MAX_BATCH_SENTENCES:
+        if is_large or is_old or self._sentences > MAX_BATCH_SENTENCES:
             self._commit()
 
     def finish(self) -> UpdateReport:
@@ -368,13 +369,16 @@ class _Progress:
         self._sizes = {os.fsencode(path): _get_size(path) for path in files} if report else {}
         self._total = sum(self._sizes.values())
         self._done = 0
+        self._shown = 0
+        self._file = b""
+        self._read = 0
+        """Characters of the file that is being read; it may hold many documents."""
         self._since = time.monotonic()
 
     def finish(self, file: bytes) -> None:
         """Report that a file is done."""
         self._done += self._sizes.get(file, 0)
-        if self._report:
-            self._report(self._done, self._total)
+        self._show(self._done)
 
     def follow(self, file: bytes, document: ParsedDocument) -> ParsedDocument:
         """Report while the blocks of a document are read."""
@@ -383,13 +387,22 @@ class _Progress:
         return replace(document, blocks=self._watch(file, document.blocks))
 
     def _watch(self, file: bytes, blocks: Iterable[SegmentedBlock]) -> Iterator[SegmentedBlock]:
+        if file != self._file:
+            self._file, self._read = file, 0
         size = self._sizes.get(file, 0)
         for block in blocks:
             yield block
-            if self._report and time.monotonic() - self._since > MAX_BATCH_SECONDS:
+            self._read += len(block.gap) + len(block.text)
+            if time.monotonic() - self._since > MAX_BATCH_SECONDS:
                 # A character is a byte or more; of a packed file this is only a guess.
-                self._report(self._done + min(block.start, size), self._total)
+                self._show(self._done + min(self._read, size))
                 self._since = time.monotonic()
+
+    def _show(self, done: int) -> None:
+        """Report progress, which never goes back: a batch is read before its files are done."""
+        if self._report:
+            self._shown = max(self._shown, done)
+            self._report(self._shown, self._total)
 
 
 def _get_size(path: Path) -> int:

@@ -21,7 +21,7 @@ from typing import Any, Literal, NamedTuple, overload
 from rejoinder.documents.blocks import KINDS, fold
 from rejoinder.documents.parsed import ParsedDocument, SegmentedBlock, Sentence
 from rejoinder.index.sqlite.database import Database
-from rejoinder.types import Document
+from rejoinder.types import Document, Where
 
 Encode = Callable[[str], bytes]
 """Tokenizes a sentence (`WordPiece.encode`)."""
@@ -219,13 +219,28 @@ class DocumentStore(Database):
         )
         return (_split_path(rows[0][0]), rows[0][1]) if rows else ((), "")
 
-    def find_copies(self, text: str) -> list[Place]:
-        """Return all places of a sentence that may answer, word for word."""
+    def find_copies(self, text: str, *, where: Where | None = None, limit: int = -1) -> list[Place]:
+        """Return the places of a sentence that may answer, word for word, in order.
+
+        Args:
+            where: only in documents whose metadata match.
+            limit: read at most so many places; -1 for all.
+        """
+        values: list[object] = [compute_digest(text)]
+        condition = ""
+        for key, value in (where or {}).items():
+            condition += (
+                " AND EXISTS (SELECT 1 FROM json_each(metadata) AS own WHERE own.key = ?"
+                " AND own.value IN (SELECT value FROM json_each(?)))"
+            )
+            values += [key, json.dumps([value] if isinstance(value, str) else list(value))]
+        # The digest's index yields the places in order.
         rows = self.query(
-            "SELECT document, position, text FROM sentences WHERE digest = ? AND may_answer",
-            (compute_digest(text),),
+            "SELECT document, position, text FROM sentences CROSS JOIN documents ON id = document"
+            f" WHERE digest = ? AND may_answer{condition} ORDER BY document, position LIMIT ?",
+            (*values, limit),
         )
-        return sorted(row[:2] for row in rows if fold(row[2]) == fold(text))
+        return [row[:2] for row in rows if fold(row[2]) == fold(text)]
 
     def get_text(self, number: int) -> str:
         """Return the text that a document's offsets count in; empty where it was removed."""
