@@ -11,7 +11,7 @@ from rejoinder.batch.schemas import ENCODED
 from rejoinder.cli import main
 from rejoinder.errors import InputError
 from rejoinder.index.index import Index
-from tests.index.conftest import PIECES
+from tests.index.conftest import GUIDE, PIECES
 
 TEXT = "# Green tea\n\nTea is always hot. Let it steep briefly.\n\nMilk will spoil it.\n"
 
@@ -38,6 +38,37 @@ def test_parts_make_the_index_that_files_make(tmp_path: Path) -> None:
         assert from_parts.store.get_documents()[0].title == "Green tea"
         hit = from_parts.search("what spoils it?", 1)[0].candidate
         assert hit.text == "Milk will spoil it."
+
+
+def test_a_table_on_disk_makes_the_index_that_text_files_make(tmp_path: Path) -> None:
+    texts = {
+        "guide": GUIDE,
+        "tea": TEXT,
+        "long": "Water is boiled in it. " * 200 + "\n\n- First you must\r\n  boil water.\n",
+        "empty": "",
+    }
+    rows, paths = [], []
+    for name, text in texts.items():
+        paths.append(tmp_path / f"{name}.txt")
+        paths[-1].write_text(text, encoding="utf-8", newline="")
+        rows.append({"id": str(paths[-1]), "text": text, "title": ""})
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "in.parquet")
+    files, parts = tmp_path / "files", tmp_path / "parts"
+
+    for call in (
+        ["encode-table", f"{tmp_path}/in.parquet", f"{tmp_path}/out.parquet"],
+        ["index", "load", f"{tmp_path}/out.parquet", "--index", str(parts)],
+        ["index", "add", *map(str, paths), "--index", str(files)],
+        ["index", "check", "--index", str(parts)],
+    ):
+        result = CliRunner().invoke(main, call)
+        assert result.exit_code == 0, result.output
+
+    with Index(files) as from_files, Index(parts) as from_parts:
+        for table in ("blocks", "sentences", "texts"):
+            query = f"SELECT * FROM {table} ORDER BY 1, 2"
+            assert from_parts.store.query(query) == from_files.store.query(query), table
+        assert [item.title for item in from_parts.documents()][:2] == ["Guide", "Green tea"]
 
 
 def test_parts_that_are_added_again_replace_themselves(tmp_path: Path) -> None:

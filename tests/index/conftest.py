@@ -11,6 +11,31 @@ from rejoinder.text.wordpiece import WordPiece
 PIECES = WordPiece(["[UNK]", "tea", "is", "hot", "bee", "##s"])
 
 
+CODE = "Install the package like this:\nmake install \\\n    --quiet"
+"""The sentence of `GUIDE` that holds code."""
+GUIDE = """# Guide
+
+The guide is very short.
+
+## Set up
+
+### On Linux
+
+Install the package like this:
+
+```
+make install \\
+    --quiet
+```
+
+It then runs at once.
+
+## Set up
+
+Ask another person instead.
+"""
+
+
 @pytest.fixture
 def docs(tmp_path: Path) -> Path:
     folder = tmp_path / "docs"

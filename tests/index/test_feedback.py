@@ -10,6 +10,7 @@ from rejoinder.index.feedback import add_marks, remove_mark
 from rejoinder.index.index import Index
 from rejoinder.storage.files import lock_folder
 from rejoinder.types import Mark
+from tests.index.conftest import CODE, GUIDE
 
 HOT = Mark("is tea hot?", "Tea is always hot.", True)
 MILK = Mark("is tea hot?", "Milk will spoil it.", False)
@@ -92,6 +93,26 @@ def test_a_mark_follows_its_sentence_to_another_document(index: Index, docs: Pat
     (document,) = index.store.find_documents("id", [stored.document])
     assert document.name == str(docs / "moved.md")
     assert stored.position == 1
+
+
+def test_a_sentence_with_code_is_marked_by_its_lines_or_on_one_line(
+    index: Index, docs: Path
+) -> None:
+    (docs / "guide.md").write_text(GUIDE, encoding="utf-8")
+    index.add([docs])
+    line = " ".join(CODE.split())
+
+    assert add_marks(index.store, [Mark("how?", CODE, True), Mark("why?", line, False)]) == []
+    assert get_marks(index) == [Mark("how?", line, True), Mark("why?", line, False)]
+
+    index.compact()
+    assert len(get_marks(index)) == 2
+    remove_mark(index.store, "how?", CODE)
+    assert get_marks(index) == [Mark("why?", line, False)]
+    (stored,) = feedback.get_marks(index.store)
+    candidate = index.get_candidate(stored.document, stored.position)
+    assert candidate
+    assert candidate.text == CODE
 
 
 def test_compaction_drops_marks_of_removed_text(index: Index, docs: Path) -> None:

@@ -19,7 +19,7 @@ from rejoinder.models.static_vectors.vectors import load_vectors
 from rejoinder.storage.files import lock_folder
 from rejoinder.text.wordpiece import WordPiece
 from rejoinder.types import Candidate, Document
-from tests.index.conftest import PIECES
+from tests.index.conftest import CODE, GUIDE, PIECES
 
 
 def find(index: Index, question: str, k: int = 10) -> list[str]:
@@ -102,6 +102,73 @@ def test_a_candidate_of_a_plain_text_is_located_in_its_file(index: Index, docs: 
     text = path.read_bytes().decode()
     assert text[source.start : source.end] == "The ice\r\nis thin here."
     assert candidate.text == "The ice is thin here."
+
+
+@pytest.mark.parametrize(
+    ("question", "line", "headings", "anchor"),
+    [
+        ("short", 3, (), "guide"),
+        ("at once", 16, ("Set up", "On Linux"), "on-linux"),
+        ("another person", 20, ("Set up",), "set-up-1"),
+    ],
+)
+def test_a_source_has_its_headings_and_an_anchor(
+    index: Index, docs: Path, question: str, line: int, headings: tuple[str, ...], anchor: str
+) -> None:
+    (docs / "guide.md").write_text(GUIDE, encoding="utf-8")
+    index.add([docs])
+
+    source = index.locate(index.search(question, 1)[0].candidate)
+
+    assert source
+    assert (source.title, source.line) == ("Guide", line)
+    assert (source.headings, source.anchor) == (headings, anchor)
+
+
+def test_the_anchor_of_a_page_is_an_id_of_its_own(index: Index, docs: Path) -> None:
+    page = "<title>Tea</title><h1>Ice</h1><h2 id=thin>Thin</h2><p>The ice is thin here.</p>"
+    (docs / "page.html").write_text(page, encoding="utf-8")
+    index.add([docs])
+
+    source = index.locate(index.search("ice thin", 1)[0].candidate)
+
+    assert source
+    assert (source.title, source.headings, source.anchor) == ("Tea", ("Ice", "Thin"), "thin")
+
+
+def test_a_sentence_is_found_by_any_heading_above_it(index: Index, docs: Path) -> None:
+    (docs / "guide.md").write_text(GUIDE, encoding="utf-8")
+    index.add([docs])
+
+    assert find(index, "linux") == [CODE, "It then runs at once."]
+
+
+def test_code_after_its_lead_in_keeps_its_lines(index: Index, docs: Path) -> None:
+    (docs / "guide.md").write_text(GUIDE, encoding="utf-8")
+    index.add([docs])
+
+    candidate = index.search("make install", 1)[0].candidate
+    source = index.locate(candidate)
+
+    assert candidate.text == CODE
+    assert source
+    assert candidate.document
+    assert index.get_text(candidate.document)[source.start : source.end] == CODE.replace(
+        ":\n", ":\n\n"
+    )
+    assert index.check() == []
+
+
+def test_check_finds_code_that_does_not_match_the_text(index: Index, docs: Path) -> None:
+    (docs / "guide.md").write_text(GUIDE, encoding="utf-8")
+    index.add([docs])
+    index.store._connection.get().execute(
+        "UPDATE sentences SET text = replace(text, 'quiet', 'force')"
+    )
+
+    (problem,) = index.check()
+
+    assert "guide.md: the offsets of a sentence do not match the text" in problem
 
 
 def test_a_repeated_sentence_counts_once(index: Index, docs: Path) -> None:

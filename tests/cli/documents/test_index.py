@@ -1,3 +1,4 @@
+import gzip
 import json
 import subprocess
 import sys
@@ -36,6 +37,49 @@ def test_add_sums_up_and_names_what_was_skipped(docs: Path, tmp_path: Path) -> N
     assert result.exit_code == 0, result.output
     assert result.stdout == "1 skipped, 1 added; 2 sentences read\n"
     assert f"skipped {docs}/bad.pdf: not a PDF that can be read" in result.stderr
+
+
+def test_a_named_file_that_cannot_be_read_is_exit_status_1(docs: Path, tmp_path: Path) -> None:
+    result = run("add", docs / "bad.pdf", docs / "tea.md", "--index", tmp_path / "index")
+
+    assert result.exit_code == 1
+    assert result.stdout == "1 skipped, 1 added; 2 sentences read\n", "the others are added"
+    assert result.stderr.startswith(f"skipped {docs}/bad.pdf: not a PDF that can be read")
+    assert run("check", "--index", tmp_path / "index").stdout.startswith("1 document,")
+    assert run("add", docs, "--index", tmp_path / "index").exit_code == 0
+
+
+def test_files_of_other_formats_are_counted_by_suffix(docs: Path, tmp_path: Path) -> None:
+    for name in ("a.PNG", "b.png", "sub/c.png", "sub/d.exe", "Makefile", ".hidden.zip"):
+        path = docs / name
+        path.parent.mkdir(exist_ok=True)
+        path.touch()
+
+    result = run("add", docs, "--index", tmp_path / "index")
+    events = run("add", docs, "--index", tmp_path / "index", "--json")
+
+    assert result.exit_code == 0
+    assert result.stderr.splitlines()[-1] == (
+        "not read, of other formats: 3 .png, 1 without suffix, 1 .exe"
+    )
+    assert all(
+        json.loads(line)["path"].endswith((".md", ".pdf")) for line in events.stdout.splitlines()
+    )
+
+
+def test_add_reads_gzipped_files_and_tables_without_a_text(docs: Path, tmp_path: Path) -> None:
+    (docs / "ice.txt.gz").write_bytes(gzip.compress(b"The ice is thin here."))
+    (docs / "prices.csv").write_text("Dish,Price\nSoup,4\nBread,2\n", encoding="utf-8")
+
+    run("add", docs, "--index", tmp_path / "index")
+
+    with Index(tmp_path / "index") as index:
+        hits = index.search("price of soup", 1)[0], index.search("ice", 1)[0]
+        assert [item.candidate.text for item in hits] == [
+            "Dish: Soup; Price: 4",
+            "The ice is thin here.",
+        ]
+        assert index.search("ice", 1, where={"suffix": ".txt"})
 
 
 def test_add_gives_an_event_per_file_as_json(docs: Path, folder: Path) -> None:
