@@ -66,20 +66,25 @@ def test_an_abstention_offers_the_closest(docs: Path, tmp_path: Path) -> None:
     assert found["closest"]["confidence"] == pytest.approx(0.1192, abs=1e-4)
 
 
-def test_names_the_section_and_the_other_files(docs: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("names", "more"), [(("copy",), ""), (("copy", "third", "fourth"), " and 2 more")]
+)
+def test_names_the_section_and_the_other_files(
+    docs: Path, monkeypatch: pytest.MonkeyPatch, names: tuple[str, ...], more: str
+) -> None:
     text = "# Tea\n\n## Green\n\n### Heat\n\nGreen tea is brewed at 75 °C.\n"
     section = "(Tea \u203a Green \u203a Heat)"
     monkeypatch.chdir(docs)
-    for names, more in [(("tea", "copy"), ""), (("third", "fourth"), " and 2 more")]:
-        for name in names:
-            (docs / f"{name}.md").write_text(text, encoding="utf-8")
+    for name in ("tea", *names):
+        (docs / f"{name}.md").write_text(text, encoding="utf-8")
 
-        result = run("when is green tea brewed?", ".", "--scorer", "retrieval-order")
+    result = run("when is green tea brewed?", ".", "--scorer", "retrieval-order")
 
-        assert result.stdout == (
-            f"Green tea is brewed at 75 °C.\n    copy.md:7 {section}\n"
-            f"    also tea.md:7 {section}{more}\n"
-        )
+    other = "fourth" if more else "tea"
+    assert result.stdout == (
+        f"Green tea is brewed at 75 °C.\n    copy.md:7 {section}\n"
+        f"    also {other}.md:7 {section}{more}\n"
+    )
 
 
 def test_code_is_printed_with_its_lines(docs: Path) -> None:
