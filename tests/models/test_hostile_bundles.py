@@ -1,5 +1,6 @@
 """Bundles whose sums are right and whose content is not: refused in our words, never run."""
 
+import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ import pytest
 from safetensors.numpy import load, save
 
 from rejoinder.bundle.folder import Manifest, write_bundle
-from rejoinder.errors import BundleError
+from rejoinder.errors import BundleError, UnknownNameError
 from rejoinder.models.registry import open_scorer
 from rejoinder.models.static_vectors.vectors import StaticVectors, to_files
 
@@ -83,6 +84,17 @@ def test_weights_that_do_not_fit_are_refused(tmp_path: Path, head: str, change: 
     folder = write(tmp_path / "b", head, {"weights.safetensors": save(weights)})
 
     with pytest.raises(BundleError, match="export the bundle again"):
+        open_scorer(folder)
+
+
+@pytest.mark.parametrize("head", [[], {}, None, 3, "gru"])
+def test_a_head_that_does_not_exist_is_refused(tmp_path: Path, head: object) -> None:
+    folder = write(tmp_path / "b")
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    manifest["config"]["head"] = head
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+
+    with pytest.raises(UnknownNameError, match="head"):
         open_scorer(folder)
 
 

@@ -47,7 +47,7 @@ class AnswerEncoder:
                 key: np.asarray(tensor, dtype=np.float32)
                 for key, tensor in bundle.read_tensors().items()
             }
-            make = COMPOSITIONS[bundle.manifest.config["composition"]]
+            make = COMPOSITIONS[str(bundle.manifest.config["composition"])]
             self.composition = make(weights, self.texts.width)
             self.row_bytes = self.composition.row_bytes
         except (OSError, KeyError) as error:

@@ -44,7 +44,8 @@ class RankerScorer:
         self._vectors = read_vectors(bundle)
         try:
             self._network = network(_strip_prefix("encoder.", weights), kernel)
-            self._head = make_head(manifest.config["head"], _strip_prefix("head.", weights), kernel)
+            head = str(manifest.config["head"])
+            self._head = make_head(head, _strip_prefix("head.", weights), kernel)
             self._output = Linear(weights["output.weight"].T, weights["output.bias"], kernel)
             reads_context = manifest.config.get("context", False)
             self._context_weight = weights["around.weight"][0] if reads_context else None
@@ -57,7 +58,7 @@ class RankerScorer:
             raise bundle.refuse(f"weight or setting {error} is missing") from error
         except (ValueError, TypeError, IndexError, AssertionError) as error:
             raise bundle.refuse(f"weights do not fit together ({error})") from error
-        self.is_pointwise = manifest.config["head"] == "none"
+        self.is_pointwise = head == "none"
 
     def score(self, question: str, candidates: Candidates) -> Scores:
         """Return one score per candidate, in the order given."""
