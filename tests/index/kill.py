@@ -14,6 +14,7 @@ import sys
 import time
 from pathlib import Path
 
+from rejoinder.index import update
 from rejoinder.index.index import Index
 from rejoinder.text.wordpiece import WordPiece
 from tests.index.digests import Digests
@@ -27,6 +28,8 @@ ROOT = Path(__file__).parents[2]
 def work(folder: Path, seed: int) -> None:
     """Add and remove documents, and compact, until someone ends this."""
     rng = random.Random(seed)
+    if seed % 2:  # as if the files were too large to be read before they are written
+        update.MAX_HELD_SENTENCES = SENTENCES // 2
     with Index(folder / "index", create=True, tokenizer=PIECES) as index:
         present = sorted(item.name for item in index.store.get_documents())
         for number in range(1_000_000):
