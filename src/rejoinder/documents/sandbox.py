@@ -20,7 +20,6 @@ import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
-from itertools import islice
 from pathlib import Path
 from typing import IO, Any
 
@@ -31,8 +30,10 @@ from rejoinder.errors import InputError
 MAX_SECONDS = 60.0
 MAX_MEMORY_BYTES = 2_000_000_000
 MAX_UNPACKED_BYTES = 200_000_000
-BATCH = 500
-"""Blocks in one reply."""
+MAX_TEXT = MAX_UNPACKED_BYTES
+"""Characters of all blocks of a file; a spreadsheet may repeat one long cell without end."""
+BATCH, BATCH_TEXT = 500, 1_000_000
+"""Blocks in one reply, and their characters."""
 
 
 class SandboxedReader:
@@ -185,11 +186,15 @@ def _read_blocks(events: Iterator[list[Any]], following: list[list[Any]]) -> Ite
 def _answer(request: bytes) -> Iterator[list[Any]]:
     """Yield the child's replies to one request."""
     name, format_ = json.loads(request)
+    text_left = MAX_TEXT
     try:
         with _open(Path(os.fsdecode(bytes.fromhex(name)))) as file:
             for document in formats.read(file, format_):
                 yield ["document", document.title, document.row, dict(document.metadata)]
-                for blocks in _batch(document.blocks):
+                for blocks, size in _batch(document.blocks):
+                    text_left -= size
+                    if text_left < 0:
+                        raise InputError(f"more than {MAX_TEXT // 1_000_000} MB of text")
                     yield ["blocks", blocks]
     except InputError as error:
         yield ["error", str(error)]
@@ -203,10 +208,17 @@ def _answer(request: bytes) -> Iterator[list[Any]]:
         yield ["end"]
 
 
-def _batch(blocks: Iterable[Block]) -> Iterator[list[Block]]:
-    iterator = iter(blocks)
-    while batch := list(islice(iterator, BATCH)):
-        yield batch
+def _batch(blocks: Iterable[Block]) -> Iterator[tuple[list[Block], int]]:
+    """Yield blocks in batches, each with its number of characters."""
+    batch, size = list[Block](), 0
+    for block in blocks:
+        batch.append(block)
+        size += len(block.text)
+        if len(batch) == BATCH or size >= BATCH_TEXT:
+            yield batch, size
+            batch, size = [], 0
+    if batch:
+        yield batch, size
 
 
 def _open(path: Path) -> IO[bytes]:

@@ -4,12 +4,13 @@ To add a format, write its module and add its suffixes to `FORMATS`.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from importlib import import_module
 from pathlib import PurePath
 from typing import IO
 
-from rejoinder.documents.blocks import ExtractedDocument
+from rejoinder.documents.blocks import Block, ExtractedDocument
 
 FORMATS = {
     ".txt": "text",
@@ -76,8 +77,20 @@ def find_suffix(name: str) -> str | None:
     return (found[0] or ".txt") + (".gz" if name.lower().endswith(".gz") else "")
 
 
-def read(file: IO[bytes], format_: str) -> Iterable[ExtractedDocument]:
-    """Return the documents of a file; the format's module is imported with its first file."""
+MAX_HEADING = 300
+"""Characters of a heading in a path, which every block below it repeats."""
+
+
+def read(file: IO[bytes], format_: str) -> Iterator[ExtractedDocument]:
+    """Yield the documents of a file; the format's module is imported with its first file."""
     module = import_module(f"{__name__}.{format_}")
-    documents: Iterable[ExtractedDocument] = module.read(file)
-    return documents
+    for document in module.read(file):
+        yield replace(document, blocks=_shorten_paths(document.blocks))
+
+
+def _shorten_paths(blocks: Iterable[Block]) -> Iterator[Block]:
+    """Yield blocks; a book without line ends in its first heading would else repeat it all."""
+    for block in blocks:
+        if any(len(heading) > MAX_HEADING for heading in block.path):
+            block = block._replace(path=tuple(heading[:MAX_HEADING] for heading in block.path))
+        yield block

@@ -152,3 +152,9 @@ def test_hostile_nesting_and_marks_end_soon() -> None:
     assert read_pairs(">" * 50_000 + "a") == []
     assert [kind for kind, _ in read_pairs("[" * 3 * MAX_INLINE)] == ["paragraph"]
     assert read_pairs("<div>\n" + "<!--" * 50_000) == []
+
+
+def test_brackets_that_never_end_are_text() -> None:
+    text = "[" * 300 + " It is *hot*."
+
+    assert read_pairs(text) == [("paragraph", text)]

@@ -14,6 +14,7 @@ from rejoinder.documents.blocks import Block, ExtractedDocument, fold, sanitize
 from rejoinder.documents.encoding import decode
 from rejoinder.documents.formats.html.drafts import to_blocks
 from rejoinder.documents.formats.html.walker import Walker
+from rejoinder.errors import InputError
 
 _CHARSET = re.compile(
     rb"""<(?:meta[^>]{0,200}?charset|\?xml[^>]{0,80}?encoding)\s*=\s*["']?\s*([\w.:-]{1,40})""",
@@ -33,8 +34,12 @@ def parse(raw: bytes) -> Any:
     text = decode(raw, declared=declared[1].decode("ascii") if declared else None)
     page = sanitize(text).encode("utf-8")  # NUL would end the page for libxml2
     root, is_too_deep = _parse(page)
-    # Formatting that is never closed nests paragraph in paragraph, down to libxml2's limit.
-    return _parse(_FORMATTING.sub(b"", page))[0] if is_too_deep else root
+    if is_too_deep:
+        # Formatting that is never closed nests paragraph in paragraph, down to libxml2's limit.
+        root, is_too_deep = _parse(_FORMATTING.sub(b"", page))
+    if is_too_deep:
+        raise InputError("nested too deep to read")  # all below that depth would be missing
+    return root
 
 
 _FORMATTING = re.compile(rb"</?(?:font|span|big|small|[biu]|em|strong|tt|center)\b[^<>]*>", re.I)

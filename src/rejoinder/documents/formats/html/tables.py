@@ -97,7 +97,7 @@ def _expand(
             end = max(column + 1, min(column + cell.columns, MAX_COLUMNS))
             for spanned in range(column, end):
                 row[spanned] = cell
-                if cell.rows > 1:
+                if cell.rows > 1 and spanned < MAX_COLUMNS:
                     above[spanned] = (cell, cell.rows)
             column = end
         above = {column: (cell, left - 1) for column, (cell, left) in above.items() if left > 1}

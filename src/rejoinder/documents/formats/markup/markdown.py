@@ -21,6 +21,8 @@ from rejoinder.documents.notation import subscript, superscript
 MAX_NESTING = 20
 MAX_INLINE = 20_000
 """Characters of a block whose marks are parsed together; hostile marks need quadratic time."""
+MAX_UNCLOSED = 100
+"""Brackets without an end; each takes the time of twenty, and text with more is not Markdown."""
 
 
 def read(file: IO[bytes]) -> Iterator[ExtractedDocument]:
@@ -128,7 +130,11 @@ class _Walker:
         tokens: list[Token] = []
         parser = _make_parser()
         for start in range(0, len(content), MAX_INLINE):
-            parser.inline.parse(content[start : start + MAX_INLINE], parser, self._env, tokens)
+            part = content[start : start + MAX_INLINE]
+            if part.count("[") > part.count("]") + MAX_UNCLOSED:
+                tokens.append(Token("text", "", 0, content=part))
+            else:
+                parser.inline.parse(part, parser, self._env, tokens)
         parts: list[str] = []
         raised: tuple[str, int] = ("", 0)  # the script tag that is open, and its first part
         for token in tokens:

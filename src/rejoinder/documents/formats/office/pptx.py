@@ -42,7 +42,7 @@ def _read_slides(archive: Archive) -> Iterator[Block]:
     slides = (e for e in archive.parse(main).iter() if local_name(e.tag) == "sldId")
     # A slide has a number and the id of a link, both called id.
     links = (value for e in slides for key, value in e.attrib.items() if key.endswith("}id"))
-    for number, link in enumerate(links, start=1):
+    for number, link in enumerate(dict.fromkeys(links), start=1):  # a slide is read once
         if part := parts.get(link):
             yield from _read_slide(archive, part, number)
 
