@@ -109,3 +109,8 @@ def test_any_text_is_decided(kind: Kind, sentence: str) -> None:
     accepted = may_answer(kind, sentence)
 
     assert not accepted or (len(sentence) <= 1000 and not sentence.endswith("?"))
+
+
+def test_an_unknown_verb_counts_only_in_a_finished_sentence() -> None:
+    assert may_answer("paragraph", "The moon orbits the earth.")
+    assert not may_answer("paragraph", "The moon orbits the earth")

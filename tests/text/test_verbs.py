@@ -1,6 +1,6 @@
 import pytest
 
-from rejoinder.text.verbs import has_verb
+from rejoinder.text.verbs import has_verb, may_have_verb
 
 
 @pytest.mark.parametrize(
@@ -40,3 +40,28 @@ def test_sentences_have_a_verb(sentence: str) -> None:
 )
 def test_fragments_have_none(fragment: str) -> None:
     assert not has_verb(fragment.split())
+
+
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        "cats purr at 25 hz",
+        "the moon orbits the earth",
+        "it rains a lot here",
+        "dogs bark at the moon",
+        "glaciers calve into the sea",
+        "bees dance for each other",
+        "hydrochlorothiazide dissolves in hot water",
+        "hens cluck 20 times",
+    ],
+)
+def test_a_verb_that_the_lexicon_lacks_is_known_by_its_place(sentence: str) -> None:
+    assert not has_verb(sentence.split())
+    assert may_have_verb(sentence.split())
+
+
+@pytest.mark.parametrize(
+    "fragment", ["", "a tree", "options for the compiler", "a list of trees in the garden"]
+)
+def test_other_places_hold_no_verb(fragment: str) -> None:
+    assert not may_have_verb(fragment.split())

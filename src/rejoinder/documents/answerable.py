@@ -8,7 +8,7 @@ import re
 
 from rejoinder.documents.blocks import Kind
 from rejoinder.text.sentences import MAX_SENTENCE
-from rejoinder.text.verbs import AUXILIARIES, has_verb
+from rejoinder.text.verbs import AUXILIARIES, has_verb, may_have_verb
 from rejoinder.text.words import word_set
 
 MIN_WORDS = 4
@@ -52,7 +52,9 @@ def may_answer(kind: Kind, sentence: str) -> bool:
         return False
     if kind in _LISTED or (len(words) >= MIN_SENTENCE and sentence[-1] == "."):
         return True
-    return has_verb(words) or not _looks_english(sentence, words)
+    if has_verb(words) or (sentence[-1] in ".!" and may_have_verb(words)):
+        return True
+    return not _looks_english(sentence, words)
 
 
 def _is_furniture(kind: Kind, sentence: str, tokens: list[str], words: list[str]) -> bool:

@@ -36,6 +36,31 @@ def _is_verb(words: list[str], place: int) -> bool:
     return word.endswith("ed") and len(word) > 3 and word not in _NOT_PAST
 
 
+def may_have_verb(words: list[str]) -> bool:
+    """Whether a word that the lexicon lacks is where a verb would be.
+
+    It comes between a subject and a function word, or after a pronoun.  Noun phrases pass as
+    well ("release notes for users"), so ask only of text that ends as a sentence does.
+
+    >>> may_have_verb("the moon orbits the earth".split())
+    True
+    """
+    for before, word, after in zip(words, words[1:], words[2:], strict=False):
+        if before in _SUBJECTS and word not in _FUNCTION_WORDS:
+            return True
+        if before in _FUNCTION_WORDS or word in _FUNCTION_WORDS or not word.isalpha():
+            continue
+        is_followed = after in _FUNCTION_WORDS or after[0].isdigit()
+        if is_followed and _is_plural(before) != _is_plural(word):
+            return True
+    return False
+
+
+def _is_plural(word: str) -> bool:
+    """Whether a word ends as a plural or a third person does."""
+    return word.endswith("s") and len(word) > 3 and not word.endswith(("ss", "us", "is"))
+
+
 def _inflect(verbs: Iterable[str]) -> Iterator[tuple[str, str, str]]:
     """Yield each verb with its third person and its past, as if it were regular."""
     for verb in verbs:
@@ -153,6 +178,17 @@ _BEFORE_VERBS = word_set(
 _BEFORE_NOUNS = word_set(
     """
     a an the this that these those of for in on by with from my your his her its our their no
+    """
+)
+_SUBJECTS = word_set("i you he she it we they who this that these those everyone nobody")
+_FUNCTION_WORDS = word_set(
+    """
+    a about above across after against all along also always an and another any around as at away
+    back because before behind below between both but by down during each either every few for from
+    here her his if in inside into it its less like many more most much my near never no not of off
+    often on once only or our out over per quickly several since slowly so some soon than that the
+    their them then there these they this those through to together too toward towards two under
+    until up upon very via what when where which while with within without your
     """
 )
 _NOT_PAST = word_set(

@@ -227,7 +227,8 @@ class TantivyIndex:
             for score, address in searcher.search(query, limit, count=False).hits:
                 entry = searcher.doc(address)
                 scores[int(entry["document"][0]), int(entry["position"][0])] = float(score)
-        return scores
+        # Tantivy orders equal scores by segments, which depend on the history of the index.
+        return dict(sorted(scores.items(), key=lambda item: (-item[1], item[0])))
 
     def _parse(self, words: Sequence[str]) -> tantivy.Query:
         def parse(parts: Sequence[str]) -> tantivy.Query:
