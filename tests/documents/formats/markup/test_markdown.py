@@ -158,3 +158,9 @@ def test_brackets_that_never_end_are_text() -> None:
     text = "[" * 300 + " It is *hot*."
 
     assert read_pairs(text) == [("paragraph", text)]
+
+
+def test_blanks_in_a_title_take_linear_time() -> None:
+    title = "Tea" + " " * 90_000 + "is hot"
+
+    assert read_document(f"---\ntitle: {title} \n---\nIt is.\n")[0].title == "Tea is hot"

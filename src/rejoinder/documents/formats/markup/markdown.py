@@ -37,14 +37,15 @@ def split_front_matter(text: str) -> tuple[str, str]:
     end = text.find(f"\n{match[1]}", match.end()) if match else -1
     if not match or end < 0 or end > MAX_FRONT_MATTER:
         return "", text
-    title = _TITLE.search(text, 0, end)
+    found = _TITLE.search(text, 0, end)
+    title = found[1].strip().strip("\"'") if found else ""
     end += 1 + len(match[1])
-    return title[1].strip("\"'") if title else "", "\n" * text.count("\n", 0, end) + text[end:]
+    return title, "\n" * text.count("\n", 0, end) + text[end:]
 
 
 MAX_FRONT_MATTER = 100_000
 _FRONT_MATTER = re.compile(r"\ufeff?(---|\+\+\+)[ \t]*\r?\n(?=\s*(?:[\w-]+[ \t]*[:=]|#))")
-_TITLE = re.compile(r"^title[ \t]*[:=][ \t]*(\S[^\r\n]*?)[ \t]*\r?$", re.MULTILINE | re.IGNORECASE)
+_TITLE = re.compile(r"^title[ \t]*[:=]([^\r\n]*)", re.MULTILINE | re.IGNORECASE)
 
 
 def read_markdown(text: str, builder: BlockBuilder) -> Iterator[Block]:
