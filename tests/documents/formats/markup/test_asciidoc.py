@@ -177,3 +177,7 @@ def test_an_endless_csv_cell_ends_the_table(text: str) -> None:
 def test_a_block_without_end_is_closed_by_the_end_of_the_file() -> None:
     assert read_pairs("----\nboil\n") == [("code", "boil")]
     assert read_pairs("|===\n|a\n") == [("row", "a")]
+
+
+def test_columns_that_are_not_given_are_those_of_the_first_row() -> None:
+    assert read_pairs('[cols=""]\n|===\n|a |b\n|c |d\n|===\n') == [("row", "a; b"), ("row", "c; d")]

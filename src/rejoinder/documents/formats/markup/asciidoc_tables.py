@@ -58,9 +58,10 @@ def _find_cells(lines: Sequence[str], delimiter: str) -> Iterator[tuple[str, int
 def _count_columns(options: str) -> int:
     """Return the number of columns that the attribute `cols` gives, or 0."""
     match = _COLUMNS.search(options)
-    if not match:
+    given = match and (match[1] or match[2])
+    if not given:
         return 0
-    columns = [part.strip() for part in re.split(r"[,;]", match[1] or match[2])]
+    columns = [part.strip() for part in re.split(r"[,;]", given)]
     counts = [re.match(r"(\d{1,3})\*", column) for column in columns]
     return min(sum(int(count[1]) if count else 1 for count in counts), 1_000)
 
