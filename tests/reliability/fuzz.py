@@ -151,7 +151,7 @@ def fuzz_with_mutations(name: str, count: int, seed: int) -> None:
         raw = random.choice(pool)
         for _ in range(random.choice((1, 1, 2, 3, 6))):
             raw = mutate(raw, seeds, random)
-        raw = raw[:MAX_BYTES] if not raw.startswith(b"PK") else raw
+            raw = raw[:MAX_BYTES] if not raw.startswith(b"PK") else raw
         parsed = fuzzer.parsed
         fuzzer.run(raw)
         if fuzzer.parsed > parsed and len(raw) <= largest and random.random() < 0.1:
