@@ -78,7 +78,7 @@ FORMATS = {
     "man": "markup.man",
     "subtitles": "subtitles",
     "csv": "tables",
-    "jsonl": "tables",
+    "jsonl": "json_lines",
     "html": "html",
     "pdf": "pdf",
     "epub": "epub",

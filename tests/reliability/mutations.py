@@ -48,7 +48,7 @@ TOKENS = tuple(
 """Lines, tags and words: each pattern covers all bytes."""
 INDENTS = (b"  ", b"\t", b"> ", b"- ", b"   ", b"* ", b".RS\n", b"#", b":")
 MAX_PART = 100_000
-"""Bytes of a part of an archive, however often it is mutated."""
+"""Bytes of an input or of a part of an archive, however often it is mutated."""
 
 _NUMBER = re.compile(rb"\d+")
 _TAG = re.compile(rb"<([\w:.-]+)")
@@ -127,7 +127,7 @@ def mutate_tokens(raw: bytes, seeds: tuple[bytes, ...], random: Random) -> bytes
     if action == 0:
         part = []
     elif action == 1:
-        part = part * random.choice((2, 2, 3, 10, 100))
+        part = part * min(random.choice((2, 2, 3, 10, 100)), 1 + MAX_PART // (1 + len(raw)))
     elif action == 2:
         random.shuffle(part)
     elif action == 3:
@@ -140,7 +140,7 @@ def mutate_tokens(raw: bytes, seeds: tuple[bytes, ...], random: Random) -> bytes
         part.append(random.choice(SPECIAL))
     else:
         part = [random.choice(tokens), *part, random.choice(tokens)]
-    return b"".join(tokens[:start] + part + tokens[end:])
+    return b"".join(tokens[:start] + part + tokens[end:])[:MAX_PART]
 
 
 def mutate_tree(raw: bytes, random: Random) -> bytes:

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from rejoinder.documents import formats
+from tests.reliability import document_parsers
 from tests.reliability.case import CannotRunError, Case, Outcome
 from tests.reliability.cases import CASES
 from tests.reliability.parser import parse
@@ -20,6 +22,10 @@ def test_nothing_is_lost(case: Case, tmp_path: Path) -> None:
 
     assert outcome.attempts >= min(case.short, 20)
     assert outcome.losses == 0
+
+
+def test_every_reader_of_documents_is_fuzzed() -> None:
+    assert set(document_parsers.FORMATS.values()) == set(formats.FORMATS.values())
 
 
 @pytest.mark.parametrize("name", PARSERS)
