@@ -1,0 +1,1 @@
+"""Parts of `benchmarks.open_corpus`: corpora with their questions, contenders, and the table."""
