@@ -17,9 +17,8 @@ from rejoinder.documents.read import ReadDocument, ReadSentence
 from rejoinder.engine.engine import Engine
 from rejoinder.index.index import Index
 from rejoinder.index.stored_documents import FileState
-from rejoinder.index.stored import get_number
 from rejoinder.index.update import add_files, take_tokenizer
-from rejoinder.models.static_vectors.vectors import load_vectors
+from rejoinder.runtime.static_vectors import load_vectors
 
 folder, content = map(pathlib.Path, sys.argv[1:3])
 found_count, answer_count = map(int, sys.argv[3:5])

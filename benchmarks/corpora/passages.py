@@ -32,6 +32,8 @@ class PassageSearch:
         """Return the sentences of the k best passages, by BM25 of the question's content words."""
         words = re.findall(r"\w+", question.lower())
         content = [word for word in words if word not in FUNCTION_WORDS] or words
+        if not content:
+            return []
         rows = self._database.execute(
             "SELECT rowid FROM passages WHERE passages MATCH ? ORDER BY rank LIMIT ?",
             (" OR ".join(f'"{word}"' for word in content), k),
