@@ -21,10 +21,11 @@ and `tokenizer.json`) and `bge-small`; all-MiniLM-L6-v2 is a package (`rejoinder
 static-vectors` names it).  Rows that lack something are left out.  The cache keeps indexes and
 embeddings; an index is built again when the source that builds it has changed.
 
---typos puts one typo into one content word of each question.  --questions asks only so many of
-each set, and writes no results.  --index uses an index as it is.  --notes writes questions with
-their first answers, to read by eye.  The result of each question is kept in a folder beside the
-results, so that rows measured in different runs are compared in pairs.
+--typos puts one typo into one content word of each question; rows are then compared with
+themselves without typos.  --questions asks only so many of each set, and writes no results.
+--index uses an index as it is.  --notes writes questions with their first answers, to read by eye.
+The result of each question is kept in a folder beside the results, so that rows that were measured
+in different runs are compared in pairs.
 """
 
 import argparse
@@ -107,33 +108,44 @@ def measure_corpus(
 ) -> None:
     """Put the rates of all rows over one corpus into the result."""
     name = corpus if options.typos is None else f"{corpus}, typos {options.typos}"
-    trials_of = options.results.with_suffix("")
-    stem = name.replace(", ", "-").replace(" ", "-")
+    own = result["corpora"].setdefault(name, {"rows": {}})
+    measured: dict[str, list[Trial]] = {}
     with open_corpus(corpus, options) as (index, content, questions):
         counts = index.count()
-        own = result["corpora"].setdefault(name, {"rows": {}})
         own |= {
             "documents": counts.documents,
             "sentences": counts.candidates,
             "questions": len(questions),
             "answerable": sum(question.is_answerable for question in questions),
-            "baseline": options.baseline,
         }
-        measured: dict[str, list[Trial]] = {}
         for row in rows:
             print(f"{name}: {row}", file=sys.stderr)
             setting = Setting(corpus, index, content, options)
-            measured[row] = measure_row(row, setting, questions, stem)
+            measured[row] = measure_row(row, setting, questions, name)
             own["rows"][row] = summarize(measured[row])
             if not options.questions:
-                write_trials(measured[row], trials_of / f"{stem}-{row}.jsonl")
-    for row in own["rows"]:
-        path = trials_of / f"{stem}-{row}.jsonl"
-        baseline = trials_of / f"{stem}-{options.baseline}.jsonl"
-        trials = measured.get(row) or read_trials(path)
-        others = measured.get(options.baseline) or read_trials(baseline)
-        if row != options.baseline and (against := compare(others, trials)):
-            own["rows"][row]["against"] = against
+                write_trials(measured[row], find_trials(options, name, row))
+    own["baseline"] = options.baseline if options.typos is None else "the same without typos"
+    for row, rates in own["rows"].items():
+        if options.typos is not None:
+            others = read_trials(find_trials(options, corpus, row))
+        elif row == options.baseline:
+            continue
+        else:
+            path = find_trials(options, name, options.baseline)
+            others = measured.get(options.baseline) or read_trials(path)
+        trials = measured.get(row) or read_trials(find_trials(options, name, row))
+        rates["against"] = compare(others, trials)
+
+
+def find_trials(options: argparse.Namespace, name: str, row: str) -> Path:
+    """Return the file with the result of each question."""
+    folder: Path = options.results.with_suffix("")
+    return folder / f"{to_stem(name)}-{row}.jsonl"
+
+
+def to_stem(name: str) -> str:
+    return name.replace(", ", "-").replace(" ", "-")
 
 
 @contextmanager
@@ -159,7 +171,7 @@ def open_corpus(
         yield index, content, questions
 
 
-def measure_row(row: str, setting: Setting, questions: list[Question], stem: str) -> list[Trial]:
+def measure_row(row: str, setting: Setting, questions: list[Question], name: str) -> list[Trial]:
     contender = ROWS[row][1](setting)
     trials, notes = [], []
     replies = contender([question.text for question in questions])
@@ -168,7 +180,7 @@ def measure_row(row: str, setting: Setting, questions: list[Question], stem: str
         notes.append(describe(question, reply, trials[-1]))
     if setting.options.notes:
         setting.options.notes.mkdir(parents=True, exist_ok=True)
-        path = setting.options.notes / f"{stem}-{row}.txt"
+        path = setting.options.notes / f"{to_stem(name)}-{row}.txt"
         path.write_text("\n".join(notes), encoding="utf-8")
     return trials
 

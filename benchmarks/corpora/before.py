@@ -11,6 +11,7 @@ from benchmarks.manuals.readers import find_python, make_environment
 
 SCRIPT = """
 import json, pathlib, shutil, sys, time
+from functools import lru_cache
 from rejoinder.cascade.cascade import Cascade
 from rejoinder.cascade.loading import load
 from rejoinder.documents.read import ReadDocument, ReadSentence
@@ -71,13 +72,14 @@ index = Index(folder)
 scorer = load()
 engine = Engine(index, scorer)
 outspoken = Engine(index, Cascade(scorer.name, scorer.stages))
-places = {}
-for document in index.store.get_documents():
-    places[document.name] = document.id
+places = {document.name: document.id for document in index.store.get_documents()}
+
+
+get_sentences = lru_cache(64)(index.store.get_sentences)
 
 
 def show(source):
-    rows = index.store.get_sentences(places[source.document])
+    rows = get_sentences(places[source.document])
     paragraph = next((row.paragraph for row in rows if row.start == source.start), None)
     return " ".join(row.text for row in rows if row.paragraph == paragraph)
 

@@ -120,7 +120,7 @@ def make_hybrid_reranked(setting: Setting) -> Contender:
 
 
 ROWS: dict[str, tuple[str, Callable[[Setting], Contender], tuple[str, ...]]] = {
-    "before": ("default of commit 2a183ad", make_before, ("--before",)),
+    "before": ("the default of commit 2a183ad", make_before, ("--before",)),
     "retrieval": ("retrieval", make_retrieval, ()),
     "staged": ("default without its last stage", make_staged, ()),
     "default": ("**default**", make_default, ()),

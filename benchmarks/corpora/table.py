@@ -56,11 +56,12 @@ def _write_differences(corpus: dict[str, Any]) -> str:
     ]
     if not rows:
         return ""
-    baseline = ROWS[corpus["baseline"]][0]
+    baseline = corpus["baseline"]
+    label = ROWS[baseline][0] if baseline in ROWS else baseline
     labels = {"found_20": "among 20 found", "found_100": "among 100 found"}
     heads = [labels.get(key, COLUMNS[key]) for key in COMPARED]
     heads[-1] = "in five passages shown"
-    head = [f"points above the {baseline}, 95 % interval", *heads]
+    head = [f"points above {label}, 95 % interval", *heads]
     return "\n" + _join([head, ["---", *["---:"] * len(COMPARED)], *rows])
 
 
