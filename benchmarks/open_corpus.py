@@ -154,21 +154,24 @@ def open_corpus(
 ) -> Iterator[tuple[Index, Path, list[Question]]]:
     """Yield the index, what it was built from, and the questions."""
     options.cache.mkdir(parents=True, exist_ok=True)
-    folder = options.index or options.cache / f"{corpus}-{compute_source_digest()}"
     if corpus == "manuals":
         fetch_manuals(options.manuals)
         questions, content = read_manual_questions(), options.manuals.resolve()
-        index = build_index(folder, content)
+        index = build_index(find_index(corpus, options), content)
     else:
         documents, questions = read_pool(options.data)
-        content = (options.cache / "pooled.jsonl").resolve()
-        write_documents(documents, content)
-        index = build_index(folder, documents)
+        content = write_documents(documents, options.cache)
+        index = build_index(find_index(content.stem, options), documents)
     questions = sample(questions, options.questions)
     if options.typos is not None:
         questions = [add_typo(question, options.typos) for question in questions]
     with index:
         yield index, content, questions
+
+
+def find_index(stem: str, options: argparse.Namespace) -> Path:
+    folder: Path = options.index or options.cache / f"{stem}-{compute_source_digest()}"
+    return folder
 
 
 def measure_row(row: str, setting: Setting, questions: list[Question], name: str) -> list[Trial]:

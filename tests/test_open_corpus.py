@@ -186,6 +186,7 @@ def test_the_beginning_of_a_paragraph_is_no_title() -> None:
     text = "The location and terrain of Kathmandu have played a role."
     example = to_ordered_example("7", "?", [Judged(text, True)], title=text[:40])
     assert pooled.find_title("squad-train-part", example).startswith("untitled/")
+    assert pooled.find_title("qed", example) == text[:40]
 
 
 def test_as_many_questions_are_drawn_of_each_set() -> None:

@@ -57,7 +57,8 @@ class Setting:
 def make_before(setting: Setting) -> Contender:
     """Make the tree of commit 2a183ad, with its own readers, index and weights."""
     tree: Path = setting.options.before.resolve()
-    folder = setting.options.cache / f"{setting.corpus}-before"
+    stem = setting.corpus if setting.content.is_dir() else setting.content.stem
+    folder = setting.options.cache / f"{stem}-before"
     return lambda questions: ask_before(
         tree, folder.resolve(), setting.content, questions, FOUND, ANSWERS
     )

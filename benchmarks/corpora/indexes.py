@@ -52,13 +52,20 @@ def build_index(folder: Path, content: Path | list[Document]) -> Index:
     return Index(folder)
 
 
-def write_documents(documents: Iterable[Document], path: Path) -> None:
-    """Write JSON lines with the name, title and blocks of documents, each a list of sentences."""
-    with path.open("w", encoding="utf-8") as file:
-        for document in documents:
-            parsed = convert_document(document, {})
-            blocks = [[item.text for item in block.sentences] for block in parsed.blocks]
-            file.write(json.dumps([parsed.name, parsed.title, blocks]) + "\n")
+def write_documents(documents: Iterable[Document], folder: Path) -> Path:
+    """Write JSON lines with the name, title and blocks of documents, each a list of sentences.
+
+    Returns the path; its name holds a digest, so that other documents get another index.
+    """
+    lines = []
+    for document in documents:
+        parsed = convert_document(document, {})
+        blocks = [[item.text for item in block.sentences] for block in parsed.blocks]
+        lines.append(json.dumps([parsed.name, parsed.title, blocks]) + "\n")
+    content = "".join(lines).encode("utf-8")
+    path = folder / f"pooled-{sha256(content).hexdigest()[:12]}.jsonl"
+    path.write_bytes(content)
+    return path.resolve()
 
 
 def list_entries(index: Index) -> list[Entry]:

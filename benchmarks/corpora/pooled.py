@@ -39,8 +39,9 @@ PER_SET = 120
 MOST = {"squad-train-part": 40, "squad-v1": 40}
 MOST_BY_DEFAULT = 10
 """Questions of one document; articles of SQuAD are few and long."""
-PREFIX = 40
-"""Where the pool knew no title, it has so many characters of the paragraph in its place."""
+MIN_PREFIX = 38
+"""Where the pool knew no title, it has 40 characters of the paragraph in its place, or a few less.
+Long titles of SQuAD have underscores."""
 MIN_OVERLAP = 30
 """Sentences with fewer letters can be the same by chance."""
 
@@ -113,16 +114,11 @@ def find_title(name: str, example: Example) -> str:
     title = document.title if document else ""
     if not title or name in DISTRACTORS:
         return f"{name}/{example.id}" if name == "bioasq" or not title else title
-    if len(title) >= PREFIX and _begins_sentence(title, example):
+    if name == "squad-train-part" and len(title) >= MIN_PREFIX and "_" not in title:
         return f"untitled/{_shuffle(title)[:12]}"
     if name == "fairytaleqa":
         title = title.replace("-", " ")
     return unquote(title).replace("_", " ").replace("/", " ")
-
-
-def _begins_sentence(title: str, example: Example) -> bool:
-    start = title[: PREFIX - 5]
-    return "_" not in title and " ".join(item.text for item in example.candidates).find(start) >= 0
 
 
 def _read_sets(data: Path | None) -> Iterator[tuple[str, Iterable[Example]]]:
