@@ -181,3 +181,9 @@ def test_a_block_without_end_is_closed_by_the_end_of_the_file() -> None:
 
 def test_columns_that_are_not_given_are_those_of_the_first_row() -> None:
     assert read_pairs('[cols=""]\n|===\n|a |b\n|c |d\n|===\n') == [("row", "a; b"), ("row", "c; d")]
+
+
+def test_blanks_and_brackets_in_code_take_linear_time() -> None:
+    code = "boil" + " " * 20_000 + "<1>" * 5_000 + "x"
+
+    assert read_pairs(f"----\n{code}\n----\n") == [("code", code)]

@@ -207,7 +207,9 @@ _ITEM = re.compile(
     r" *(?:\*{1,6}|-|\.{1,6}|\d{1,4}\.|[a-zA-Z]\.|<(?:\d+|\.)>) +(?:\[[ x*]\] +)?(?=\S)"
 )
 _LABEL = re.compile(r"(NOTE|TIP|IMPORTANT|WARNING|CAUTION): +")
-_CALLOUT = re.compile(r"[ \t]*(?://|#|--|;;)?[ \t]*(?:<(?:\d+|\.)>[ \t]*)+$", re.MULTILINE)
+_CALLOUT = re.compile(  # bounded: code may hold any number of blanks and angle brackets
+    r"(?:(?://|#|--|;;)[ \t]{0,9})?(?:<(?:\d{1,3}|\.)>[ \t]{0,9}){1,9}$", re.MULTILINE
+)
 _NOT_WORD = re.compile(r"[^\w .-]")
 _NOT_IN_ID = re.compile(r"[ .-]+")
 _ATTRIBUTES = {
