@@ -187,3 +187,7 @@ def test_blanks_and_brackets_in_code_take_linear_time() -> None:
     code = "boil" + " " * 20_000 + "<1>" * 5_000 + "x"
 
     assert read_pairs(f"----\n{code}\n----\n") == [("code", code)]
+
+
+def test_blanks_in_a_heading_take_linear_time() -> None:
+    assert read_pairs(f"== Hot{' ' * 100_000}tea ==\n") == [("heading", "Hot tea")]

@@ -164,3 +164,13 @@ def test_blanks_in_a_title_take_linear_time() -> None:
     title = "Tea" + " " * 90_000 + "is hot"
 
     assert read_document(f"---\ntitle: {title} \n---\nIt is.\n")[0].title == "Tea is hot"
+
+
+@pytest.mark.parametrize("mark", ["!!!", ":::"])
+def test_blanks_after_the_mark_of_an_admonition_take_linear_time(mark: str) -> None:
+    assert read_pairs(mark + " " * 20_000 + "note!\n") == [("paragraph", f"{mark} note!")]
+
+
+def test_empty_quotes_in_quotes_take_linear_time() -> None:
+    assert read_pairs("> > \nIt is hot.\n" * 5_000)[0] == ("paragraph", "It is hot.")
+    assert read_pairs("> > > It is hot.\n\n" * 5_000)[-1] == ("paragraph", "It is hot.")

@@ -67,7 +67,8 @@ class _Reader:
             yield from self._end_paragraph()
             self._read_options(options)
         elif heading := _HEADING.match(line):
-            yield from self._add_heading(len(heading[1]), heading[2])
+            title = heading[2].removesuffix(f" {heading[1]}")
+            yield from self._add_heading(len(heading[1]), title)
         elif not self._words and self._find_underline(line):
             yield from self._add_heading(_UNDERLINES.index(self._lines[self._place][0]) + 1, line)
         elif title := (not self._words and _BLOCK_TITLE.match(line)):
@@ -198,7 +199,7 @@ _DIRECTIVE = re.compile(
 )
 _OPTIONS = re.compile(r"\[(.*)\]")
 _ANCHOR = re.compile(r"\[([\w.:-]+)[^\]]*\]|[\w%.-]*#([\w:-]+)")
-_HEADING = re.compile(r"(={1,6}|#{1,6}) +(\S.*?)(?: +\1)?$")
+_HEADING = re.compile(r"(={1,6}|#{1,6}) +(\S.*)$")
 _UNDERLINES = "=-~^+"
 _UNDERLINE = re.compile(r"([=~^+-])\1+")
 _BLOCK_TITLE = re.compile(r"\.([^\s.].*)$")

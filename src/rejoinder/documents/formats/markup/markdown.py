@@ -11,6 +11,7 @@ from functools import cache
 from typing import IO
 
 from markdown_it import MarkdownIt
+from markdown_it.rules_block import StateBlock, blockquote
 from markdown_it.token import Token
 
 from rejoinder.documents.blocks import Block, ExtractedDocument, Kind
@@ -21,6 +22,8 @@ from rejoinder.documents.notation import subscript, superscript
 MAX_NESTING = 20
 MAX_INLINE = 20_000
 """Characters of a block whose marks are parsed together; hostile marks need quadratic time."""
+MAX_QUOTES = 8
+"""Calls of the rule for quotes per line of a file; documents need up to 4."""
 MAX_UNCLOSED = 100
 """Brackets without an end; each takes the time of twenty, and text with more is not Markdown."""
 
@@ -59,8 +62,20 @@ def read_markdown(text: str, builder: BlockBuilder) -> Iterator[Block]:
 def _make_parser() -> MarkdownIt:
     parser = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING})
     parser.enable(["table", "strikethrough"])
+    parser.block.ruler.at("blockquote", _read_quote, {"alt": list(_QUOTE_ENDS)})
     # The text of a block is parsed when the block is yielded, which saves memory.
     return parser.disable(["inline", "text_join"])
+
+
+def _read_quote(state: StateBlock, start: int, end: int, silent: bool) -> bool:
+    """Apply the rule for quotes, a limited number of times: empty ones need quadratic time."""
+    left = state.env.get("quotes", MAX_QUOTES * state.lineMax + 1000)
+    state.env["quotes"] = left - 1
+    return left > 0 and blockquote(state, start, end, silent)
+
+
+_QUOTE_ENDS = ("paragraph", "reference", "blockquote", "list")
+"""Rules whose blocks a quote ends; as in markdown-it."""
 
 
 class _Walker:
@@ -217,12 +232,12 @@ def _open_admonitions(text: str) -> str:
         elif start.startswith(("```", "~~~")):
             fence = start[:3]
         elif match := _ADMONITION.match(line[indent:]):
-            lines[number] = f"**{match[3]}:**" if match[3] else ""
+            lines[number] = f"**{match[2]}:**" if match[2] else ""
             indent += 4 if match[1] else 0
     return "\n".join(lines)
 
 
 _ADMONITION = re.compile(
-    r"^(?:(!!!|\?\?\?\+?|===)[ \t]+|:::+[ \t]*)([\w \t-]*)(?:[\"\[]([^\"\[\]\n]*)[\"\]])?[ \t]*$",
+    r"^(?:(!!!|\?\?\?\+?|===)(?=[ \t])|:::+)[\w \t-]*(?:[\"\[]([^\"\[\]\n]*)[\"\]][ \t]*)?$",
     re.MULTILINE,
 )
