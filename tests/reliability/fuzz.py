@@ -162,11 +162,14 @@ def fuzz_with_mutations(name: str, count: int, seed: int) -> None:
 
 
 def fuzz_with_repetition(name: str, count: int, seed: int) -> None:
-    from tests.reliability.mutations import amplify
+    from tests.reliability.mutations import amplify, mutate
 
     fuzzer, random = Fuzzer(_find_parser(name)), Random(seed)
     for _ in range(count):
-        fuzzer.run(amplify(random.choice(fuzzer.parser.seeds), REPEATED_BYTES, random))
+        raw = random.choice(fuzzer.parser.seeds)
+        for _ in range(random.choice((0, 1, 3))):
+            raw = mutate(raw, fuzzer.parser.seeds, random)
+        fuzzer.run(amplify(raw, REPEATED_BYTES, random))
     fuzzer.report()
 
 

@@ -217,8 +217,7 @@ def _nest(tokens: list[bytes], random: Random) -> list[bytes]:
 
 def amplify(raw: bytes, size: int, random: Random) -> bytes:
     """Repeat or nest a part of an input to this many bytes: readers must take linear time."""
-    if raw.startswith(b"PK\3\4"):
-        parts = unpack(raw)
+    if parts := unpack(raw) if raw.startswith(b"PK\3\4") else {}:
         name = random.choice(list(parts))
         return pack({**parts, name: amplify(parts[name], size, random)})
     if (
@@ -227,9 +226,9 @@ def amplify(raw: bytes, size: int, random: Random) -> bytes:
         and (larger := _amplify_tree(raw, size, random))
     ):
         return larger
-    tokens = random.choice(TOKENS).findall(raw)
+    tokens = random.choice(TOKENS).findall(raw) or [b" "]
     start = random.randrange(len(tokens))
-    end = start + random.choice((1, 1, 1, 2, 3, 5))
+    end = start + random.choice((1, 1, 2, 3, 5, 9))
     part = b"".join(tokens[start:end])
     return b"".join((*tokens[:start], part * (size // len(part)), *tokens[end:]))
 
