@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from rejoinder.documents.reading import convert_document
 from rejoinder.errors import InputError
 from rejoinder.index import update
 from rejoinder.index.index import Index
@@ -191,3 +192,15 @@ def test_a_search_reads_its_sentences_and_documents_in_one_query_each(
     assert len([sql for sql in queries if "sentences" in sql and "CROSS JOIN" in sql]) == 1
     assert len([sql for sql in queries if "FROM documents" in sql]) == 1
     assert len([sql for sql in queries if "FROM meta" not in sql]) == 2
+
+
+def test_blocks_are_tokenized_once_while_they_are_stored(index: Index) -> None:
+    document = convert_document(DOGS, {})
+    with index.store.changing() as generation:
+        writer = index.store.add_document(b"dogs", document, PIECES.encode, generation)
+        ((path, sentences),) = writer.write(document.blocks)
+        stored = writer.finish()
+
+    assert path == ()
+    assert [sentence.tokens for sentence in sentences] == list(map(PIECES.encode, DOGS.sentences))
+    assert index.store.get_sentences(stored.id) == sentences

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from rejoinder.documents.parsed import ParsedDocument
+from rejoinder.documents.passages import iterate_passages
 from rejoinder.errors import StoreError
 from rejoinder.index.fulltext.full_text_index import TantivyIndex
 from rejoinder.index.sqlite.documents import DocumentStore, Encode, StoredDocument
@@ -71,14 +72,13 @@ class Change:
         self.sentences = 0
 
     def add(self, file: bytes, document: ParsedDocument) -> StoredDocument:
-        """Add a document of a file, as a stream of blocks."""
+        """Add a document of a file: its blocks are stored while derived data reads them."""
         assert self._encode, "opened for removals only"
         writer = self._store.add_document(file, document, self._encode, self.generation)
         self.added.append(writer.document.id)
         adder = self._full_text.begin(writer.document)
-        for block in document.blocks:
-            writer.add(block)
-            adder.add(block.path, block.sentences)
+        for passage in iterate_passages(writer.write(document.blocks)):
+            adder.add(passage)
         stored = writer.finish()
         self.sentences += stored.sentences
         return stored

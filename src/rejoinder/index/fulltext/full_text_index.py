@@ -2,8 +2,8 @@
 
     folder/fulltext-NUMBER/    Tantivy's files
 
-A sentence matches by its own words, by those around it (nearby sentences of its block, the
-headings above, and the question or lead-in before its block), and by its document's title.
+A sentence matches by its own words, by those of its passage (the sentences around it), of the
+headings above it, and of its document's title.
 
 The full-text index is derived data: it carries the generation of SQLite that it was built from,
 as one more entry, and the next writer brings it up to date.  SQLite names the folder in use; a
@@ -20,25 +20,24 @@ import struct
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
+from functools import lru_cache
 from pathlib import Path
 
 import tantivy
 
-from rejoinder.documents.parsed import Sentence
+from rejoinder.documents.passages import Passage, iterate_passages
 from rejoinder.errors import StoreError, is_panic, shorten
 from rejoinder.index.sqlite.documents import DocumentStore, Place, StoredDocument
 from rejoinder.text.words import normalise, normalise_words, split_words
 from rejoinder.types import Where
 
-FORMAT = 2
+FORMAT = 3
 """A folder of another format is rebuilt."""
 
-NEIGHBOURS = 2
 MAX_QUESTION_WORDS = 64
 WRITER_BYTES = 100_000_000
-BOOSTS = {"text": 1.0, "around": 0.5, "title": 0.5}
-"""Weights of a sentence's own words, of those around it and of its title; tuned on development
-data (benchmarks/results/retrieval_weights.json)."""
+BOOSTS = {"text": 1.0, "passage": 0.5, "headings": 0.5, "title": 0.5}
+"""Weights of the words of a sentence, of its passage, of the headings above it and of its title."""
 
 log = logging.getLogger(__name__)
 
@@ -143,8 +142,8 @@ class FullTextIndex:
             if known >= 0:  # else the folder is new
                 index.remove(document.id)
             adder = index.begin(document)
-            for path, sentences in store.iterate_blocks(document.id):
-                adder.add(path, sentences)
+            for passage in iterate_passages(store.iterate_blocks(document.id)):
+                adder.add(passage)
         index.commit(generation)
 
 
@@ -175,7 +174,7 @@ class TantivyIndex:
         return self._index.searcher().num_docs - (self.generation >= 0)
 
     def begin(self, document: StoredDocument) -> "DocumentAdder":
-        """Begin a document, whose blocks are then added one by one."""
+        """Begin a document, whose sentences are then added one by one."""
         return DocumentAdder(self, document)
 
     def add_entry(self, entry: tantivy.Document) -> None:
@@ -287,41 +286,29 @@ class TantivyIndex:
 
 
 class DocumentAdder:
-    """Adds the sentences of one document that may answer; the others count as their context."""
+    """Adds the sentences of one document that may answer."""
 
     def __init__(self, index: TantivyIndex, document: StoredDocument) -> None:
         self._index = index
         self._number = str(document.id)
         self._tags = [f"{key}={value}" for key, value in document.metadata.items()]
         self._title = _to_words(document.title)
-        self._path: tuple[str, ...] = ()
-        self._headings = ""
-        self._lead = ""
 
-    def add(self, path: tuple[str, ...], sentences: Sequence[Sentence]) -> None:
-        """Add the sentences of a block below a heading path."""
-        if path != self._path:
-            self._path, self._headings, self._lead = path, _to_words(" ".join(path)), ""
-        texts = [_to_words(sentence.text) for sentence in sentences]
-        for place, sentence in enumerate(sentences):
-            if sentence.may_answer:
-                near = texts[max(0, place - NEIGHBOURS) : place]
-                near += texts[place + 1 : place + NEIGHBOURS + 1]
-                around = " ".join([self._headings, self._lead, *near])
-                self._index.add_entry(self._make_entry(sentence.position, texts[place], around))
-        if sentences and not sentences[-1].may_answer:
-            self._lead = texts[-1]
-
-    def _make_entry(self, position: int, text: str, around: str) -> tantivy.Document:
+    def add(self, passage: Passage) -> None:
+        """Add a sentence, which is also found by its passage, its headings and its title."""
+        sentence = passage.sentence
         entry = tantivy.Document()
         entry.add_text("document", self._number)
-        entry.add_unsigned("position", position)
-        entry.add_text("text", text)
-        entry.add_text("around", around)
+        entry.add_unsigned("position", sentence.position)
+        entry.add_text("text", _to_words(sentence.text))
+        for near in (*passage.before, *passage.after):
+            entry.add_text("passage", _to_words(near.text))
+        for heading in passage.headings:
+            entry.add_text("headings", _to_words(heading))
         entry.add_text("title", self._title)
         for tag in self._tags:
             entry.add_text("tag", tag)
-        return entry
+        self._index.add_entry(entry)
 
 
 def _list_files(folder: Path) -> list[Path]:
@@ -364,6 +351,7 @@ def _make_schema() -> tantivy.Schema:
     return builder.build()
 
 
+@lru_cache(maxsize=64)  # a sentence belongs to the passages of its neighbours
 def _to_words(text: str) -> str:
     """Return text that Tantivy splits as our tokenizer does: each Chinese character is a word."""
     return text if text.isascii() else " ".join(normalise(word.text) for word in split_words(text))

@@ -20,6 +20,7 @@ from typing import Any, Literal, NamedTuple, overload
 
 from rejoinder.documents.blocks import KINDS, fold
 from rejoinder.documents.parsed import ParsedDocument, SegmentedBlock, Sentence
+from rejoinder.documents.passages import Section
 from rejoinder.index.sqlite.database import Database
 from rejoinder.types import Document, Where
 
@@ -91,7 +92,7 @@ class DocumentStore(Database):
     def add_document(
         self, file: bytes, document: ParsedDocument, encode: Encode, generation: int
     ) -> "DocumentWriter":
-        """Begin a document; its blocks are added one by one."""
+        """Begin a document, whose blocks are then written."""
         metadata = json.dumps(dict(document.metadata), ensure_ascii=False)
         ((number,),) = self.query(
             "INSERT INTO documents(file, name, title, metadata, generation)"
@@ -199,7 +200,7 @@ class DocumentStore(Database):
         )
         return {(row[0], row[1]): Sentence(*row[1:]) for row in rows}
 
-    def iterate_blocks(self, number: int) -> Iterator[tuple[tuple[str, ...], list[Sentence]]]:
+    def iterate_blocks(self, number: int) -> Iterator[Section]:
         """Yield the heading path and the sentences of each block of a document, in order."""
         columns = _SENTENCE.replace("start", "sentences.start").replace('"end"', 'sentences."end"')
         rows = self.stream(
@@ -311,19 +312,29 @@ class DocumentWriter:
         self._sentences: list[tuple[Any, ...]] = []
         self._count = 0
 
-    def add(self, block: SegmentedBlock) -> None:
-        """Add the next block; sentences without tokens are tokenized."""
+    def write(self, blocks: Iterable[SegmentedBlock]) -> Iterator[Section]:
+        """Write blocks while they are read, and yield each with the tokens of its sentences."""
+        for block in blocks:
+            sentences = [self._tokenize(sentence) for sentence in block.sentences]
+            self._add(block, sentences)
+            yield block.path, sentences
+
+    def _tokenize(self, sentence: Sentence) -> Sentence:
+        if sentence.tokens is not None:
+            return sentence
+        return sentence._replace(tokens=self._encode(sentence.text))
+
+    def _add(self, block: SegmentedBlock, sentences: Sequence[Sentence]) -> None:
         number, end = self.document.id, block.start + len(block.text)
         path = _SEPARATOR.join(block.path)
         kind = KINDS.index(block.kind)
         self._blocks.append((number, block.number, kind, path, block.anchor, block.start, end))
         self._text += [block.gap, block.text]
         self._size += len(block.gap) + len(block.text)
-        for sentence in block.sentences:
-            tokens = self._encode(sentence.text) if sentence.tokens is None else sentence.tokens
-            row = (number, *sentence[:-2], int(sentence.may_answer), tokens)
+        for sentence in sentences:
+            row = (number, *sentence[:-2], int(sentence.may_answer), sentence.tokens)
             self._sentences.append((*row, compute_digest(sentence.text)))
-        self._count += len(block.sentences)
+        self._count += len(sentences)
         if self._size > _TEXT_PART:
             self._flush()
 
