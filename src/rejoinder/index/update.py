@@ -106,10 +106,9 @@ def add_files(
     found = list_files(named)
     given = _to_json(metadata)
     with index.writing() as writer, SandboxedReader() as sandbox:
-        known = writer.store.get_files()
-        present = {os.fsencode(path) for path in found.files}
-        covered = _find_below(known.keys() - present, set(named))
-        deleted = sorted(covered - _find_below(covered, found.unlisted.keys()))
+        known = writer.store.get_files(map(os.fsencode, named))
+        missing = known.keys() - {os.fsencode(path) for path in found.files}
+        deleted = sorted(missing - _find_below(missing, found.unlisted.keys()))
         if not found.files and not deleted and not found.unlisted:
             raise InputError(describe_empty(named))
         total = len(found.files) + len(deleted) + len(found.unlisted)
@@ -137,7 +136,7 @@ def add_upload(
     given = _to_json(metadata)
     events: list[FileEvent] = []
     with index.writing() as writer, SandboxedReader() as sandbox:
-        reader = _Reader(writer.store.get_files(), given, sandbox)
+        reader = _Reader(writer.store.get_files([raw]), given, sandbox)
         batch = _Batch(writer, 1, events.append, _Progress([], None))
         batch.add(reader.read(path, reader.plan(path, name, raw)))
         batch.finish()
@@ -170,7 +169,7 @@ def remove_files(
     named = [Path(path).resolve() for path in paths]
     report = UpdateReport()
     with index.writing(adds=False) as writer:
-        covered = sorted(_find_below(writer.store.get_files(), set(named)))
+        covered = sorted(writer.store.get_files(map(os.fsencode, named)))
         if not covered:
             raise InputError(f"nothing in the index is from {', '.join(map(show_path, named))}")
         for done, raw in enumerate(covered, start=1):

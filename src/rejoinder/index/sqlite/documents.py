@@ -81,9 +81,19 @@ class Counts(NamedTuple):
 class DocumentStore(Database):
     """The documents of one SQLite file."""
 
-    def get_files(self) -> dict[bytes, FileState]:
-        """Return the state in which each file was read."""
-        return {row[0]: FileState(*row[1:]) for row in self.query("SELECT * FROM files")}
+    def get_files(self, places: Iterable[bytes]) -> dict[bytes, FileState]:
+        """Return the state of each file that is one of these places or in one."""
+        states: dict[bytes, FileState] = {}
+        for place in places:
+            inside = place.rstrip(b"/") + b"/"
+            # Two ranges of the primary key: other files are not read.
+            rows = self.query(
+                "SELECT * FROM files WHERE path = ?"
+                " UNION ALL SELECT * FROM files WHERE path > ? AND path < ?",
+                (place, inside, inside[:-1] + b"0"),  # 0 follows /
+            )
+            states |= {row[0]: FileState(*row[1:]) for row in rows}
+        return states
 
     def put_file(self, path: bytes, state: FileState) -> None:
         """Store the state in which a file was read."""

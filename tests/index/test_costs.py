@@ -1,0 +1,89 @@
+"""The cost of a small change does not grow with the index: work is counted, not timed."""
+
+import random
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from rejoinder.index.index import Index
+from tests.index.conftest import PIECES
+
+SENTENCES = 20
+"""Sentences of one document."""
+PAGE_BYTES = 4_096
+
+
+def write_files(folder: Path, count: int) -> list[Path]:
+    folder.mkdir()
+    rng = random.Random(folder.name)
+    files = [folder / f"{number}.txt" for number in range(count)]
+    for file in files:
+        numbers = [rng.randrange(10**6) for _ in range(SENTENCES)]
+        file.write_text(" ".join(f"Door {number} is open." for number in numbers), "utf-8")
+    return files
+
+
+def count_steps(index: Index, action: Callable[[], object]) -> int:
+    """Return how many steps SQLite's virtual machine takes: each row that it reads takes some."""
+    steps = 0
+
+    def count() -> None:
+        nonlocal steps
+        steps += 1
+
+    connection = index.store._connection.get()
+    connection.set_progress_handler(count, 1)
+    action()
+    connection.set_progress_handler(None, 0)
+    return steps
+
+
+def count_written_bytes(action: Callable[[], object]) -> int:
+    before = _read_written_bytes()
+    action()
+    return _read_written_bytes() - before
+
+
+def _read_written_bytes() -> int:
+    lines = Path("/proc/self/io").read_text("ascii").splitlines()
+    return int(dict(line.split(": ") for line in lines)["wchar"])
+
+
+@pytest.fixture(scope="module")
+def sizes(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
+    """Two folders of indexes, one of 200 and one of 20,000 sentences."""
+    folders = []
+    for count in (10, 1_000):
+        folder = tmp_path_factory.mktemp("costs")
+        with Index(folder / "index", create=True, tokenizer=PIECES) as index:
+            index.add(write_files(folder / "docs", count))
+        folders.append(folder)
+    return folders
+
+
+def test_one_more_file_reads_and_writes_no_more_in_a_large_index(
+    sizes: list[Path], tmp_path: Path
+) -> None:
+    file, *others = write_files(tmp_path / "more", 4)
+    steps, written = [], []
+    for folder in sizes:
+        with Index(folder / "index", tokenizer=PIECES) as index:
+            steps.append(count_steps(index, partial(index.add, [file])))
+            # The least of some: one addition in eight merges segments of the full-text index.
+            written.append(min(count_written_bytes(partial(index.add, [own])) for own in others))
+
+    assert steps[1] < 1.2 * steps[0]
+    # In a large index, the digest of each sentence is in another page of SQLite.
+    assert written[1] < 1.2 * written[0] + SENTENCES * PAGE_BYTES
+
+
+def test_one_file_is_removed_without_reading_the_others(sizes: list[Path]) -> None:
+    steps = []
+    for folder in sizes:
+        with Index(folder / "index", tokenizer=PIECES) as index:
+            file = folder / "docs" / "0.txt"
+            steps.append(count_steps(index, partial(index.remove, [file])))
+
+    assert steps[1] < 1.2 * steps[0]
