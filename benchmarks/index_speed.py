@@ -1,94 +1,200 @@
-"""Measure an index over real files: building, opening, searching, adding one document.
+"""Measure indexes of several sizes: building, searching, adding and removing one document.
 
-Usage: python -m benchmarks.index_speed FOLDER... [--sentences 100000] [--questions 200]
-           [--scorer SCORER] [--sidecar BUNDLE] > index_speed.json
+Usage: python -m benchmarks.index_speed FOLDER... [--sentences 100000 1000000] [--documents 30]
+           [--questions 200] [--scorer SCORER] [--sidecar BUNDLE]
+           [--results benchmarks/results/index_speed.json] [--page docs/index.md]
 
-Reads files below the folders (a system's documentation, say) until there are enough sentences.
-A question is seven random words of a sentence.  With --sidecar the questions are asked again once
-the index has stored that bundle's rows, which --scorer then reads.  Times are wall-clock seconds
-and milliseconds, beside CPU times, which other load on the machine does not change.  Prints one
-JSON object.
+The indexes hold the text of the files below the folders (the manuals of benchmarks/manuals, say)
+as Markdown files; where that is too little, copies with other words (benchmarks/corpora/varied.py).
+Questions are those about the manuals.  A document more is a file of 20 new sentences:
+
+    add             `Index.add` in an index that is open
+    search          the first search of the same index thereafter
+    search_reader   the first search of another process's index, which reads the change
+    remove          `Index.remove`
+    command         an index is opened, the file is added, and the index is closed
+
+With --scorer the questions are answered as well, and with --sidecar once more after the index has
+stored that bundle's rows.  Times are wall-clock times, beside CPU times, which other load on the
+machine changes less.  Prints the table of the page and writes the results.
 """
 
 import argparse
 import json
 import os
 import random
+import re
 import tempfile
 import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from benchmarks.common import describe_machine, get_percentiles
+from benchmarks.corpora.questions import MANUALS_DEV, read_manual_questions
+from benchmarks.corpora.varied import Corpus, read_pages
+from benchmarks.manuals.readers import ROOT
 from rejoinder.cascade.loading import load
 from rejoinder.documents.discovery import find_files
-from rejoinder.engine.engine import Engine
+from rejoinder.engine.engine import RETRIEVED, Engine
 from rejoinder.index.index import Index
-from rejoinder.index.update import FileEvent
 from rejoinder.models.registry import open_sidecar
 
-WORDS = 7
+RESULTS = ROOT / "benchmarks" / "results" / "index_speed.json"
+BEGIN, END = "<!-- index speed: begin -->\n", "<!-- index speed: end -->\n"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("folders", nargs="+", type=Path)
-    parser.add_argument("--sentences", type=int, default=100_000)
+    parser.add_argument("--sentences", nargs="+", type=int, default=[100_000, 1_000_000])
+    parser.add_argument("--documents", type=int, default=30, help="added one by one")
     parser.add_argument("--questions", type=int, default=200)
     parser.add_argument("--scorer")
     parser.add_argument("--sidecar", type=Path, metavar="BUNDLE")
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    parser.add_argument("--page", type=Path, help="write the table there")
     options = parser.parse_args()
+    questions = sample_questions(options.questions)
+    corpus = Corpus(read_pages(find_files(options.folders)))
+    indexes = [measure(corpus, size, questions, options) for size in options.sentences]
+    result = {"indexes": indexes, "machine": describe_machine()}
+    options.results.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    table = format_table(indexes)
+    print(table)
+    if options.page:
+        write_page(options.page, table)
+
+
+def measure(
+    corpus: Corpus, sentences: int, questions: list[str], options: argparse.Namespace
+) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as temporary:
-        folder = Path(temporary) / "index"
-        result = build_index(find_files(options.folders), folder, options.sentences)
-        start = time.perf_counter()
-        index = Index(folder)
-        result["open_s"] = round(time.perf_counter() - start, 3)
-        result["size_mb"] = _get_size_mb(folder)
-        result["answer"] = time_answers(index, options.scorer, options.questions)
-        if options.sidecar:
-            result["sidecar"] = store_sidecar(index, options.sidecar)
-            result["sidecar"]["answer"] = time_answers(index, options.scorer, options.questions)
-        result["add_one_document_ms"] = time_one_document(index, Path(temporary) / "one.txt")
-        index.close()
-    result["machine"] = describe_machine()
-    print(json.dumps(result))
+        folder, more = Path(temporary, "index"), Path(temporary, "more")
+        result = build_index(folder, corpus.write(Path(temporary, "text"), sentences))
+        with Index(folder) as index:
+            result["search"] = time_searches(index, questions)
+            if options.scorer:
+                result["answer"] = time_answers(index, options.scorer, questions)
+            if options.sidecar:
+                result["sidecar"] = store_sidecar(index, options.sidecar)
+                result["sidecar"]["answer"] = time_answers(index, options.scorer, questions)
+        more.mkdir()
+        # Text is read in this process: others start one, whatever the size of the index.
+        paths = [corpus.write_document(more / f"{n}.txt") for n in range(2 * options.documents)]
+        result["one_document"] = time_documents(folder, paths, questions)
+    return result
 
 
-def build_index(files: list[Path], folder: Path, min_sentences: int) -> dict[str, Any]:
+def sample_questions(count: int) -> list[str]:
+    texts = [question.text for question in read_manual_questions(MANUALS_DEV)]
+    return random.Random(0).sample(texts, min(count, len(texts)))
+
+
+def build_index(folder: Path, text: Path) -> dict[str, Any]:
     start, used = time.perf_counter(), _get_cpu_seconds()
-    sentences = documents = skipped = 0
     with Index(folder, create=True) as index:
-        # In chunks, because only reading a file tells how many sentences it has.
-        for at in range(0, len(files), 100):
-            events: list[FileEvent] = []
-            index.add(files[at : at + 100], on_event=events.append)
-            sentences += sum(event.sentences for event in events)
-            documents += sum(event.documents for event in events)
-            skipped += sum(event.what == "skipped" for event in events)
-            if sentences >= min_sentences:
-                break
-    seconds = time.perf_counter() - start
+        index.add([text])
+    seconds, used = time.perf_counter() - start, _get_cpu_seconds() - used
+    start = time.perf_counter()
+    with Index(folder) as index:
+        opened = time.perf_counter() - start
+        counts, candidates = index.count(), index.store.count_candidates()
     return {
-        "documents": documents,
-        "sentences": sentences,
-        "skipped": skipped,
-        "make_s": round(seconds, 1),
-        "make_processor_s": round(_get_cpu_seconds() - used, 1),
+        "documents": counts.documents,
+        "sentences": counts.sentences,
+        "candidates": candidates,
+        "add_s": round(seconds, 1),
+        "add_cpu_s": round(used, 1),
+        "open_ms": round(1000 * opened, 1),
+        "size_mb": _get_sizes(folder),
     }
+
+
+def time_searches(index: Index, questions: list[str]) -> dict[str, float]:
+    index.search(questions[0], RETRIEVED)  # loads the models
+    clock = Clock()
+    for question in questions:
+        with clock.timing("search"):
+            index.search(question, RETRIEVED)
+    return clock.summarize()["search"]
+
+
+def time_answers(index: Index, scorer: str | None, questions: list[str]) -> dict[str, Any]:
+    engine = Engine(index, load(scorer) if scorer else None)
+    engine.answer(questions[0], top=3)
+    clock = Clock()
+    for question in questions:
+        with clock.timing("answer"):
+            engine.answer(question, top=3)
+    return {"scorer": scorer or "retrieval-order", **clock.summarize()["answer"]}
 
 
 def store_sidecar(index: Index, bundle: Path) -> dict[str, Any]:
     sidecar = open_sidecar(bundle)
-    before, start = _get_size_mb(index.folder), time.perf_counter()
+    start = time.perf_counter()
     index.store_sidecar(sidecar)
     seconds = round(time.perf_counter() - start, 1)
-    return {"store_s": seconds, "size_mb": round(_get_size_mb(index.folder) - before, 1)}
+    return {"store_s": seconds, "size_mb": _get_sizes(index.folder)["sidecar"]}
 
 
-def _get_size_mb(folder: Path) -> float:
-    size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
-    return round(size / 1e6, 1)
+def time_documents(folder: Path, paths: list[Path], questions: list[str]) -> dict[str, Any]:
+    """Add files one by one, half of them with an index that is opened for each."""
+    clock = Clock()
+    half = len(paths) // 2
+    with Index(folder) as index, Index(folder) as reader:
+        for path, question in zip(paths[:half], questions * half, strict=False):
+            with clock.timing("add"):
+                index.add([path])
+            with clock.timing("search"):
+                index.search(question, RETRIEVED)
+            with clock.timing("search_reader"):
+                reader.search(question, RETRIEVED)
+        for path in paths[:half]:
+            with clock.timing("remove"):
+                index.remove([path])
+    for path in paths[half:]:
+        with clock.timing("command"), Index(folder) as index:
+            index.add([path])
+    return clock.summarize()
+
+
+class Clock:
+    """Times of named actions, in milliseconds."""
+
+    def __init__(self) -> None:
+        self._wall: dict[str, list[float]] = defaultdict(list)
+        self._cpu: dict[str, list[float]] = defaultdict(list)
+
+    @contextmanager
+    def timing(self, name: str) -> Iterator[None]:
+        """Time the block."""
+        start, used = time.perf_counter(), time.process_time()
+        yield
+        self._wall[name].append(1000 * (time.perf_counter() - start))
+        self._cpu[name].append(1000 * (time.process_time() - used))
+
+    def summarize(self) -> dict[str, dict[str, float]]:
+        """Return percentiles for each name."""
+        return {
+            name: {
+                **get_percentiles(times, 50, 95),
+                "cpu_p50_ms": get_percentiles(self._cpu[name], 50)["p50_ms"],
+            }
+            for name, times in self._wall.items()
+        }
+
+
+def _get_sizes(folder: Path) -> dict[str, float]:
+    """Return the size of each part of an index, in MB: `index` is the SQLite file."""
+    sizes: dict[str, float] = defaultdict(float)
+    for path in folder.rglob("*"):
+        if path.is_file():
+            part = re.split(r"[-.]", path.relative_to(folder).parts[0])[0]
+            sizes[part] += path.stat().st_size / 1e6
+    return {part: round(size, 1) for part, size in sorted(sizes.items()) if size}
 
 
 def _get_cpu_seconds() -> float:
@@ -96,36 +202,31 @@ def _get_cpu_seconds() -> float:
     return times.user + times.system + times.children_user + times.children_system
 
 
-def time_answers(index: Index, scorer: str | None, count: int) -> dict[str, Any]:
-    rng = random.Random(0)
-    engine = Engine(index, load(scorer) if scorer else None)
-    documents = [item for item in index.store.get_documents() if item.sentences > 5]
-    questions: list[str] = []
-    while len(questions) < count:
-        rows = index.store.get_sentences(rng.choice(documents).id)
-        words = rng.choice(rows).text.split()
-        if len(words) >= WORDS:
-            questions.append(" ".join(rng.sample(words, WORDS)))
-    times = []
-    used = time.process_time()
-    for question in questions:
-        start = time.perf_counter()
-        engine.answer(question, top=3)
-        times.append(1000 * (time.perf_counter() - start))
-    used = time.process_time() - used
-    return {
-        "scorer": scorer or "retrieval-order",
-        "questions": count,
-        **get_percentiles(times, 50, 99),
-        "mean_processor_ms": round(1000 * used / count, 2),
-    }
+COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "sentences": lambda item: f"{item['sentences']:,}",
+    "documents": lambda item: f"{item['documents']:,}",
+    "indexed in": lambda item: f"{item['add_s']:.0f} s",
+    "size": lambda item: f"{sum(item['size_mb'].values()):.0f} MB",
+    "opened in": lambda item: f"{item['open_ms']:.0f} ms",
+    "search p50": lambda item: f"{item['search']['p50_ms']:.1f} ms",
+    "p95": lambda item: f"{item['search']['p95_ms']:.1f} ms",
+    "one document more": lambda item: f"{item['one_document']['add']['p50_ms']:.0f} ms",
+    "opened, added, closed": lambda item: f"{item['one_document']['command']['p50_ms']:.0f} ms",
+    "searched thereafter": lambda item: f"{item['one_document']['search']['p50_ms']:.1f} ms",
+    "one document less": lambda item: f"{item['one_document']['remove']['p50_ms']:.0f} ms",
+}
 
 
-def time_one_document(index: Index, path: Path) -> float:
-    path.write_text("One more document is added. It holds three sentences. This is the last.")
-    start = time.perf_counter()
-    index.add([path])
-    return round(1000 * (time.perf_counter() - start), 1)
+def format_table(indexes: list[dict[str, Any]]) -> str:
+    rows = [list(COLUMNS), ["---"] * len(COLUMNS)]
+    rows += [[show(item) for show in COLUMNS.values()] for item in indexes]
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def write_page(page: Path, table: str) -> None:
+    text = page.read_text(encoding="utf-8")
+    before, _, rest = text.partition(BEGIN)
+    page.write_text(before + BEGIN + table + END + rest.partition(END)[2], encoding="utf-8")
 
 
 if __name__ == "__main__":

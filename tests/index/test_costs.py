@@ -79,6 +79,11 @@ def test_one_more_file_reads_and_writes_no_more_in_a_large_index(
     assert written[1] < 1.2 * written[0] + SENTENCES * PAGE_BYTES
 
 
+def test_counting_documents_reads_no_sentence(sizes: list[Path]) -> None:
+    with Index(sizes[1] / "index", tokenizer=PIECES) as index:
+        assert count_steps(index, index.count) < SENTENCES * index.count().documents
+
+
 def test_one_file_is_removed_without_reading_the_others(sizes: list[Path]) -> None:
     steps = []
     for folder in sizes:

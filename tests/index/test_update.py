@@ -171,7 +171,7 @@ def test_removing_takes_files_and_folders(index: Index, docs: Path) -> None:
     index.remove([docs / "tea.md"], on_event=events.append)
     assert events == [FileEvent("removed", str(docs / "tea.md"), 1, done=1, total=1)]
     assert index.remove([docs]).files == {"removed": 1}
-    assert index.store.count() == (0, 0, 0)
+    assert index.store.count() == (0, 0)
     assert index.check() == []
 
 

@@ -380,7 +380,7 @@ class Index:
         full_text = self._full_text.current
         if corrupt := full_text.find_damage():
             return problems + corrupt
-        expected = self.count().candidates
+        expected = self.store.count_candidates()
         if self._full_text.is_stale:
             problems.append(
                 "the full-text index is stale; it is brought up to date once no process writes"

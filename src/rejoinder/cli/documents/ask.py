@@ -83,7 +83,7 @@ def ask(
                 print_json(asdict(answers))
             else:
                 _print(answers, explain, is_filtered=bool(where))
-        documents, sentences, _ = engine.index.count()
+        documents, sentences = engine.index.count()
     say(f"{count(sentences, 'sentence')} in {count(documents, 'document')}")
 
 

@@ -168,7 +168,7 @@ def check(folder: Path) -> None:
 
     with _open(folder) as opened:
         problems = opened.check()
-        documents, sentences, _ = opened.count()
+        documents, sentences = opened.count()
     for problem in problems:
         say(problem)
     if problems:

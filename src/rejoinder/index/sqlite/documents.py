@@ -74,8 +74,6 @@ class Counts(NamedTuple):
 
     documents: int
     sentences: int
-    candidates: int
-    """Sentences that may answer."""
 
 
 class DocumentStore(Database):
@@ -261,11 +259,16 @@ class DocumentStore(Database):
 
     def count(self) -> Counts:
         """Return how many documents and sentences there are."""
-        ((documents,),) = self.query("SELECT count(*) FROM documents")
-        ((sentences, candidates),) = self.query(
-            "SELECT count(*), coalesce(sum(may_answer), 0) FROM sentences"
+        # Documents know how many sentences they have: the sentences are not read.
+        ((documents, sentences),) = self.query(
+            "SELECT count(*), coalesce(sum(sentences), 0) FROM documents"
         )
-        return Counts(documents, sentences, candidates)
+        return Counts(documents, sentences)
+
+    def count_candidates(self) -> int:
+        """Return how many sentences may answer; reads all of them."""
+        ((count,),) = self.query("SELECT coalesce(sum(may_answer), 0) FROM sentences")
+        return int(count)
 
     def has_valid_checksum(self, number: int) -> bool:
         """Whether a document and its content are as they were stored."""
