@@ -2,6 +2,7 @@
 
     folder/index.sqlite       documents and sentences, the source of truth (sqlite/)
     folder/fulltext-*/        the full-text index (fulltext/)
+    folder/vectors-*/         the vectors of sentences (vectors/)
     folder/sidecar/*/         rows that models made of the sentences (sidecar/)
     folder/lock               held by the one process that writes
 
@@ -30,8 +31,10 @@ from rejoinder.index.sqlite.documents import (
     StoredSentences,
     get_number,
 )
+from rejoinder.index.vectors.vector_index import VectorIndex
 from rejoinder.index.writer import Writer
 from rejoinder.models.registry import open_sidecar
+from rejoinder.models.sentence_encoder.encoder import SentenceEncoder
 from rejoinder.models.sidecar import SidecarEncoder
 from rejoinder.storage.files import get_cache_folder, lock_folder
 from rejoinder.text.wordpiece import WordPiece
@@ -54,13 +57,20 @@ class Index:
     """
 
     def __init__(
-        self, folder: Path | str, *, create: bool = False, tokenizer: WordPiece | None = None
+        self,
+        folder: Path | str,
+        *,
+        create: bool = False,
+        tokenizer: WordPiece | None = None,
+        encoder: SentenceEncoder | None = None,
     ) -> None:
-        """Open an index, and bring its full-text index up to date where that is possible.
+        """Open an index, and bring its derived data up to date where that is possible.
 
         Args:
             create: create the folder where there is no index yet.
             tokenizer: tokenizes the stored sentences; by default that of the shipped models.
+            encoder: makes the vectors of sentences and questions, from now on; by default the
+                one that made the stored vectors, else the shipped one.
 
         Raises:
             StoreError: there is no index, or it cannot be read.
@@ -72,10 +82,12 @@ class Index:
         self.store = DocumentStore(self.folder / DATABASE, create=create)
         self.sidecars = Sidecars(self.folder, self.store)
         self._full_text = FullTextIndex(self.folder, self.store)
-        if self._full_text.is_stale:
+        self.vectors = VectorIndex(self.folder, self.store, encoder)
+        if self._full_text.is_stale or self.vectors.is_stale:
             try:
                 with self._locked():
                     self._catch_up()
+                    self.vectors.catch_up(rebuild=False)
             except StoreError as error:
                 log.info("%s: read as it is: %s", self.folder, error)
 
@@ -352,6 +364,17 @@ class Index:
         for encoder in {**given, **stored}.values():
             self.store_sidecar(encoder, on_progress)
 
+    def drop_vectors(self) -> None:
+        """Delete the vectors, and store none from now on: questions are answered by words.
+
+        An index that is opened with an encoder stores vectors again.
+
+        Raises:
+            StoreError: the index cannot be written, or another process is writing.
+        """
+        with self._locked():
+            self.vectors.drop()
+
     def compact(self) -> None:
         """Rewrite all files, so that removed text is gone from the disk.
 
@@ -364,12 +387,15 @@ class Index:
             drop_orphans(self.store)
             self.store.compact()
             self.sidecars.compact()
+            self.vectors.compact()
             self._full_text.rebuild()
 
     def check(self) -> list[str]:
         """Return all problems: damaged or missing documents, stale or corrupt derived data."""
         problems = self.store.find_damage()
         problems.extend(self.sidecars.find_damage())
+        expected = self.store.count_candidates()
+        problems.extend(self.vectors.find_damage(expected))
         for document in self.store.get_documents():
             if problem := self._check_document(document):
                 problems.append(f"{document.name}: {problem}; remove its file and add it again")
@@ -380,7 +406,6 @@ class Index:
         full_text = self._full_text.current
         if corrupt := full_text.find_damage():
             return problems + corrupt
-        expected = self.store.count_candidates()
         if self._full_text.is_stale:
             problems.append(
                 "the full-text index is stale; it is brought up to date once no process writes"
@@ -404,10 +429,13 @@ class Index:
         """
         with self._locked():
             self._catch_up()
+            self.vectors.catch_up(rebuild=True)
             encode = self._take_tokenizer().encode if adds else None
+            derived = self._full_text.current, self.vectors
             try:
-                yield Writer(self.store, self._full_text.current, encode, self._forget_removed)
+                yield Writer(self.store, *derived, encode, self._forget_removed)
             finally:
+                self.vectors.close()
                 self._full_text.close()
 
     def _take_tokenizer(self) -> WordPiece:

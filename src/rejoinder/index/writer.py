@@ -1,4 +1,4 @@
-"""Writes changes to an index: SQLite first, then the full-text index."""
+"""Writes changes to an index: SQLite first, then the full-text index and the vectors."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -8,6 +8,7 @@ from rejoinder.documents.passages import iterate_passages
 from rejoinder.errors import StoreError
 from rejoinder.index.fulltext.full_text_index import TantivyIndex
 from rejoinder.index.sqlite.documents import DocumentStore, Encode, StoredDocument
+from rejoinder.index.vectors.vector_index import VectorIndex
 
 MAX_UNCOMMITTED = 200_000
 """Sentences that are added to the full-text index before it is committed."""
@@ -20,11 +21,13 @@ class Writer:
         self,
         store: DocumentStore,
         full_text: TantivyIndex,
+        vectors: VectorIndex,
         encode: Encode | None,
         on_commit: Callable[[], None],
     ) -> None:
         self.store = store
         self._full_text = full_text
+        self._vectors = vectors
         self._encode = encode
         self._on_commit = on_commit
         self._uncommitted = 0
@@ -32,9 +35,9 @@ class Writer:
     @contextmanager
     def change(self) -> Iterator["Change"]:
         """Yield one change; at the end of the block all of it is on disk, or nothing."""
-        change = Change(self.store, self._full_text, self._encode)
+        change = Change(self.store, self._full_text, self._vectors, self._encode)
         try:
-            with self.store.changing() as generation:
+            with self._vectors.changing(), self.store.changing() as generation:
                 change.generation = generation
                 yield change
         except BaseException:
@@ -44,16 +47,18 @@ class Writer:
             raise
         for number in change.removed:
             self._full_text.remove(number)
+        self._vectors.remove(change.removed)
         self._uncommitted += change.sentences
         if self._uncommitted > MAX_UNCOMMITTED:
             self.commit()
 
     def commit(self) -> None:
-        """Commit the full-text index, so that all changes so far can be searched."""
+        """Commit derived data, so that all changes so far can be searched."""
         self._uncommitted = 0
         generation = self.store.generation
         if self._full_text.generation != generation:
             self._full_text.commit(generation)
+            self._vectors.commit(generation)
             self._on_commit()
 
 
@@ -61,10 +66,15 @@ class Change:
     """The documents that one transaction adds and removes."""
 
     def __init__(
-        self, store: DocumentStore, full_text: TantivyIndex, encode: Encode | None
+        self,
+        store: DocumentStore,
+        full_text: TantivyIndex,
+        vectors: VectorIndex,
+        encode: Encode | None,
     ) -> None:
         self._store = store
         self._full_text = full_text
+        self._vectors = vectors
         self._encode = encode
         self.generation = 0
         self.added: list[int] = []
@@ -77,7 +87,8 @@ class Change:
         writer = self._store.add_document(file, document, self._encode, self.generation)
         self.added.append(writer.document.id)
         adder = self._full_text.begin(writer.document)
-        for passage in iterate_passages(writer.write(document.blocks)):
+        passages = iterate_passages(writer.write(document.blocks))
+        for passage in self._vectors.record(writer.document, passages):
             adder.add(passage)
         stored = writer.finish()
         self.sentences += stored.sentences

@@ -1,15 +1,17 @@
-/* The inner loops of Cosinet, recurrent heads, attention over bits (HAS) and matrix products.
+/* The inner loops of Cosinet, recurrent heads, attention over bits (HAS), matrix products and
+ * nearest neighbours.
  *
- * Optional: without it numpy computes the same (ranker/, has/compositions.py).  Plain C without
- * Python, loaded with ctypes, which releases the GIL during a call.  Matrix products are here
- * because numpy's BLAS spreads even small ones over all cores, and waits for busy ones.
+ * Optional: without it numpy computes the same (ranker/, has/compositions.py, index/vectors/).
+ * Plain C without Python, loaded with ctypes, which releases the GIL during a call.  Matrix
+ * products are here because numpy's BLAS spreads even small ones over all cores, and waits for
+ * busy ones.
  */
 
 #include <math.h>
 #include <stdint.h>
 #include <string.h>
 
-#define VERSION 3
+#define VERSION 4
 #define KERNEL 5
 #define HALF 2
 #define MAX_WIDTH 1024
@@ -21,6 +23,8 @@
 #define NIBBLES 16 /* groups of four bits in 64 */
 #define VALUES 16  /* of four bits */
 #define ROWS 128   /* rows of bits that read a table while it is in the L1 cache */
+#define PLANES 3   /* bits of a weight of the question */
+#define FAR 65535  /* the distance of a row that must not be chosen */
 
 #define LOAD(place) (*(const NAME(anywhere) *)(place))
 #define STORE(place, value) (*(NAME(anywhere) *)(place) = (value))

@@ -14,10 +14,12 @@ from numpy.typing import NDArray
 from rejoinder.models.sidecar import StoredRows
 
 LIBRARY = Path(__file__).with_name("_kernel.so")
-VERSION = 3
+VERSION = 4
 HALF = 2
 BITS, VALUES = 4, 16
 """A lookup in a bit table reads four bits, which have 16 values."""
+PLANES = 3
+"""Bits of the weights by which a question compares rows of bits."""
 
 Matrix = NDArray[np.float32]
 Ids = NDArray[np.int64]
@@ -48,6 +50,8 @@ class Kernel:
         self._multiply = bind("multiply", "piipipp")
         self._recur = bind("run_recurrence", "pppiiiipi")
         self._attend_bits = bind("attend_bits", "pppiiipippppp")
+        self._choose_rows = bind("choose_rows", "ppiipipppipip")
+        self._score_rows = bind("score_rows", "pipipip")
         self.max_width = get_constant("kernel_max_width")
         self.line = get_constant(f"kernel_line_{level}")
         self.strip = get_constant(f"kernel_strip_{level}")
@@ -170,6 +174,49 @@ class Kernel:
         tables = np.einsum("vb,nbc->nvc", signs, by_nibble).reshape(len(by_nibble), VALUES, -1)
         split = tables.reshape(len(by_nibble), VALUES, -1, self.line)
         return np.ascontiguousarray(split.transpose(2, 0, 1, 3))
+
+    def choose_rows(
+        self,
+        bits: NDArray[np.uint64],
+        places: NDArray[np.uint32],
+        allowed: NDArray[np.bool_],
+        planes: NDArray[np.uint64],
+        largest: int,
+        keep: int,
+    ) -> Ids:
+        """Return the rows of bits nearest to a question, in the order of rows.
+
+        Args:
+            bits: the signs of each vector, shape (rows, words).
+            places: document number and position of each row, shape (rows, 2).
+            allowed: which documents may be chosen, by number.
+            planes: the question's signs, then the bits of its weights, shape (1 + PLANES, words).
+            largest: the largest distance.
+            keep: choose at most so many.
+        """
+        rows, words = bits.shape
+        assert planes.shape == (1 + PLANES, words), "a question needs one sign per bit"
+        counts = np.zeros(largest + 1, dtype=np.int64)
+        distances = np.empty(rows, dtype=np.uint16)
+        chosen = np.empty(min(keep, rows), dtype=np.int64)
+        question = (planes[0], planes[1:], counts, largest)
+        documents = (allowed, len(allowed))
+        self._choose_rows(bits, places, rows, words, *documents, *question, distances, keep, chosen)
+        return chosen[: counts.sum()]
+
+    def score_rows(
+        self, data: NDArray[np.uint8], chosen: Ids, question: Matrix
+    ) -> NDArray[np.float32]:
+        """Return the dot products of chosen rows, which are int8 with a float scale behind.
+
+        Args:
+            data: all rows, shape (rows, bytes).
+            question: its width is a multiple of 64.
+        """
+        scores = np.empty(len(chosen), dtype=np.float32)
+        assert len(question) % self.line == 0, "a question must have whole lines"
+        self._score_rows(data, data.shape[1], chosen, len(chosen), question, len(question), scores)
+        return scores
 
 
 @cache

@@ -6,6 +6,7 @@
 
 typedef float NAME(vec) __attribute__((vector_size(LINE * sizeof(float))));
 typedef int32_t NAME(choice) __attribute__((vector_size(LINE * sizeof(float))));
+typedef int8_t NAME(bytes) __attribute__((vector_size(LINE)));
 typedef NAME(vec) NAME(anywhere) __attribute__((aligned(4), may_alias));
 
 int64_t NAME(kernel_line)(void) { return LINE; }
@@ -329,4 +330,92 @@ void NAME(attend_bits)(const uint8_t *restrict data, const int64_t *restrict sta
     for (int64_t answer = 0; answer < answers; logits += lengths[answer++])
         scores[answer] = NAME(compare)(data + starts[answer], lengths[answer], bytes, width,
                                        question, logits);
+}
+
+/* The weighted Hamming distance: the sum of the question's weights where the bits differ. */
+ALWAYS_INLINE int64_t NAME(weigh_difference)(const uint8_t *restrict row,
+                                             const uint64_t *restrict signs,
+                                             const uint64_t *restrict planes, int64_t words) {
+    int64_t sums[PLANES] = {0};
+    for (int64_t word = 0; word < words; word++) {
+        const uint64_t difference = NAME(take_bits)(row + 8 * word, 8) ^ signs[word];
+        for (int plane = 0; plane < PLANES; plane++)
+            sums[plane] += __builtin_popcountll(difference & planes[plane * words + word]);
+    }
+    int64_t distance = 0;
+    for (int plane = 0; plane < PLANES; plane++) distance += sums[plane] << plane;
+    return distance;
+}
+
+ALWAYS_INLINE void NAME(measure_rows)(const uint8_t *restrict bits,
+                                      const uint32_t *restrict places, int64_t rows, int64_t words,
+                                      const uint8_t *restrict allowed, int64_t documents,
+                                      const uint64_t *restrict signs,
+                                      const uint64_t *restrict planes, int64_t *restrict counts,
+                                      uint16_t *restrict distances) {
+    for (int64_t row = 0; row < rows; row++) {
+        const uint32_t document = places[2 * row];
+        distances[row] = FAR;
+        if (document >= documents || !allowed[document]) continue;
+        const int64_t own = NAME(weigh_difference)(bits + row * words * 8, signs, planes, words);
+        distances[row] = (uint16_t)own;
+        counts[own]++;
+    }
+}
+
+/* Choose the rows of bits nearest to a question, of allowed documents; the earlier of equal ones.
+ *
+ * bits (rows, words): the signs of a vector; places (rows, 2): the document number and position;
+ * allowed (documents); signs (words): of the question; planes (PLANES, words): the bits of its
+ * weights, the lowest first; counts: of rows by distance, zeros, one for each distance and one
+ * more; distances (rows): room; chosen (keep), in the order of rows. */
+void NAME(choose_rows)(const uint8_t *restrict bits, const uint32_t *restrict places, int64_t rows,
+                       int64_t words, const uint8_t *restrict allowed, int64_t documents,
+                       const uint64_t *restrict signs, const uint64_t *restrict planes,
+                       int64_t *restrict counts, int64_t largest, uint16_t *restrict distances,
+                       int64_t keep, int64_t *restrict chosen) {
+#define MEASURE(words) \
+    NAME(measure_rows)(bits, places, rows, words, allowed, documents, signs, planes, counts, \
+                       distances)
+    if (words == 4) /* a constant, so that the loop over words is unrolled */
+        MEASURE(4);
+    else if (words == 6)
+        MEASURE(6);
+    else
+        MEASURE(words);
+#undef MEASURE
+    int64_t limit = 0, left = keep;
+    while (limit <= largest && counts[limit] <= left) left -= counts[limit++];
+    for (int64_t row = 0; row < rows; row++) {
+        const int is_tie = distances[row] == limit && left > 0;
+        if (distances[row] >= limit && !is_tie) continue;
+        *chosen++ = row;
+        left -= is_tie;
+    }
+}
+
+/* Score rows of int8 numbers, each with a float scale behind them, by the dot product.
+ *
+ * data: rows of `stride` bytes; chosen (count): which rows; question (width), whole lines;
+ * scores (count). */
+void NAME(score_rows)(const uint8_t *restrict data, int64_t stride, const int64_t *restrict chosen,
+                      int64_t count, const float *restrict question, int64_t width,
+                      float *restrict scores) {
+    for (int64_t at = 0; at < count; at++) {
+        const uint8_t *const row = data + chosen[at] * stride;
+        if (at + 2 * AHEAD < count)
+            for (int64_t i = 0; i < stride; i += 64)
+                FETCH(data + chosen[at + 2 * AHEAD] * stride + i);
+        NAME(vec) sums[2] = {{0}, {0}};
+        for (int64_t i = 0; i < width; i += LINE) {
+            NAME(bytes) numbers;
+            memcpy(&numbers, row + i, LINE);
+            sums[i / LINE % 2] += LOAD(question + i) * __builtin_convertvector(numbers, NAME(vec));
+        }
+        float sum = 0, scale;
+        sums[0] += sums[1];
+        for (int i = 0; i < LINE; i++) sum += sums[0][i];
+        memcpy(&scale, row + width, sizeof scale);
+        scores[at] = sum * scale;
+    }
 }

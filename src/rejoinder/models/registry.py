@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from rejoinder.bundle.folder import WEIGHTS, Bundle, open_bundle
 from rejoinder.errors import BundleError, InputError, UnknownNameError
 from rejoinder.models.scorer import Scorer
+from rejoinder.models.sentence_encoder.encoder import SentenceEncoder
 from rejoinder.models.sidecar import SidecarEncoder
 from rejoinder.text.words import WordSplitter, get_word_splitter
 
@@ -48,6 +49,8 @@ class Family:
     """None where its bundles hold no scorer."""
     open_sidecar: Callable[[Bundle], SidecarEncoder] | None = None
     """Opens the encoder of its sidecar; None where it stores nothing beside an index."""
+    open_sentence_encoder: Callable[[Bundle], SentenceEncoder] | None = None
+    """Opens the encoder of semantic search; None where its bundles hold none."""
     scorers: Mapping[str, NamedScorer] = field(default_factory=dict)
     """The scorers that need no bundle."""
     reads_order: bool = False
@@ -68,6 +71,8 @@ FAMILIES: dict[str, str] = {
     "has": "rejoinder.models.has:FAMILY",
 }
 """The dotted path of each `Family` object, by name."""
+SHIPPED_ENCODER = WEIGHTS / "sentence-encoder"
+"""The sentence encoder that indexes use by default."""
 NAMED = ("lexical",)
 """The families with scorers that need no bundle."""
 
@@ -184,6 +189,17 @@ def open_sidecar(name: str | Path) -> SidecarEncoder:
             " an index; leave out --sidecar"
         )
     return family.open_sidecar(bundle)
+
+
+def open_sentence_encoder(folder: Path = SHIPPED_ENCODER) -> SentenceEncoder:
+    """Return the sentence encoder in a folder, by default the shipped one."""
+    bundle = open_bundle(folder)
+    family = _find_family(bundle)
+    if family is None or family.open_sentence_encoder is None:
+        raise BundleError(
+            f"{bundle.folder}: a bundle of kind {bundle.manifest.kind!r} holds no sentence encoder"
+        )
+    return family.open_sentence_encoder(bundle)
 
 
 def open_sidecars(names: Sequence[str | Path]) -> list[SidecarEncoder]:

@@ -15,15 +15,13 @@ edition, which replace the old ones in the same way.  Opening maps two files and
 checksum of each header and sentence is verified when it is first read.
 """
 
-import json
 import logging
-import os
 import shutil
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -31,9 +29,18 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.errors import StoreError
+from rejoinder.index.state import (
+    corrupt,
+    map_current,
+    map_file,
+    read_state,
+    stamp,
+    sync,
+    write_state,
+    writing,
+)
 from rejoinder.models.scorer import Places
 from rejoinder.models.sidecar import Bytes, StoredRows
-from rejoinder.storage.files import atomic_write
 
 log = logging.getLogger(__name__)
 
@@ -41,7 +48,6 @@ MAGIC = b"rejoindr" + b"\0" * 8
 """The first bytes of the rows, so that no block is at offset 0."""
 HEADER = 16
 FORMAT = 2
-NAME = "state.json"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,64 +81,19 @@ class State:
         return f"places-{self.edition}"
 
 
-def read_state(folder: Path) -> State:
-    """Return the state of a folder; refuse one that is corrupt, or of another format."""
-    try:
-        fields = dict(json.loads((folder / NAME).read_bytes()))
-        format_, written = fields.get("format"), fields.pop("sum", None)
-        state = State(**fields) if format_ == FORMAT else None
-    except (OSError, ValueError, TypeError, RecursionError) as error:
-        raise corrupt(folder, "state.json cannot be read") from error
-    if state is None:
-        raise corrupt(folder, f"it has format {format_}, not {FORMAT}")
-    if written != _checksum(state):
-        raise corrupt(folder, "the checksum of state.json does not match")
-    return state
-
-
-def write_state(folder: Path, state: State) -> None:
-    """Replace the state of a folder; the disk has it when this returns."""
-    with atomic_write(folder / NAME) as file:
-        file.write(json.dumps({**asdict(state), "sum": _checksum(state)}).encode())
-        sync(file)
-
-
-def _checksum(state: State) -> int:
-    return zlib.crc32(json.dumps(asdict(state)).encode())
-
-
-def stamp(folder: Path) -> tuple[int, int] | None:
-    """Return an identifier of the current state of a folder, without reading it."""
-    with suppress(OSError):
-        status = (folder / NAME).stat()
-        return status.st_ino, status.st_mtime_ns
-    return None
-
-
-def sync(file: IO[bytes]) -> None:
-    """Wait until a file is on disk."""
-    file.flush()
-    os.fsync(file.fileno())
-
-
-def corrupt(folder: Path, problem: str) -> StoreError:
-    """Return the error to raise about a store that cannot be read."""
-    return StoreError(f"{folder}: corrupt, {problem}")
-
-
 class RowStore:
     """The rows of one folder; many threads and processes may read while one writes."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self._has_warned = False
-        self._mapped = _map(folder)
+        self._mapped = map_current(folder, MappedRows)
 
     @classmethod
     def create(cls, folder: Path, *, bundle: str, hash_: str, row_bytes: int) -> "RowStore":
         """Create an empty store."""
         part = folder.with_name(f".{folder.name}")
-        with _writing(folder):
+        with writing(folder):
             shutil.rmtree(part, ignore_errors=True)
             part.mkdir(parents=True)
             state = State(bundle, hash_, row_bytes, size=len(MAGIC))
@@ -202,7 +163,7 @@ class RowStore:
     @contextmanager
     def changing(self) -> Iterator["RowWriter"]:
         """Yield a writer, whose changes count from its `commit` on; the index's lock is held."""
-        with _writing(self.folder):
+        with writing(self.folder):
             self.reload()  # another process may have committed before the lock was taken
             with self._open_files(self.state) as writer:
                 yield writer
@@ -210,7 +171,7 @@ class RowStore:
     @contextmanager
     def rewriting(self) -> Iterator["RowWriter"]:
         """Yield a writer for a new edition, which replaces the old one with its `commit`."""
-        with _writing(self.folder):
+        with writing(self.folder):
             self.reload()
             edition = self.state.edition + 1
             empty = replace(self.state, edition=edition, size=len(MAGIC), sentences=0, numbers=1)
@@ -226,7 +187,7 @@ class RowStore:
 
     def reload(self) -> None:
         """Map later commits."""
-        self._mapped = _map(self.folder)
+        self._mapped = map_current(self.folder, MappedRows)
 
     @contextmanager
     def _open_files(self, state: State) -> Iterator["RowWriter"]:
@@ -304,32 +265,10 @@ class RowWriter:
         self._store.reload()
 
 
-def _map(folder: Path) -> "MappedRows":
-    """Map the committed rows, also while the files are being replaced."""
-    while True:
-        seen = stamp(folder)
-        try:
-            return MappedRows(folder)
-        except StoreError:
-            if stamp(folder) == seen:
-                raise
-
-
 def _create_files(folder: Path, state: State) -> None:
     """Create the files of an empty store."""
     (folder / state.rows).write_bytes(MAGIC)
     (folder / state.places).write_bytes(b"\0" * 8 * state.numbers)
-
-
-@contextmanager
-def _writing(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        raise StoreError(
-            f"{folder}: cannot be written ({error.strerror or error}); documents and committed"
-            " rows are kept"
-        ) from error
 
 
 class MappedRows:
@@ -337,9 +276,9 @@ class MappedRows:
 
     def __init__(self, folder: Path) -> None:
         self.stamp = stamp(folder)
-        self.state = read_state(folder)
-        self.rows = _map_file(folder, self.state.rows, self.state.size)
-        places = _map_file(folder, self.state.places, 8 * self.state.numbers)
+        self.state = read_state(folder, State, FORMAT)
+        self.rows = map_file(folder, self.state.rows, self.state.size)
+        places = map_file(folder, self.state.places, 8 * self.state.numbers)
         self.words: NDArray[np.uint32] = self.rows.view("<u4")
         self.places: NDArray[np.int64] = places.view("<i8")
         # The sentences whose checksums were verified; the last one is for missing sentences.
@@ -424,17 +363,6 @@ class MappedRows:
         start, length = int(located.starts[place]), int(located.lengths[place])
         rows = self.rows[start : start + length * self.state.row_bytes]
         return rows.reshape(length, self.state.row_bytes)
-
-
-def _map_file(folder: Path, name: str, size: int) -> Bytes:
-    """Return the first bytes of a file, mapped into memory."""
-    path = folder / name
-    try:
-        if path.stat().st_size < size:
-            raise corrupt(folder, f"{name} is truncated")
-        return np.asarray(np.memmap(path, np.uint8, mode="r", shape=(size,)))
-    except (OSError, ValueError) as error:
-        raise corrupt(folder, f"{name} cannot be read") from error
 
 
 class Located(NamedTuple):

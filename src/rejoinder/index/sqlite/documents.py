@@ -147,6 +147,12 @@ class DocumentStore(Database):
         where = f"{column} IN (SELECT value FROM json_each(?)) ORDER BY id"
         return self._select_documents(where, json.dumps(list(values)))
 
+    def list_numbers(self, where: Where | None = None) -> list[int]:
+        """Return the numbers of all documents, or of those whose metadata match."""
+        condition, values = _match(where)
+        rows = self.query(f"SELECT id FROM documents WHERE 1{condition}", tuple(values))
+        return [row[0] for row in rows]
+
     def list_documents(
         self, *, searchable: int, after: int = 0, limit: int, contains: str = ""
     ) -> tuple[list[ListedDocument], int]:
@@ -235,19 +241,12 @@ class DocumentStore(Database):
             where: only in documents whose metadata match.
             limit: read at most so many places; -1 for all.
         """
-        values: list[object] = [compute_digest(text)]
-        condition = ""
-        for key, value in (where or {}).items():
-            condition += (
-                " AND EXISTS (SELECT 1 FROM json_each(metadata) AS own WHERE own.key = ?"
-                " AND own.value IN (SELECT value FROM json_each(?)))"
-            )
-            values += [key, json.dumps([value] if isinstance(value, str) else list(value))]
+        condition, values = _match(where)
         # The digest's index yields the places in order.
         rows = self.query(
             "SELECT document, position, text FROM sentences CROSS JOIN documents ON id = document"
             f" WHERE digest = ? AND may_answer{condition} ORDER BY document, position LIMIT ?",
-            (*values, limit),
+            (compute_digest(text), *values, limit),
         )
         return [row[:2] for row in rows if fold(row[2]) == fold(text)]
 
@@ -445,6 +444,18 @@ def get_number(document: Document | None) -> int:
 def compute_digest(text: str) -> int:
     """Return the key by which copies of a sentence are found; different texts may share it."""
     return zlib.crc32(fold(text).encode())
+
+
+def _match(where: Where | None) -> tuple[str, list[str]]:
+    """Return the SQL condition that a document's metadata match, and its values."""
+    condition, values = "", []
+    for key, value in (where or {}).items():
+        condition += (
+            " AND EXISTS (SELECT 1 FROM json_each(metadata) AS own WHERE own.key = ?"
+            " AND own.value IN (SELECT value FROM json_each(?)))"
+        )
+        values += [key, json.dumps([value] if isinstance(value, str) else list(value))]
+    return condition, values
 
 
 def _split_path(path: str) -> tuple[str, ...]:

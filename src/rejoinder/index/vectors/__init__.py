@@ -1,0 +1,1 @@
+"""Sentence vectors for semantic search, derived from SQLite."""

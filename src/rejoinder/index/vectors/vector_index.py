@@ -1,0 +1,395 @@
+"""The sentence vectors of an index folder: searched, brought up to date, rebuilt.
+
+    folder/vectors-NUMBER/    a vector store (store.py)
+
+Vectors are derived data: they carry the generation of SQLite that they have followed, and the
+next writer brings them up to date.  SQLite names the folder in use, and the encoder's bundle.
+A removed document keeps its rows, which no search returns, until a third of the rows are dead.
+
+Where there are no vectors to use, a warning says why, once, and questions are answered by words.
+"""
+
+import json
+import logging
+import shutil
+from collections import deque
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.documents.passages import Passage, iterate_passages
+from rejoinder.errors import BundleError, StoreError
+from rejoinder.index.sqlite.documents import DocumentStore, Place, StoredDocument
+from rejoinder.index.vectors.store import CHUNK, VectorState, VectorStore, VectorWriter
+from rejoinder.models.registry import SHIPPED_ENCODER, open_sentence_encoder
+from rejoinder.models.sentence_encoder.encoder import SentenceEncoder
+from rejoinder.types import Where
+
+BATCH = 256
+"""Sentences that are encoded together."""
+MAX_UNCOMMITTED = 10_000
+"""Sentences of stored documents that are encoded before their rows are committed."""
+MAX_DEAD = 1 / 3
+"""The share of rows of removed documents above which the store is rewritten."""
+MAX_FILTERS = 16
+"""Filters whose documents are remembered."""
+NONE, SHIPPED = "none", ""
+"""Bundles in SQLite and in a store's state: no vectors, and the shipped encoder."""
+
+log = logging.getLogger(__name__)
+
+
+class VectorIndex:
+    """The vectors of one index; not used where the encoder or the store is missing or corrupt."""
+
+    def __init__(
+        self, folder: Path, store: DocumentStore, encoder: SentenceEncoder | None = None
+    ) -> None:
+        self._folder = folder
+        self._store = store
+        self._encoder = encoder
+        self._bundle = None if encoder is None else _name_bundle(encoder)
+        """The bundle of the encoder that is open."""
+        self._is_given = encoder is not None
+        self._current: VectorStore | None = None
+        self._writer: VectorWriter | None = None
+        self._is_followed = False
+        """Whether the current store is up to date, so that changes can be added to it."""
+        self._filters = _Filters(store)
+        self._warned: set[str] = set()
+        self._corrupt: set[str] = set()
+        """Names of folders that proved to be corrupt."""
+
+    @property
+    def is_stale(self) -> bool:
+        """Whether SQLite has changed since the vectors were stored; False where there are none."""
+        current = self._find()
+        return current is not None and current.state.generation != self._store.generation
+
+    def close(self) -> None:
+        """Close the files of the writer; uncommitted rows are dropped."""
+        writer, self._writer = self._writer, None
+        if writer:
+            writer.close()
+
+    def search(self, question: str, limit: int, where: Where | None) -> dict[Place, float]:
+        """Return the cosines of the sentences nearest to a question, best first."""
+        encoder, current = self._find_encoder(), self._find()
+        if encoder is None:
+            return {}
+        if current is None:
+            self._warn(f"{self._folder}: no vectors can be read; {_HOW}")
+            return {}
+        if not self._fits(current, encoder):
+            return {}
+        allowed = self._filters.get(where)
+        try:
+            nearest = current.search(encoder.encode_question(question), limit, allowed)
+        except StoreError as error:
+            self._leave_out(current, str(error))
+            return {}
+        if nearest.corrupt:
+            current.mark_corrupt()
+            self._warn(f"{current.folder}: corrupt rows are left out, {_HOW}")
+        return nearest.cosines
+
+    def catch_up(self, *, rebuild: bool) -> None:
+        """Bring the vectors up to date with SQLite; the caller holds the lock.
+
+        Args:
+            rebuild: also store them where they are missing, corrupt, or of another encoder.
+        """
+        self._is_followed = False
+        encoder, current = self._find_encoder(), self._find()
+        if current is None and self._store.get("vectors"):
+            # Also without an encoder: numbers of a restored backup will be given again.
+            self._store.set("vectors", "")
+        if encoder is None:
+            return
+        if current and not current.is_marked and self._fits(current, encoder):
+            if current.state.generation != self._store.generation:
+                self._follow(current)
+            self._is_followed = True
+        elif rebuild and (current is None or current.is_marked or self._may_replace()):
+            self._rebuild(encoder)
+            self._is_followed = True
+
+    def record(self, document: StoredDocument, passages: Iterable[Passage]) -> Iterator[Passage]:
+        """Yield the passages of a document while their vectors are stored."""
+        writer, encoder = self._get_writer(), self._encoder
+        if writer is None or encoder is None:
+            yield from passages
+            return
+        batch: list[Passage] = []
+        for passage in passages:
+            yield passage
+            batch.append(passage)
+            if len(batch) == BATCH:
+                _encode(writer, encoder, document, batch)
+                batch.clear()
+        if batch:
+            _encode(writer, encoder, document, batch)
+
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """Drop the rows of a change that fails."""
+        writer = self._get_writer()
+        rows = writer.rows if writer else 0
+        try:
+            yield
+        except BaseException:
+            if writer:
+                self._roll_back(writer, rows)
+            raise
+
+    def remove(self, numbers: Iterable[int]) -> None:
+        """Count the rows of removed documents."""
+        if writer := self._get_writer():
+            writer.remove(numbers)
+
+    def commit(self, generation: int) -> None:
+        """Commit all changes, as of a generation of SQLite; rewrite a store of many dead rows."""
+        writer = self._get_writer()
+        if writer is None or self._current is None:
+            return
+        writer.commit(generation)
+        state = self._current.state
+        if state.dead > MAX_DEAD * state.rows:
+            try:
+                self._rewrite(self._current)
+            except StoreError as error:  # everything is committed; the next commit tries again
+                log.info("not rewritten: %s", error)
+
+    def drop(self) -> None:
+        """Delete the vectors, and store none from now on; the caller holds the lock."""
+        self._encoder, self._bundle, self._is_given = None, NONE, False
+        self._is_followed = False
+        self._point(None)
+
+    def compact(self) -> None:
+        """Rewrite the store without removed documents, or rebuild it; the caller holds the lock."""
+        self.catch_up(rebuild=True)
+        current, encoder = self._find(), self._find_encoder()
+        if current is None:
+            return
+        if encoder and current.find_damage():
+            self._rebuild(encoder)
+        else:
+            self._rewrite(current)
+
+    def find_damage(self, candidates: int) -> list[str]:
+        """Return the problems; none where the index is to have no vectors.
+
+        Args:
+            candidates: how many sentences of SQLite may answer.
+        """
+        encoder, current = self._find_encoder(), self._find()
+        if encoder is None:
+            return []
+        if current is None:
+            return [f"{self._folder}: vectors are missing or corrupt; {_COMPACT}"]
+        if not self._fits(current, encoder):
+            return [f"{current.folder}: vectors of another encoder; {_COMPACT}"]
+        if problems := current.find_damage():
+            return [f"{problem}; {_COMPACT}" for problem in problems]
+        if current.state.generation != self._store.generation:
+            return ["the vectors are stale; they are brought up to date once no process writes"]
+        alive = int(self._filters.find_rows(current).sum())
+        if alive != candidates:
+            return [f"{current.folder}: {alive} of {candidates} vectors; {_COMPACT}"]
+        return []
+
+    def _find_encoder(self) -> SentenceEncoder | None:
+        """Return the encoder of this index; None where it has none, or it cannot be opened."""
+        if self._is_given:
+            return self._encoder
+        bundle = self._store.get("encoder") or SHIPPED
+        if bundle != self._bundle:
+            self._bundle, self._encoder = bundle, self._open_encoder(bundle)
+        if bundle == NONE:
+            self._warn(f"{self._folder}: has no vectors; questions are answered by words")
+        return self._encoder
+
+    def _open_encoder(self, bundle: str) -> SentenceEncoder | None:
+        if bundle == NONE:
+            return None
+        folder = Path(bundle) if bundle else SHIPPED_ENCODER
+        try:
+            return open_sentence_encoder(folder)
+        except BundleError as error:
+            if bundle or folder.exists():
+                self._warn(f"{self._folder}: vectors are neither used nor stored: {error}")
+            return None
+
+    def _find(self) -> VectorStore | None:
+        """Return the current store; None where it is missing, corrupt, or ahead of SQLite."""
+        name, current = self._store.get("vectors"), self._current
+        if not name or name in self._corrupt:
+            return None
+        try:
+            if current is None or current.folder.name != name:
+                current = VectorStore(self._folder / Path(name).name)
+            current.refresh()
+        except StoreError as error:
+            self._warn(f"{error}; {_HOW}")
+            return None
+        self._current = current
+        is_ahead = current.state.generation > self._store.generation
+        return None if is_ahead else current
+
+    def _fits(self, store: VectorStore, encoder: SentenceEncoder) -> bool:
+        """Whether a store is of this encoder; warn where it is not."""
+        state = store.state
+        if (state.hash, state.width) == (encoder.hash, encoder.width):
+            return True
+        what = f"{store.folder}: made by another encoder than {encoder.folder}"
+        self._warn(f"{what}; {_HOW if self._may_replace() else _say_embed(encoder)}")
+        return False
+
+    def _may_replace(self) -> bool:
+        """Whether vectors of another encoder are rebuilt: a bundle of --embed may be a mistake."""
+        return self._is_given or self._bundle == SHIPPED
+
+    def _leave_out(self, store: VectorStore, problem: str) -> None:
+        self._corrupt.add(store.folder.name)
+        store.mark_corrupt()
+        self._warn(f"{problem}; {_HOW}")
+
+    def _warn(self, message: str) -> None:
+        if message not in self._warned:
+            self._warned.add(message)
+            log.warning("%s", message)
+
+    def _get_writer(self) -> VectorWriter | None:
+        """Return the writer; None where vectors are not stored, or not up to date."""
+        if self._writer is None and self._is_followed and self._current:
+            self._writer = VectorWriter(self._current)
+        return self._writer
+
+    def _roll_back(self, writer: VectorWriter, rows: int) -> None:
+        try:
+            writer.roll_back(rows)
+        except StoreError:  # a full disk: the next writer drops the rows
+            self._is_followed = False
+            self.close()
+
+    def _rebuild(self, encoder: SentenceEncoder) -> None:
+        """Store all vectors again.
+
+        The new store is in use from the start: an interrupted rebuild is continued.
+        """
+        self.close()
+        state = VectorState(_name_bundle(encoder), encoder.hash, encoder.width)
+        created = self._create(state)
+        self._point(created)
+        self._follow(created)
+
+    def _follow(self, current: VectorStore) -> None:
+        """Store the documents that are missing, in the order of their numbers."""
+        store, generation = self._store, self._store.generation
+        self._writer = writer = VectorWriter(current)
+        try:
+            known = set(np.unique(current.mapped.places[:, 0]).tolist())
+            for document in store.get_documents(after=current.state.generation):
+                if document.id not in known:
+                    passages = iterate_passages(store.iterate_blocks(document.id))
+                    deque(self.record(document, passages), maxlen=0)
+                    if writer.rows - current.state.rows > MAX_UNCOMMITTED:
+                        writer.commit()
+            writer.set_dead(int((~self._filters.find_rows(current)).sum()))
+            writer.commit(generation)
+        finally:
+            self.close()
+
+    def _rewrite(self, current: VectorStore) -> None:
+        """Copy the rows of documents that are there to a new store, which takes its place."""
+        self.close()
+        mapped = current.mapped
+        rows = np.flatnonzero(self._filters.find_rows(current))
+        created = self._create(current.state)
+        writer = VectorWriter(created)
+        try:
+            for first in range(0, len(rows), CHUNK):
+                writer.copy(mapped, rows[first : first + CHUNK])
+            writer.commit(current.state.generation)
+        except StoreError:
+            shutil.rmtree(created.folder, ignore_errors=True)  # a full disk needs the room
+            raise
+        finally:
+            writer.close()
+        self._point(created)
+
+    def _create(self, like: VectorState) -> VectorStore:
+        """Create an empty store beside the current one."""
+        name = self._store.get("vectors") or "vectors-0"
+        folder = self._folder / f"vectors-{int(name.rpartition('-')[2]) + 1}"
+        shutil.rmtree(folder, ignore_errors=True)
+        return VectorStore.create(folder, VectorState(like.bundle, like.hash, like.width))
+
+    def _point(self, store: VectorStore | None) -> None:
+        """Use another store, or none, and delete all others."""
+        with self._store.transaction():
+            self._store.set("encoder", store.state.bundle if store else NONE)
+            self._store.set("vectors", store.folder.name if store else "")
+        self._current = store
+        for folder in self._folder.glob("vectors-*"):
+            if store is None or folder != store.folder:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+class _Filters:
+    """The documents that a question may search, as arrays by document number."""
+
+    def __init__(self, store: DocumentStore) -> None:
+        self._store = store
+        self._known: dict[tuple[int, str], NDArray[np.bool_]] = {}
+
+    def get(self, where: Where | None) -> NDArray[np.bool_]:
+        """Return which documents are there and match."""
+        key = self._store.generation, json.dumps(where, default=list, sort_keys=True)
+        allowed = self._known.get(key)
+        if allowed is None:
+            numbers = self._store.list_numbers(where)
+            allowed = np.zeros(max(numbers, default=0) + 1, dtype=np.bool_)
+            allowed[numbers] = True
+            recent = list(self._known.items())[-MAX_FILTERS:]
+            # Replaced, not changed: other threads read it.
+            self._known = {known: value for known, value in recent if known[0] == key[0]}
+            self._known[key] = allowed
+        return allowed
+
+    def find_rows(self, store: VectorStore) -> NDArray[np.bool_]:
+        """Return which rows are of documents that are there."""
+        alive = self.get(None)
+        numbers = store.mapped.places[:, 0]
+        is_here: NDArray[np.bool_] = alive[np.minimum(numbers, len(alive) - 1)]
+        return is_here & (numbers < len(alive))
+
+
+_COMPACT = "rebuild them with 'rejoinder index compact'"
+_HOW = f"questions are answered by words; the next 'index add' rebuilds them, or {_COMPACT}"
+
+
+def _say_embed(encoder: SentenceEncoder) -> str:
+    return (
+        "questions are answered by words, and new documents are not stored;"
+        f" 'rejoinder index add … --embed {encoder.folder}' stores all with it"
+    )
+
+
+def _name_bundle(encoder: SentenceEncoder) -> str:
+    folder = encoder.folder.resolve()
+    return SHIPPED if folder == SHIPPED_ENCODER.resolve() else str(folder)
+
+
+def _encode(
+    writer: VectorWriter,
+    encoder: SentenceEncoder,
+    document: StoredDocument,
+    passages: list[Passage],
+) -> None:
+    positions = [passage.sentence.position for passage in passages]
+    writer.add(document.id, positions, encoder.encode_passages(document.title, passages))
