@@ -51,7 +51,7 @@ class Corpus:
             page = self._pages[place]
             text = self._format(page, is_copy=round_ > 0)
             (below / f"{number:06d}.md").write_text(text, encoding="utf-8")
-            written += sum(len(own) for level, own in page.blocks if not level)
+            written += sum(len(own) for _, own in page.blocks)
             if written >= sentences:
                 return folder
         raise AssertionError

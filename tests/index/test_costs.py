@@ -71,7 +71,7 @@ def test_one_more_file_reads_and_writes_no_more_in_a_large_index(
     for folder in sizes:
         with Index(folder / "index", tokenizer=PIECES) as index:
             steps.append(count_steps(index, partial(index.add, [file])))
-            # The least of some: one addition in eight merges segments of the full-text index.
+            # The least of some: one addition in seven merges segments of the full-text index.
             written.append(min(count_written_bytes(partial(index.add, [own])) for own in others))
 
     assert steps[1] < 1.2 * steps[0]
