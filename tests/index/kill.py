@@ -3,8 +3,9 @@
 Usage: python -m tests.index.kill FOLDER KILLS
 
 The process announces each change before (`?`) and acknowledges it after (`+`, `-`), and stores
-sidecar rows.  After the kill every acknowledged change must be complete; the announced one is
-complete or absent.  The rows must equal newly made ones.
+vectors and sidecar rows.  After the kill every acknowledged change must be complete; the announced
+one is complete or absent.  Each document must be found by words and by vectors, and the rows must
+equal newly made ones.
 """
 
 import random
@@ -18,6 +19,7 @@ from rejoinder.index import update
 from rejoinder.index.index import Index
 from rejoinder.text.wordpiece import WordPiece
 from tests.index.digests import Digests
+from tests.index.vectors.encoders import HashedWords
 
 PIECES = WordPiece(["[UNK]"])
 SENTENCES = 40
@@ -30,7 +32,7 @@ def work(folder: Path, seed: int) -> None:
     rng = random.Random(seed)
     if seed % 2:  # as if the files were too large to be read before they are written
         update.MAX_HELD_SENTENCES = SENTENCES // 2
-    with Index(folder / "index", create=True, tokenizer=PIECES) as index:
+    with open_index(folder) as index:
         present = sorted(item.name for item in index.store.get_documents())
         for number in range(1_000_000):
             if rng.random() < 0.1:
@@ -48,6 +50,11 @@ def work(folder: Path, seed: int) -> None:
                 index.add([path], on_event=lambda event: say("+", event.path))
                 present.append(str(path))
                 index.store_sidecar(Digests())
+
+
+def open_index(folder: Path) -> Index:
+    """Open the index, or create it."""
+    return Index(folder / "index", create=True, tokenizer=PIECES, encoder=HashedWords())
 
 
 def say(sign: str, name: str) -> None:
@@ -89,15 +96,18 @@ def kill_once(folder: Path, seed: int, expected: set[str]) -> set[str]:
 
 def check(folder: Path, expected: set[str], doubtful: set[str]) -> set[str]:
     """Return the documents that are there, all of them whole."""
-    with Index(folder / "index", create=True) as index:
+    with open_index(folder) as index:
         check_rows(index)
         problems = index.check()
         there = {item.name for item in index.store.get_documents()}
         assert not problems, problems
         assert there - doubtful == expected - doubtful, (there ^ expected) - doubtful
-        for name in there:
-            found = index.search(Path(name).stem, 1, where={"suffix": ".txt"})
-            assert found, f"{name} is there but not found"
+        for document in index.store.get_documents():
+            stem = Path(document.name).stem
+            found = index.search(stem, 1, where={"suffix": ".txt"})
+            assert found, f"{document.name} is there but not found"
+            nearest = index.vectors.search(f"document {stem} holds this", 1, {"suffix": ".txt"})
+            assert list(nearest) == [(document.id, 0)], f"{document.name} has no vectors"
     return there
 
 

@@ -614,3 +614,9 @@ def test_words_that_tantivy_splits_are_found(index: Index, question: str) -> Non
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_any_text_is_a_question(index: Index, question: str) -> None:
     assert len(index.search(question, 3)) <= 3
+
+
+def test_a_sentence_without_text_is_reported(index: Index) -> None:
+    index.store.query("UPDATE sentences SET text = NULL WHERE position = 1")
+
+    assert any("checksum mismatch" in problem for problem in index.check())

@@ -18,6 +18,7 @@ from rejoinder.errors import RejoinderError, StoreError
 from rejoinder.index.index import Index
 from rejoinder.index.update import FileEvent
 from rejoinder.text.wordpiece import WordPiece
+from tests.index.vectors.encoders import HashedWords
 
 PIECES = WordPiece(["[UNK]"])
 DISK_BYTES = 8_000_000
@@ -25,11 +26,15 @@ MAX_FREE = 800_000
 """Free space: too little for most additions, and sometimes for opening the index."""
 
 
+def open_index(folder: Path, *, create: bool = False) -> Index:
+    return Index(folder, create=create, tokenizer=PIECES, encoder=HashedWords())
+
+
 def fill_disk(folder: Path, count: int) -> dict[str, int]:
     """Add documents to an index on a small disk that keeps running full.
 
     Acknowledged documents must be stored while the disk is full, and searchable if `add` has
-    returned: if it fails, the full-text index catches up when there is room.  Then all must be
+    returned: if it fails, full text and vectors catch up when there is room.  Then all must be
     searchable.
     """
     disk = folder / "disk"
@@ -40,7 +45,7 @@ def fill_disk(folder: Path, count: int) -> dict[str, int]:
     acknowledged: set[str] = set()
     searchable: set[str] = set()
     full = losses = 0
-    with Index(disk / "index", create=True):
+    with open_index(disk / "index", create=True):
         pass
     for round_ in range(count):
         free = shutil.disk_usage(disk).free
@@ -50,7 +55,7 @@ def fill_disk(folder: Path, count: int) -> dict[str, int]:
         path.write_text(f"Document number{round_} holds this. " * rng.randrange(50, 2000))
         events: list[FileEvent] = []
         try:
-            with Index(disk / "index", tokenizer=PIECES) as index:
+            with open_index(disk / "index") as index:
                 index.add([path], on_event=events.append)
                 searchable = acknowledged | {str(path)}
         except StoreError:
@@ -63,14 +68,14 @@ def fill_disk(folder: Path, count: int) -> dict[str, int]:
         if shutil.disk_usage(disk).free < 2_000_000:
             shutil.rmtree(disk / "index")
             acknowledged, searchable = set(), set()
-            with Index(disk / "index", create=True):
+            with open_index(disk / "index", create=True):
                 pass
     return {"lost": losses, "full": full}
 
 
 def count_losses(folder: Path, acknowledged: set[str], searchable: set[str], *, check: bool) -> int:
     """Return how many documents are missing, not searchable, or (if checked) incomplete."""
-    with Index(folder) as index:
+    with open_index(folder) as index:
         stored = {item.name for item in index.store.get_documents()}
         missing = len(acknowledged - stored)
         for name in searchable & stored:
@@ -89,9 +94,9 @@ def corrupt(folder: Path, count: int) -> dict[str, int]:
     texts.mkdir()
     for number in range(30):
         (texts / f"{number}.txt").write_text(f"Document number{number} is about ice. " * 5)
-    with Index(intact, create=True, tokenizer=PIECES) as index:
+    with open_index(intact, create=True) as index:
         index.add([texts])
-    with Index(intact) as index:
+    with open_index(intact) as index:
         index.compact()
     expected = search(intact)
     rng = random.Random(0)
@@ -100,8 +105,9 @@ def corrupt(folder: Path, count: int) -> dict[str, int]:
         corrupted = folder / "corrupted"
         shutil.rmtree(corrupted, ignore_errors=True)
         shutil.copytree(intact, corrupted)
-        # SQLite's file and those of the full-text index in turn.
-        derived = sorted(path for path in corrupted.glob("fulltext-*/*") if path.stat().st_size)
+        # SQLite's file, and those of the full-text index or the vectors, in turn.
+        kind = rng.choice(["fulltext", "vectors"])
+        derived = sorted(path for path in corrupted.glob(f"{kind}-*/*") if path.stat().st_size)
         path = rng.choice(derived) if round_ % 2 else corrupted / "index.sqlite"
         corrupt_file(path, rng)
         outcome = judge(corrupted, expected)
@@ -127,7 +133,7 @@ def judge(folder: Path, expected: list[str]) -> str:
         answers = search(folder)
     except RejoinderError:
         return "refused"
-    with Index(folder) as index:
+    with open_index(folder) as index:
         try:
             if index.check():
                 return "detected"
@@ -137,16 +143,19 @@ def judge(folder: Path, expected: list[str]) -> str:
 
 
 def search(folder: Path) -> list[str]:
-    with Index(folder) as index:
+    with open_index(folder) as index:
         return [
             f"{item.candidate.id} {item.candidate.text} {item.candidate.document}"
             for number in range(0, 30, 3)
             for item in index.search(f"number{number} ice", 3)
+        ] + [
+            str(index.vectors.search(f"document number{number} is about ice", 3, None))
+            for number in range(30)
         ]
 
 
 def rebuild(folder: Path, expected: list[str]) -> bool:
-    with Index(folder) as index:
+    with open_index(folder) as index:
         index.compact()
     return search(folder) == expected
 
@@ -154,7 +163,7 @@ def rebuild(folder: Path, expected: list[str]) -> bool:
 def write(folder: Path, count: int, name: str) -> dict[str, int]:
     """Add documents while another process does the same; retry while it holds the lock."""
     added = refused = 0
-    with Index(folder / "index", create=True, tokenizer=PIECES) as index:
+    with open_index(folder / "index", create=True) as index:
         for number in range(count):
             path = folder / f"{name}{number}.txt"
             path.write_text(f"Document {name}{number} holds this. " * 5)
@@ -171,7 +180,7 @@ def write(folder: Path, count: int, name: str) -> dict[str, int]:
 def compact(folder: Path, count: int) -> dict[str, int]:
     """Add a document and compact the index, in a loop."""
     compacted = 0
-    with Index(folder / "index", tokenizer=PIECES) as index:
+    with open_index(folder / "index") as index:
         for number in range(count):
             path = folder / f"new{number}.txt"
             path.write_text(f"Document new{number} holds this. " * 5)

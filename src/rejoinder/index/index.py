@@ -460,8 +460,11 @@ class Index:
         rows = self.store.get_sentences(document.id)
         if [row.position for row in rows] != list(range(document.sentences)):
             return f"{len(rows)} of {document.sentences} sentences are there"
-        if any(_get_letters(text[row.start : row.end]) != _get_letters(row.text) for row in rows):
-            return "the offsets of a sentence do not match the text"
+        with suppress(TypeError, AttributeError):  # values of other types: the checksum tells
+            if any(
+                _get_letters(text[row.start : row.end]) != _get_letters(row.text) for row in rows
+            ):
+                return "the offsets of a sentence do not match the text"
         return "" if self.store.has_valid_checksum(document.id) else "checksum mismatch"
 
     def _find_candidates(self, places: Collection[Place]) -> Iterator[tuple[Place, Candidate]]:

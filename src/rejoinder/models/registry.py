@@ -192,8 +192,8 @@ def open_sidecar(name: str | Path) -> SidecarEncoder:
 
 
 def open_sentence_encoder(folder: Path = SHIPPED_ENCODER) -> SentenceEncoder:
-    """Return the sentence encoder in a folder, by default the shipped one."""
-    bundle = open_bundle(folder)
+    """Return the sentence encoder in a folder, or the shipped one of this name."""
+    bundle = open_bundle(WEIGHTS / folder if (WEIGHTS / folder).is_dir() else folder)
     family = _find_family(bundle)
     if family is None or family.open_sentence_encoder is None:
         raise BundleError(

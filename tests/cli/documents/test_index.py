@@ -167,3 +167,28 @@ def test_what_cannot_be_added_makes_no_index(wrong: list[str], docs: Path, tmp_p
     assert result.exit_code == 1
     assert result.stderr.startswith("Error: ")
     assert not (tmp_path / "new").exists()
+
+
+def test_an_index_without_vectors_stays_so(docs: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "index"
+    assert run("add", docs, "--index", folder, "--no-vectors").exit_code == 0
+    (docs / "new.txt").write_text("Bees can dance well.", encoding="utf-8")
+
+    assert run("add", docs, "--index", folder).exit_code == 0
+
+    with Index(folder) as index:
+        assert index.store.get("encoder") == "none"
+    assert not list(folder.glob("vectors-*"))
+
+
+def test_only_an_encoder_can_be_embedded(docs: Path, tmp_path: Path) -> None:
+    both = run("add", docs, "--index", tmp_path / "index", "--embed", docs, "--no-vectors")
+    missing = run("add", docs, "--index", tmp_path / "index", "--embed", docs)
+    other = run("add", docs, "--index", tmp_path / "index", "--embed", "selector")
+
+    assert both.exit_code == 2
+    assert "--embed and --no-vectors exclude each other" in both.stderr
+    assert (missing.exit_code, other.exit_code) == (1, 1)
+    assert str(docs) in missing.stderr
+    assert "a bundle of kind 'selector' holds no sentence encoder" in other.stderr
+    assert not (tmp_path / "index").exists()

@@ -22,6 +22,7 @@ class HashedWords:
         self.largest = 0
         """The most sentences that were encoded together."""
         self._seed = seed
+        self._directions: dict[str, Vector] = {}
 
     def encode_question(self, question: str) -> Vector:
         return self._sum(question.lower().split())
@@ -35,7 +36,9 @@ class HashedWords:
     def _sum(self, words: Iterable[str]) -> Vector:
         total = np.zeros(self.width, dtype=np.float32)
         for word in words:
-            rng = np.random.default_rng([self._seed, zlib.crc32(word.encode())])
-            total += rng.standard_normal(self.width).astype(np.float32)
+            if word not in self._directions:
+                rng = np.random.default_rng([self._seed, zlib.crc32(word.encode())])
+                self._directions[word] = rng.standard_normal(self.width).astype(np.float32)
+            total += self._directions[word]
         length = float(np.linalg.norm(total))
         return total / length if length else total

@@ -13,6 +13,7 @@ from rejoinder.cli.output import count, print_json, print_table, say, show_progr
 if TYPE_CHECKING:
     from rejoinder.index.index import Index
     from rejoinder.index.update import FileEvent, UpdateReport
+    from rejoinder.models.sentence_encoder.encoder import SentenceEncoder
     from rejoinder.models.sidecar import SidecarEncoder
 
 MAX_SUFFIXES = 12
@@ -49,12 +50,24 @@ def index() -> None:
     metavar="BUNDLE",
     help="Store the rows that this bundle reads; repeatable.",
 )
+@click.option(
+    "--embed",
+    "embed",
+    type=FOLDER,
+    metavar="BUNDLE",
+    help="Store sentence vectors of this encoder instead of the shipped one.",
+)
+@click.option(
+    "--no-vectors", "no_vectors", is_flag=True, help="Store no sentence vectors, now and later."
+)
 @options.as_json
 def add(
     paths: tuple[Path, ...],
     folder: Path,
     pairs: tuple[str, ...],
     bundles: tuple[Path, ...],
+    embed: Path | None,
+    no_vectors: bool,
     as_json: bool,
 ) -> None:
     """Add files and folders, or update them.
@@ -69,17 +82,26 @@ def add(
     --sidecar encodes every sentence once, earlier additions included, and stores the rows for
     cascades with this bundle: the bits of HAS, or the vectors by which a selector finds context.
     Later additions are stored too, without the option.
+
+    Sentences are also found by their vectors, so that a question may use other words.  --embed
+    stores the vectors of another encoder, earlier additions included, and later questions and
+    additions use it.  With --no-vectors, questions are answered by words alone.
     """
     from rejoinder.documents.discovery import find_files, show_path
     from rejoinder.index.update import check_metadata
-    from rejoinder.models.registry import open_sidecars
+    from rejoinder.models.registry import open_sentence_encoder, open_sidecars
 
+    if embed and no_vectors:
+        raise click.UsageError("--embed and --no-vectors exclude each other")
     metadata = options.parse_pairs(pairs) or None
     check_metadata(metadata or {})
     encoders = open_sidecars(bundles)
+    encoder = open_sentence_encoder(embed) if embed else None
     if not folder.exists():
         find_files(paths)  # fails before an empty index is created
-    with _open(folder, create=True) as opened:
+    with _open(folder, create=True, encoder=encoder) as opened:
+        if no_vectors:
+            opened.drop_vectors()
         with show_progress("indexing", in_bytes=True) as progress:
             report = opened.add(
                 paths,
@@ -195,10 +217,12 @@ def export(folder: Path) -> None:
             print_json({**item.metadata, **named})
 
 
-def _open(folder: Path, *, create: bool = False) -> "Index":
+def _open(
+    folder: Path, *, create: bool = False, encoder: "SentenceEncoder | None" = None
+) -> "Index":
     from rejoinder.index.index import Index
 
-    return Index(folder, create=create)
+    return Index(folder, create=create, encoder=encoder)
 
 
 def _update_sidecars(opened: "Index", encoders: "Sequence[SidecarEncoder]" = ()) -> None:

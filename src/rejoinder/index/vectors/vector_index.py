@@ -187,7 +187,7 @@ class VectorIndex:
             candidates: how many sentences of SQLite may answer.
         """
         encoder, current = self._find_encoder(), self._find()
-        if encoder is None:
+        if encoder is None or (current is None and not candidates):
             return []
         if current is None:
             return [f"{self._folder}: vectors are missing or corrupt; {_COMPACT}"]
@@ -206,7 +206,7 @@ class VectorIndex:
         """Return the encoder of this index; None where it has none, or it cannot be opened."""
         if self._is_given:
             return self._encoder
-        bundle = self._store.get("encoder") or SHIPPED
+        bundle = str(self._store.get("encoder") or SHIPPED)
         if bundle != self._bundle:
             self._bundle, self._encoder = bundle, self._open_encoder(bundle)
         if bundle == NONE:
@@ -226,7 +226,7 @@ class VectorIndex:
 
     def _find(self) -> VectorStore | None:
         """Return the current store; None where it is missing, corrupt, or ahead of SQLite."""
-        name, current = self._store.get("vectors"), self._current
+        name, current = str(self._store.get("vectors") or ""), self._current
         if not name or name in self._corrupt:
             return None
         try:
@@ -324,9 +324,9 @@ class VectorIndex:
 
     def _create(self, like: VectorState) -> VectorStore:
         """Create an empty store beside the current one."""
-        name = self._store.get("vectors") or "vectors-0"
-        folder = self._folder / f"vectors-{int(name.rpartition('-')[2]) + 1}"
-        shutil.rmtree(folder, ignore_errors=True)
+        numbers = (path.name.rpartition("-")[2] for path in self._folder.glob("vectors-*"))
+        number = max((int(number) for number in numbers if number.isdecimal()), default=0) + 1
+        folder = self._folder / f"vectors-{number}"
         return VectorStore.create(folder, VectorState(like.bundle, like.hash, like.width))
 
     def _point(self, store: VectorStore | None) -> None:
