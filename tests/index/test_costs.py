@@ -8,11 +8,17 @@ from pathlib import Path
 import pytest
 
 from rejoinder.index.index import Index
+from rejoinder.types import Where
 from tests.index.conftest import PIECES
+from tests.index.vectors.encoders import HashedWords
 
 SENTENCES = 20
 """Sentences of one document."""
 PAGE_BYTES = 4_096
+
+
+def open_index(folder: Path) -> Index:
+    return Index(folder / "index", create=True, tokenizer=PIECES, encoder=HashedWords())
 
 
 def write_files(folder: Path, count: int) -> list[Path]:
@@ -57,7 +63,7 @@ def sizes(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     folders = []
     for count in (10, 1_000):
         folder = tmp_path_factory.mktemp("costs")
-        with Index(folder / "index", create=True, tokenizer=PIECES) as index:
+        with open_index(folder) as index:
             index.add(write_files(folder / "docs", count))
         folders.append(folder)
     return folders
@@ -69,7 +75,7 @@ def test_one_more_file_reads_and_writes_no_more_in_a_large_index(
     file, *others = write_files(tmp_path / "more", 4)
     steps, written = [], []
     for folder in sizes:
-        with Index(folder / "index", tokenizer=PIECES) as index:
+        with open_index(folder) as index:
             steps.append(count_steps(index, partial(index.add, [file])))
             # The least of some: one addition in seven merges segments of the full-text index.
             written.append(min(count_written_bytes(partial(index.add, [own])) for own in others))
@@ -80,14 +86,30 @@ def test_one_more_file_reads_and_writes_no_more_in_a_large_index(
 
 
 def test_counting_documents_reads_no_sentence(sizes: list[Path]) -> None:
-    with Index(sizes[1] / "index", tokenizer=PIECES) as index:
+    with open_index(sizes[1]) as index:
         assert count_steps(index, index.count) < SENTENCES * index.count().documents
+
+
+@pytest.mark.parametrize("where", [None, {"suffix": ".txt"}])
+def test_the_first_search_after_an_addition_reads_only_new_documents(
+    sizes: list[Path], tmp_path: Path, where: Where | None
+) -> None:
+    (file,) = write_files(tmp_path / "more", 1)
+    steps = []
+    for folder in sizes:
+        with open_index(folder) as index:
+            search = partial(index.vectors.search, "Which door is open?", 3, where)
+            search()
+            index.add([file])
+            steps.append(count_steps(index, search))
+
+    assert steps[1] < 1.2 * steps[0]
 
 
 def test_one_file_is_removed_without_reading_the_others(sizes: list[Path]) -> None:
     steps = []
     for folder in sizes:
-        with Index(folder / "index", tokenizer=PIECES) as index:
+        with open_index(folder) as index:
             file = folder / "docs" / "0.txt"
             steps.append(count_steps(index, partial(index.remove, [file])))
 

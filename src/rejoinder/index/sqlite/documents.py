@@ -76,6 +76,17 @@ class Counts(NamedTuple):
     sentences: int
 
 
+class ListedNumbers(NamedTuple):
+    """The numbers of some documents."""
+
+    generation: int
+    total: int
+    """How many documents there are."""
+    added: int
+    """How many were added after the generation that was asked for."""
+    numbers: list[int]
+
+
 class DocumentStore(Database):
     """The documents of one SQLite file."""
 
@@ -147,11 +158,19 @@ class DocumentStore(Database):
         where = f"{column} IN (SELECT value FROM json_each(?)) ORDER BY id"
         return self._select_documents(where, json.dumps(list(values)))
 
-    def list_numbers(self, where: Where | None = None) -> list[int]:
-        """Return the numbers of all documents, or of those whose metadata match."""
+    def list_numbers(self, where: Where | None = None, *, after: int = 0) -> "ListedNumbers":
+        """Return the numbers of documents added after a generation whose metadata match."""
         condition, values = _match(where)
-        rows = self.query(f"SELECT id FROM documents WHERE 1{condition}", tuple(values))
-        return [row[0] for row in rows]
+        # One statement, so that all counts are of the same generation.
+        ((generation, total, added, numbers),) = self.query(
+            "SELECT (SELECT value FROM meta WHERE key = 'generation'),"
+            " (SELECT count(*) FROM documents),"
+            " (SELECT count(*) FROM documents WHERE generation > ?),"
+            f" (SELECT json_group_array(id) FROM documents WHERE generation > ?{condition})",
+            (after, after, *values),
+        )
+        with self.decoding():
+            return ListedNumbers(int(generation), total, added, json.loads(numbers))
 
     def list_documents(
         self, *, searchable: int, after: int = 0, limit: int, contains: str = ""

@@ -9,7 +9,6 @@ A removed document keeps its rows, which no search returns, until a third of the
 Where there are no vectors to use, a warning says why, once, and questions are answered by words.
 """
 
-import json
 import logging
 import shutil
 from collections import deque
@@ -23,6 +22,7 @@ from numpy.typing import NDArray
 from rejoinder.documents.passages import Passage, iterate_passages
 from rejoinder.errors import BundleError, StoreError
 from rejoinder.index.sqlite.documents import DocumentStore, Place, StoredDocument
+from rejoinder.index.vectors.filters import DocumentFilters
 from rejoinder.index.vectors.store import CHUNK, VectorState, VectorStore, VectorWriter
 from rejoinder.models.registry import SHIPPED_ENCODER, open_sentence_encoder
 from rejoinder.models.sentence_encoder.encoder import SentenceEncoder
@@ -34,8 +34,6 @@ MAX_UNCOMMITTED = 10_000
 """Sentences of stored documents that are encoded before their rows are committed."""
 MAX_DEAD = 1 / 3
 """The share of rows of removed documents above which the store is rewritten."""
-MAX_FILTERS = 16
-"""Filters whose documents are remembered."""
 NONE, SHIPPED = "none", ""
 """Bundles in SQLite and in a store's state: no vectors, and the shipped encoder."""
 
@@ -58,7 +56,7 @@ class VectorIndex:
         self._writer: VectorWriter | None = None
         self._is_followed = False
         """Whether the current store is up to date, so that changes can be added to it."""
-        self._filters = _Filters(store)
+        self._filters = DocumentFilters(store)
         self._warned: set[str] = set()
         self._corrupt: set[str] = set()
         """Names of folders that proved to be corrupt."""
@@ -197,7 +195,7 @@ class VectorIndex:
             return [f"{problem}; {_COMPACT}" for problem in problems]
         if current.state.generation != self._store.generation:
             return ["the vectors are stale; they are brought up to date once no process writes"]
-        alive = int(self._filters.find_rows(current).sum())
+        alive = int(self._find_alive(current).sum())
         if alive != candidates:
             return [f"{current.folder}: {alive} of {candidates} vectors; {_COMPACT}"]
         return []
@@ -299,7 +297,7 @@ class VectorIndex:
                     deque(self.record(document, passages), maxlen=0)
                     if writer.rows - current.state.rows > MAX_UNCOMMITTED:
                         writer.commit()
-            writer.set_dead(int((~self._filters.find_rows(current)).sum()))
+            writer.set_dead(int((~self._find_alive(current)).sum()))
             writer.commit(generation)
         finally:
             self.close()
@@ -308,7 +306,7 @@ class VectorIndex:
         """Copy the rows of documents that are there to a new store, which takes its place."""
         self.close()
         mapped = current.mapped
-        rows = np.flatnonzero(self._filters.find_rows(current))
+        rows = np.flatnonzero(self._find_alive(current))
         created = self._create(current.state)
         writer = VectorWriter(created)
         try:
@@ -321,6 +319,13 @@ class VectorIndex:
         finally:
             writer.close()
         self._point(created)
+
+    def _find_alive(self, store: VectorStore) -> NDArray[np.bool_]:
+        """Return which rows are of documents that are there."""
+        alive = self._filters.get(None)
+        numbers = store.mapped.places[:, 0]
+        is_here: NDArray[np.bool_] = alive[np.minimum(numbers, len(alive) - 1)]
+        return is_here & (numbers < len(alive))
 
     def _create(self, like: VectorState) -> VectorStore:
         """Create an empty store beside the current one."""
@@ -338,35 +343,6 @@ class VectorIndex:
         for folder in self._folder.glob("vectors-*"):
             if store is None or folder != store.folder:
                 shutil.rmtree(folder, ignore_errors=True)
-
-
-class _Filters:
-    """The documents that a question may search, as arrays by document number."""
-
-    def __init__(self, store: DocumentStore) -> None:
-        self._store = store
-        self._known: dict[tuple[int, str], NDArray[np.bool_]] = {}
-
-    def get(self, where: Where | None) -> NDArray[np.bool_]:
-        """Return which documents are there and match."""
-        key = self._store.generation, json.dumps(where, default=list, sort_keys=True)
-        allowed = self._known.get(key)
-        if allowed is None:
-            numbers = self._store.list_numbers(where)
-            allowed = np.zeros(max(numbers, default=0) + 1, dtype=np.bool_)
-            allowed[numbers] = True
-            recent = list(self._known.items())[-MAX_FILTERS:]
-            # Replaced, not changed: other threads read it.
-            self._known = {known: value for known, value in recent if known[0] == key[0]}
-            self._known[key] = allowed
-        return allowed
-
-    def find_rows(self, store: VectorStore) -> NDArray[np.bool_]:
-        """Return which rows are of documents that are there."""
-        alive = self.get(None)
-        numbers = store.mapped.places[:, 0]
-        is_here: NDArray[np.bool_] = alive[np.minimum(numbers, len(alive) - 1)]
-        return is_here & (numbers < len(alive))
 
 
 _COMPACT = "rebuild them with 'rejoinder index compact'"
