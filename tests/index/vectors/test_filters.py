@@ -56,7 +56,7 @@ def test_a_restored_backup_is_read_as_a_whole(index: Index, tmp_path: Path) -> N
     index.close()
     shutil.copytree(index.folder, tmp_path / "backup")
     with Index(index.folder, tokenizer=PIECES) as changed:
-        changed.add_documents([make_document("ice", "water")])
+        changed.add_documents([make_document("tea", "drink")])
         filters = DocumentFilters(changed.store)
         filters.get(None)
     with Index(tmp_path / "backup", tokenizer=PIECES) as restored:
