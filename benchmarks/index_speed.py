@@ -1,7 +1,7 @@
 """Measure indexes of several sizes: building, searching, adding and removing one document.
 
 Usage: python -m benchmarks.index_speed FOLDER... [--sentences 100000 1000000] [--documents 30]
-           [--questions 200] [--scorer SCORER] [--sidecar BUNDLE]
+           [--questions 200] [--embed BUNDLE] [--compare] [--scorer SCORER] [--sidecar BUNDLE]
            [--results benchmarks/results/index_speed.json] [--page docs/index.md]
 
 The indexes hold the text of the files below the folders (the manuals of benchmarks/manuals, say)
@@ -13,6 +13,9 @@ Questions are those about the manuals.  A document more is a file of 20 new sent
     search_reader   the first search of another process's index, which reads the change
     remove          `Index.remove`
     command         an index is opened, the file is added, and the index is closed
+
+Sentences have vectors, of the shipped encoder or of --embed.  With --compare, each index is
+measured once more without, and the ratios are printed.
 
 With --scorer the questions are answered as well, and with --sidecar once more after the index has
 stored that bundle's rows.  Times are wall-clock times, beside CPU times, which other load on the
@@ -40,7 +43,7 @@ from rejoinder.cascade.loading import load
 from rejoinder.documents.discovery import find_files
 from rejoinder.engine.engine import RETRIEVED, Engine
 from rejoinder.index.index import Index
-from rejoinder.models.registry import open_sidecar
+from rejoinder.models.registry import open_sentence_encoder, open_sidecar
 
 RESULTS = ROOT / "benchmarks" / "results" / "index_speed.json"
 BEGIN, END = "<!-- index speed: begin -->\n", "<!-- index speed: end -->\n"
@@ -52,6 +55,8 @@ def main() -> None:
     parser.add_argument("--sentences", nargs="+", type=int, default=[100_000, 1_000_000])
     parser.add_argument("--documents", type=int, default=30, help="added one by one")
     parser.add_argument("--questions", type=int, default=200)
+    parser.add_argument("--embed", type=Path, metavar="BUNDLE")
+    parser.add_argument("--compare", action="store_true", help="measure without vectors too")
     parser.add_argument("--scorer")
     parser.add_argument("--sidecar", type=Path, metavar="BUNDLE")
     parser.add_argument("--results", type=Path, default=RESULTS)
@@ -59,32 +64,39 @@ def main() -> None:
     options = parser.parse_args()
     questions = sample_questions(options.questions)
     corpus = Corpus(read_pages(find_files(options.folders)))
-    indexes = [measure(corpus, size, questions, options) for size in options.sentences]
-    result = {"indexes": indexes, "machine": describe_machine()}
-    options.results.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    indexes = []
+    for size in options.sentences:
+        with tempfile.TemporaryDirectory() as temporary:
+            text = corpus.write(Path(temporary, "text"), size)
+            for has_vectors in (True, False)[: 1 + options.compare]:
+                folder = Path(temporary, "vectors" if has_vectors else "words")
+                result = build_index(folder, text, options.embed, has_vectors=has_vectors)
+                indexes.append(result | measure(folder, corpus, questions, options))
+    written = {"indexes": indexes, "machine": describe_machine()}
+    options.results.write_text(json.dumps(written, indent=1) + "\n", encoding="utf-8")
     table = format_table(indexes)
     print(table)
+    if options.compare:
+        print_ratios(indexes)
     if options.page:
         write_page(options.page, table)
 
 
 def measure(
-    corpus: Corpus, sentences: int, questions: list[str], options: argparse.Namespace
+    folder: Path, corpus: Corpus, questions: list[str], options: argparse.Namespace
 ) -> dict[str, Any]:
-    with tempfile.TemporaryDirectory() as temporary:
-        folder, more = Path(temporary, "index"), Path(temporary, "more")
-        result = build_index(folder, corpus.write(Path(temporary, "text"), sentences))
-        with Index(folder) as index:
-            result["search"] = time_searches(index, questions)
-            if options.scorer:
-                result["answer"] = time_answers(index, options.scorer, questions)
-            if options.sidecar:
-                result["sidecar"] = store_sidecar(index, options.sidecar)
-                result["sidecar"]["answer"] = time_answers(index, options.scorer, questions)
-        more.mkdir()
-        # Text is read in this process: others start one, whatever the size of the index.
-        paths = [corpus.write_document(more / f"{n}.txt") for n in range(2 * options.documents)]
-        result["one_document"] = time_documents(folder, paths, questions)
+    with Index(folder) as index:
+        result: dict[str, Any] = {"search": time_searches(index, questions)}
+        if options.scorer:
+            result["answer"] = time_answers(index, options.scorer, questions)
+        if options.sidecar:
+            result["sidecar"] = store_sidecar(index, options.sidecar)
+            result["sidecar"]["answer"] = time_answers(index, options.scorer, questions)
+    more = folder.with_name(f"{folder.name}-more")
+    more.mkdir()
+    # Text is read in this process: others start one, whatever the size of the index.
+    paths = [corpus.write_document(more / f"{n}.txt") for n in range(2 * options.documents)]
+    result["one_document"] = time_documents(folder, paths, questions)
     return result
 
 
@@ -93,9 +105,14 @@ def sample_questions(count: int) -> list[str]:
     return random.Random(0).sample(texts, min(count, len(texts)))
 
 
-def build_index(folder: Path, text: Path) -> dict[str, Any]:
+def build_index(
+    folder: Path, text: Path, bundle: Path | None, *, has_vectors: bool
+) -> dict[str, Any]:
+    encoder = open_sentence_encoder(bundle) if bundle and has_vectors else None
     start, used = time.perf_counter(), _get_cpu_seconds()
-    with Index(folder, create=True) as index:
+    with Index(folder, create=True, encoder=encoder) as index:
+        if not has_vectors:
+            index.drop_vectors()
         index.add([text])
     seconds, used = time.perf_counter() - start, _get_cpu_seconds() - used
     start = time.perf_counter()
@@ -205,8 +222,9 @@ def _get_cpu_seconds() -> float:
 COLUMNS: dict[str, Callable[[dict[str, Any]], str]] = {
     "sentences": lambda item: f"{item['sentences']:,}",
     "documents": lambda item: f"{item['documents']:,}",
+    "vectors": lambda item: "yes" if "vectors" in item["size_mb"] else "no",
     "indexed in": lambda item: f"{item['add_s']:.0f} s",
-    "size": lambda item: f"{sum(item['size_mb'].values()):.0f} MB",
+    "size": lambda item: f"{_sum_sizes(item):.0f} MB",
     "opened in": lambda item: f"{item['open_ms']:.0f} ms",
     "search p50": lambda item: f"{item['search']['p50_ms']:.1f} ms",
     "p95": lambda item: f"{item['search']['p95_ms']:.1f} ms",
@@ -221,6 +239,18 @@ def format_table(indexes: list[dict[str, Any]]) -> str:
     rows = [list(COLUMNS), ["---"] * len(COLUMNS)]
     rows += [[show(item) for show in COLUMNS.values()] for item in indexes]
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
+
+
+def print_ratios(indexes: list[dict[str, Any]]) -> None:
+    for own, plain in zip(indexes[::2], indexes[1::2], strict=True):
+        time_, size = own["add_s"] / plain["add_s"], _sum_sizes(own) / _sum_sizes(plain)
+        cpu = own["add_cpu_s"] / plain["add_cpu_s"]
+        print(f"{own['sentences']:,} sentences, vectors to none: ", end="")
+        print(f"time {time_:.2f}, CPU {cpu:.2f}, disk {size:.2f}")
+
+
+def _sum_sizes(item: dict[str, Any]) -> float:
+    return float(sum(item["size_mb"].values()))
 
 
 def write_page(page: Path, table: str) -> None:
