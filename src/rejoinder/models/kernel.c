@@ -11,7 +11,7 @@
 #include <stdint.h>
 #include <string.h>
 
-#define VERSION 4
+#define VERSION 5
 #define KERNEL 5
 #define HALF 2
 #define MAX_WIDTH 1024
@@ -24,6 +24,7 @@
 #define VALUES 16  /* of four bits */
 #define ROWS 128   /* rows of bits that read a table while it is in the L1 cache */
 #define PLANES 3   /* bits of a weight of the question */
+#define PART 64    /* int8 numbers that are converted together; rows are whole parts */
 #define FAR 65535  /* the distance of a row that must not be chosen */
 
 #define LOAD(place) (*(const NAME(anywhere) *)(place))

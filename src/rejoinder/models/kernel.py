@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rejoinder.models.sidecar import StoredRows
 
 LIBRARY = Path(__file__).with_name("_kernel.so")
-VERSION = 4
+VERSION = 5
 HALF = 2
 BITS, VALUES = 4, 16
 """A lookup in a bit table reads four bits, which have 16 values."""
@@ -214,7 +214,7 @@ class Kernel:
             question: its width is a multiple of 64.
         """
         scores = np.empty(len(chosen), dtype=np.float32)
-        assert len(question) % self.line == 0, "a question must have whole lines"
+        assert len(question) % 64 == 0, "a question must have whole parts"
         self._score_rows(data, data.shape[1], chosen, len(chosen), question, len(question), scores)
         return scores
 

@@ -6,7 +6,6 @@
 
 typedef float NAME(vec) __attribute__((vector_size(LINE * sizeof(float))));
 typedef int32_t NAME(choice) __attribute__((vector_size(LINE * sizeof(float))));
-typedef int8_t NAME(bytes) __attribute__((vector_size(LINE)));
 typedef NAME(vec) NAME(anywhere) __attribute__((aligned(4), may_alias));
 
 int64_t NAME(kernel_line)(void) { return LINE; }
@@ -336,14 +335,13 @@ void NAME(attend_bits)(const uint8_t *restrict data, const int64_t *restrict sta
 ALWAYS_INLINE int64_t NAME(weigh_difference)(const uint8_t *restrict row,
                                              const uint64_t *restrict signs,
                                              const uint64_t *restrict planes, int64_t words) {
-    int64_t sums[PLANES] = {0};
+    int64_t distance = 0;
     for (int64_t word = 0; word < words; word++) {
         const uint64_t difference = NAME(take_bits)(row + 8 * word, 8) ^ signs[word];
         for (int plane = 0; plane < PLANES; plane++)
-            sums[plane] += __builtin_popcountll(difference & planes[plane * words + word]);
+            distance += (int64_t)__builtin_popcountll(difference & planes[plane * words + word])
+                        << plane;
     }
-    int64_t distance = 0;
-    for (int plane = 0; plane < PLANES; plane++) distance += sums[plane] << plane;
     return distance;
 }
 
@@ -396,7 +394,7 @@ void NAME(choose_rows)(const uint8_t *restrict bits, const uint32_t *restrict pl
 
 /* Score rows of int8 numbers, each with a float scale behind them, by the dot product.
  *
- * data: rows of `stride` bytes; chosen (count): which rows; question (width), whole lines;
+ * data: rows of `stride` bytes; chosen (count): which rows; question (width), whole parts;
  * scores (count). */
 void NAME(score_rows)(const uint8_t *restrict data, int64_t stride, const int64_t *restrict chosen,
                       int64_t count, const float *restrict question, int64_t width,
@@ -406,15 +404,14 @@ void NAME(score_rows)(const uint8_t *restrict data, int64_t stride, const int64_
         if (at + 2 * AHEAD < count)
             for (int64_t i = 0; i < stride; i += 64)
                 FETCH(data + chosen[at + 2 * AHEAD] * stride + i);
-        NAME(vec) sums[2] = {{0}, {0}};
-        for (int64_t i = 0; i < width; i += LINE) {
-            NAME(bytes) numbers;
-            memcpy(&numbers, row + i, LINE);
-            sums[i / LINE % 2] += LOAD(question + i) * __builtin_convertvector(numbers, NAME(vec));
+        NAME(vec) sums = {0};
+        for (int64_t first = 0; first < width; first += PART) {
+            float part[PART];
+            for (int i = 0; i < PART; i++) part[i] = (int8_t)row[first + i];
+            for (int i = 0; i < PART; i += LINE) sums += LOAD(question + first + i) * LOAD(part + i);
         }
         float sum = 0, scale;
-        sums[0] += sums[1];
-        for (int i = 0; i < LINE; i++) sum += sums[0][i];
+        for (int i = 0; i < LINE; i++) sum += sums[i];
         memcpy(&scale, row + width, sizeof scale);
         scores[at] = sum * scale;
     }
