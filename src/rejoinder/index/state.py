@@ -63,6 +63,13 @@ def stamp(folder: Path) -> tuple[int, int] | None:
     return None
 
 
+def get_inode(folder: Path, name: str) -> int | None:
+    """Return what tells a file of a folder from later ones of its name."""
+    with suppress(OSError):
+        return (folder / name).stat().st_ino
+    return None
+
+
 def map_current(folder: Path, open_: Callable[[Path], T]) -> T:
     """Open the committed data of a folder, also while its files are being replaced."""
     while True:

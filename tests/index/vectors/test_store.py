@@ -64,6 +64,37 @@ def test_equal_cosines_are_in_the_order_of_places(store: VectorStore, vectors: M
     assert find(store, vectors[0], 21)[1:] == [(7, at) for at in range(20)]
 
 
+def test_additions_leave_earlier_rows_mapped(store: VectorStore, vectors: Matrix) -> None:
+    mapped = store.mapped.first
+    for number, generation in ((5, 4), (6, 5)):
+        with changing(store) as writer:
+            writer.add(number, [0], draw(10, WIDTH)[number : number + 1])
+            writer.commit(generation)
+
+    assert store.mapped.first is mapped
+    assert find(store, draw(10, WIDTH)[6], 1) == [(6, 0)]
+    assert find(store, vectors[0], 1) == [(1, 0)]
+
+
+def test_many_additions_map_all_rows_again(store: VectorStore, vectors: Matrix) -> None:
+    with changing(store) as writer:
+        writer.add(5, range(10), vectors[:10])
+        writer.commit(4)
+
+    assert store.mapped.first is store.mapped.rows
+
+
+def test_rows_of_another_file_are_mapped(store: VectorStore, vectors: Matrix) -> None:
+    mapped = store.mapped
+    copy = (store.folder / "rows").with_name("copy")
+    copy.write_bytes((store.folder / "rows").read_bytes())
+    copy.replace(store.folder / "rows")
+    store.reload()
+
+    assert not np.shares_memory(store.mapped.first, mapped.first)
+    assert find(store, vectors[0], 1) == [(1, 0)]
+
+
 @pytest.mark.parametrize("limit", [0, -1])
 def test_nothing_is_found_where_nothing_is_asked(store: VectorStore, limit: int) -> None:
     question = np.ones(WIDTH, dtype=np.float32)

@@ -15,6 +15,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import IO, NamedTuple
 
@@ -25,6 +26,7 @@ from rejoinder.errors import StoreError
 from rejoinder.index.sqlite.documents import Place
 from rejoinder.index.state import (
     corrupt,
+    get_inode,
     map_current,
     map_file,
     read_state,
@@ -41,6 +43,8 @@ CHUNK = 1 << 16
 """Rows whose bits and places share a checksum."""
 TAIL = 8
 """Bytes of a row after its numbers."""
+MAX_LATER = 1 / 8
+"""The share of rows that are mapped apart from earlier ones, before all are mapped again."""
 MARK = "corrupt"
 """A file that a search leaves where it found damage, for the next writer to rebuild the store."""
 
@@ -122,7 +126,7 @@ class VectorStore:
 
     def reload(self) -> None:
         """Map the current commit."""
-        self._mapped = map_current(self.folder, MappedVectors)
+        self._mapped = map_current(self.folder, partial(MappedVectors, earlier=self._mapped))
 
     def verify(self) -> "MappedVectors":
         """Return the rows; refuse corrupt bits and places, which are read once."""
@@ -160,15 +164,21 @@ class VectorStore:
 class MappedVectors:
     """The files of one state; a later state is another object, so that threads agree."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, earlier: "MappedVectors | None" = None) -> None:
         self.folder = folder
         self.stamp = stamp(folder)
         self.state = state = read_state(folder, VectorState, FORMAT)
+        self._inode = get_inode(folder, "rows")  # before it is mapped, so that it is never later
         data = {
             name: map_file(folder, name, state.rows * size).reshape(state.rows, size)
             for name, size in state.row_bytes.items()
         }
         self.rows = data["rows"]
+        # A search reads rows in thousands of pages, each of which takes microseconds to map.
+        first = earlier.first if earlier and earlier._inode == self._inode else self.rows
+        is_most = len(first) <= len(self.rows) <= (1 + MAX_LATER) * len(first)
+        self.first: Bytes = first if is_most else self.rows
+        """The first rows, or all of them, in memory that an earlier state has mapped."""
         self.bits: NDArray[np.uint64] = data["bits"].view("<u8")
         self.places: NDArray[np.uint32] = data["places"].view("<u4")
 
@@ -199,7 +209,9 @@ class MappedVectors:
             return Nearest({}, 0)
         code = encode_question(question)
         rows = choose_rows(self.bits, self.places, allowed, code, limit)
-        scores = score_rows(self.rows, rows, code)
+        later = int(np.searchsorted(rows, len(self.first)))
+        parts = (self.first, rows[:later]), (self.rows, rows[later:])
+        scores = np.concatenate([score_rows(data, own, code) for data, own in parts])
         scores = np.nan_to_num(scores, nan=np.inf)  # corrupt, and so to be found below
         enough = min(limit, len(scores))
         near = np.flatnonzero(scores >= np.partition(scores, -enough)[-enough]) if enough else rows
