@@ -43,7 +43,7 @@ from benchmarks.common import describe_machine, get_percentiles
 from rejoinder.cascade.loading import load
 from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.engine.engine import Engine
-from rejoinder.index.fulltext.full_text_index import BOOSTS
+from rejoinder.index.fulltext.query import BOOSTS
 from rejoinder.index.index import Index
 from rejoinder.models.registry import open_sidecar
 from rejoinder.text.words import split_words

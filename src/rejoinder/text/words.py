@@ -30,6 +30,18 @@ def word_set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
+FUNCTION_WORDS = word_set(
+    """
+    a about also am an and any are aren as at be because been being but by can cannot could couldn
+    d did didn do does doesn don else ever for from get had has hasn have haven he her here him his
+    how i if in into is isn it its just ll m many may me might much must my of on or our re s shall
+    she should shouldn so some such t than that the their them then there these they this those to
+    too us ve very want was wasn we were weren what when where which who whom whose why will with
+    won would wouldn you your
+    """
+)
+"""Words of English questions that say nothing about their topic, and parts of contractions."""
+
 WordSplitter = Callable[[str], list[Word]]
 
 

@@ -2,8 +2,9 @@
 
     folder/fulltext-NUMBER/    Tantivy's files
 
-A sentence matches by its own words, by those of its passage (the sentences around it), of the
-headings above it, and of its document's title.
+A sentence matches by its own words, by those of its passage (with the sentences around it), of the
+headings above it, and of its document's title (query.py).  Its words are stemmed before they are
+added, because it belongs to the passages of its neighbours too.
 
 The full-text index is derived data: it carries the generation of SQLite that it was built from,
 as one more entry, and the next writer brings it up to date.  SQLite names the folder in use; a
@@ -14,36 +15,31 @@ Trap: Tantivy silently ignores a deletion by a number field, so document numbers
 
 import json
 import logging
-import re
 import shutil
 import struct
 import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
-from functools import lru_cache
 from pathlib import Path
 
 import tantivy
 
 from rejoinder.documents.passages import Passage, iterate_passages
 from rejoinder.errors import StoreError, is_panic, shorten
+from rejoinder.index.fulltext.query import build_query
+from rejoinder.index.fulltext.terms import FIELDS, join_content_terms, stem_words
 from rejoinder.index.sqlite.documents import DocumentStore, Place, StoredDocument
-from rejoinder.text.words import normalise, normalise_words, split_words
 from rejoinder.types import Where
 
-FORMAT = 3
+FORMAT = 4
 """A folder of another format is rebuilt."""
 
-MAX_QUESTION_WORDS = 64
 WRITER_BYTES = 100_000_000
-BOOSTS = {"text": 1.0, "passage": 0.5, "headings": 0.5, "title": 0.5}
-"""Weights of the words of a sentence, of its passage, of the headings above it and of its title."""
 
 log = logging.getLogger(__name__)
 
 _CORRUPT = (ValueError, OSError, KeyError, IndexError, OverflowError)
 _GENERATION = "generation"
-_LETTERS = re.compile(r"[^\W_]+")
 _FOOTER_MAGIC = 1337
 
 
@@ -214,30 +210,19 @@ class TantivyIndex:
 
     def search(self, question: str, limit: int, where: Where | None) -> dict[Place, float]:
         """Return the scores of the sentences that match a question best, best first."""
-        words = list(dict.fromkeys(normalise_words(question, split_words)))
-        if not words or limit < 1:
-            return {}
-        query = self._parse(words[:MAX_QUESTION_WORDS])
-        for key, value in (where or {}).items():
-            query = self._restrict(query, key, [value] if isinstance(value, str) else value)
         scores = {}
         with self._reading():
             searcher = self._index.searcher()
+            query = build_query(self._index.schema, searcher, question)
+            if query is None or limit < 1:
+                return {}
+            for key, value in (where or {}).items():
+                query = self._restrict(query, key, [value] if isinstance(value, str) else value)
             for score, address in searcher.search(query, limit, count=False).hits:
                 entry = searcher.doc(address)
                 scores[int(entry["document"][0]), int(entry["position"][0])] = float(score)
         # Tantivy orders equal scores by segments, which depend on the history of the index.
         return dict(sorted(scores.items(), key=lambda item: (-item[1], item[0])))
-
-    def _parse(self, words: Sequence[str]) -> tantivy.Query:
-        def parse(parts: Sequence[str]) -> tantivy.Query:
-            return self._index.parse_query(" ".join(parts), list(BOOSTS), field_boosts=BOOSTS)
-
-        try:
-            return parse(words)
-        except ValueError:
-            # Tantivy reads a word that it splits as a phrase, but positions are not stored.
-            return parse([part for word in words for part in _LETTERS.findall(word)])
 
     def find_damage(self) -> list[str]:
         """Return the files whose content does not match the checksum at their end."""
@@ -292,19 +277,18 @@ class DocumentAdder:
         self._index = index
         self._number = str(document.id)
         self._tags = [f"{key}={value}" for key, value in document.metadata.items()]
-        self._title = _to_words(document.title)
+        self._title = join_content_terms(document.title)
 
     def add(self, passage: Passage) -> None:
         """Add a sentence, which is also found by its passage, its headings and its title."""
         sentence = passage.sentence
+        whole = (*passage.before, sentence, *passage.after)
         entry = tantivy.Document()
         entry.add_text("document", self._number)
         entry.add_unsigned("position", sentence.position)
-        entry.add_text("text", _to_words(sentence.text))
-        for near in (*passage.before, *passage.after):
-            entry.add_text("passage", _to_words(near.text))
-        for heading in passage.headings:
-            entry.add_text("headings", _to_words(heading))
+        entry.add_text("text", " ".join(stem_words(sentence.text)))
+        entry.add_text("passage", " ".join([join_content_terms(each.text) for each in whole]))
+        entry.add_text("headings", " ".join(map(join_content_terms, passage.headings)))
         entry.add_text("title", self._title)
         for tag in self._tags:
             entry.add_text("tag", tag)
@@ -346,12 +330,6 @@ def _make_schema() -> tantivy.Schema:
     builder.add_text_field("document", stored=True, tokenizer_name="raw", index_option="basic")
     builder.add_unsigned_field("position", stored=True)
     builder.add_text_field("tag", tokenizer_name="raw", index_option="basic")
-    for name in BOOSTS:
-        builder.add_text_field(name, tokenizer_name="en_stem", index_option="freq")
+    for name in FIELDS:
+        builder.add_text_field(name, tokenizer_name="whitespace", index_option="freq")
     return builder.build()
-
-
-@lru_cache(maxsize=64)  # a sentence belongs to the passages of its neighbours
-def _to_words(text: str) -> str:
-    """Return text that Tantivy splits as our tokenizer does: each Chinese character is a word."""
-    return text if text.isascii() else " ".join(normalise(word.text) for word in split_words(text))

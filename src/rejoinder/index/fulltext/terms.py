@@ -1,0 +1,48 @@
+"""The terms of the full-text index: stems of English words, and other words as they are."""
+
+from functools import lru_cache
+
+import tantivy
+
+from rejoinder.text.words import FUNCTION_WORDS, normalise, split_words
+
+FIELDS = ("text", "passage", "headings", "title")
+"""The fields with terms.  Only the text of a sentence keeps its function words."""
+MAX_LENGTH = 40
+"""Longer words are left out."""
+
+_ANALYZER = (
+    tantivy.TextAnalyzerBuilder(tantivy.Tokenizer.simple())
+    .filter(tantivy.Filter.remove_long(MAX_LENGTH))
+    .filter(tantivy.Filter.lowercase())
+    .filter(tantivy.Filter.stemmer("english"))
+    .build()
+)
+_FUNCTION_TERMS = frozenset(_ANALYZER.analyze(" ".join(FUNCTION_WORDS)))
+
+
+def stem_words(text: str) -> list[str]:
+    """Return the terms of a text; each Chinese character is a term.
+
+    >>> stem_words("The caves of glaciers")
+    ['the', 'cave', 'of', 'glacier']
+    """
+    if not text.isascii():
+        text = " ".join(normalise(word.text) for word in split_words(text))
+    return _ANALYZER.analyze(text)
+
+
+@lru_cache(maxsize=64)  # a sentence belongs to the passages of its neighbours
+def join_content_terms(text: str) -> str:
+    """Return the terms of a text without function words, unless it has no others.
+
+    >>> join_content_terms("The caves of glaciers")
+    'cave glacier'
+    """
+    terms = stem_words(text)
+    return " ".join([term for term in terms if term not in _FUNCTION_TERMS] or terms)
+
+
+def count_sentences(searcher: tantivy.Searcher, term: str) -> int:
+    """Return how many sentences a term finds, by the field that finds most."""
+    return max(searcher.doc_freq(field, term) for field in FIELDS)
