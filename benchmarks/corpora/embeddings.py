@@ -75,7 +75,7 @@ class NearestNeighbours:
         self, encoder: str, weights: Path | None, cache: Path, texts: Sequence[str]
     ) -> None:
         cache.mkdir(parents=True, exist_ok=True)
-        self._encode = _load(encoder, weights, cache)
+        self._encode = load_network(encoder, weights, cache)
         self._prefix = ENCODERS[encoder].prefix
         self._vectors = _VectorCache(cache / encoder).embed(texts, self._encode)
 
@@ -90,7 +90,7 @@ class NearestNeighbours:
 Encode = Callable[[str], NDArray[np.float32]]
 
 
-def _load(name: str, weights: Path | None, cache: Path) -> Encode:
+def load_network(name: str, weights: Path | None, cache: Path) -> Encode:
     """Return the encoder as an int8 network, which is exported once."""
     from tokenizers import Tokenizer
 

@@ -65,6 +65,7 @@ def get_folder(index: Index | Path) -> Path:
 def test_sentences_are_found_by_vectors(index: Index) -> None:
     assert ask(index, "green tea is hot")[0] == "Green tea is hot."
     assert ask(index, "one queen has")[0] == "A colony has one queen."
+    assert index.vectors.problem == ""
     assert index.check() == []
 
 
@@ -217,6 +218,7 @@ def test_damage_is_named_and_the_next_writer_rebuilds(
         assert ask(index, "green tea is hot") == []
         assert index.search("green tea", 1)[0].candidate.text == "Green tea is hot."
         assert len([item for item in caplog.messages if "vectors-1: corrupt" in item]) == 1
+        assert "rebuild them" in index.vectors.problem
         assert any("rejoinder index compact" in problem for problem in index.check())
 
     with open_index(folder) as index:
@@ -353,6 +355,7 @@ def test_an_index_may_have_no_vectors(folder: Path, caplog: pytest.LogCaptureFix
         index.add_documents([make_document("moss", "Moss grows slowly.")])
         assert ask(index, "moss grows slowly") == []
         assert ask(index, "moss grows slowly") == []
+        assert index.vectors.problem.endswith("has no vectors; questions are answered by words")
         assert index.search("moss", 1)
         assert index.check() == []
     assert len([item for item in caplog.messages if "has no vectors" in item]) == 1
@@ -406,3 +409,17 @@ def test_threads_search_while_documents_are_added(index: Index, folder: Path) ->
         answers = [job.result()[0] for job in asked]
 
     assert np.unique(answers).tolist() == ["Green tea is hot."]
+
+
+def test_check_finds_damage_without_the_encoder(folder: Path) -> None:
+    flip(get_folder(folder) / "bits", 1)
+
+    with Index(folder, tokenizer=PIECES) as index:
+        assert "bits does not match" in "".join(index.check())
+
+
+def test_check_names_vectors_of_another_encoder(folder: Path) -> None:
+    with open_index(folder, HashedWords(seed=1)) as index:
+        (problem,) = index.check()
+
+    assert "vectors-1: made by another encoder than" in problem

@@ -57,6 +57,8 @@ class VectorIndex:
         self._is_followed = False
         """Whether the current store is up to date, so that changes can be added to it."""
         self._filters = DocumentFilters(store)
+        self.problem = ""
+        """Why the last search did not use vectors, or not all; empty where it did."""
         self._warned: set[str] = set()
         self._corrupt: set[str] = set()
         """Names of folders that proved to be corrupt."""
@@ -74,7 +76,11 @@ class VectorIndex:
             writer.close()
 
     def search(self, question: str, limit: int, where: Where | None) -> dict[Place, float]:
-        """Return the cosines of the sentences nearest to a question, best first."""
+        """Return the cosines of the sentences nearest to a question, best first.
+
+        None are returned, and `problem` says why, where there are no vectors to use.
+        """
+        self.problem = ""
         encoder, current = self._find_encoder(), self._find()
         if encoder is None:
             return {}
@@ -91,7 +97,7 @@ class VectorIndex:
             return {}
         if nearest.corrupt:
             current.mark_corrupt()
-            self._warn(f"{current.folder}: corrupt rows are left out, {_HOW}")
+            self._warn(f"{current.folder}: corrupt rows are left out; {_REBUILD}")
         return nearest.cosines
 
     def catch_up(self, *, rebuild: bool) -> None:
@@ -185,18 +191,19 @@ class VectorIndex:
             candidates: how many sentences of SQLite may answer.
         """
         encoder, current = self._find_encoder(), self._find()
-        if encoder is None or (current is None and not candidates):
-            return []
         if current is None:
-            return [f"{self._folder}: vectors are missing or corrupt; {_COMPACT}"]
-        if not self._fits(current, encoder):
-            return [f"{current.folder}: vectors of another encoder; {_COMPACT}"]
+            is_lost = bool(self._store.get("vectors") or (encoder and candidates))
+            return (
+                [f"{self._folder}: vectors are missing or corrupt; {_COMPACT}"] if is_lost else []
+            )
+        if encoder and not self._fits(current, encoder):
+            return [self.problem]
         if problems := current.find_damage():
             return [f"{problem}; {_COMPACT}" for problem in problems]
-        if current.state.generation != self._store.generation:
+        if encoder and current.state.generation != self._store.generation:
             return ["the vectors are stale; they are brought up to date once no process writes"]
         alive = int(self._find_alive(current).sum())
-        if alive != candidates:
+        if encoder and alive != candidates:
             return [f"{current.folder}: {alive} of {candidates} vectors; {_COMPACT}"]
         return []
 
@@ -257,6 +264,7 @@ class VectorIndex:
         self._warn(f"{problem}; {_HOW}")
 
     def _warn(self, message: str) -> None:
+        self.problem = message
         if message not in self._warned:
             self._warned.add(message)
             log.warning("%s", message)
@@ -346,7 +354,8 @@ class VectorIndex:
 
 
 _COMPACT = "rebuild them with 'rejoinder index compact'"
-_HOW = f"questions are answered by words; the next 'index add' rebuilds them, or {_COMPACT}"
+_REBUILD = f"{_COMPACT}, or with the next 'index add'"
+_HOW = f"questions are answered by words; {_REBUILD}"
 
 
 def _say_embed(encoder: SentenceEncoder) -> str:
