@@ -353,6 +353,7 @@ def test_an_index_may_have_no_vectors(folder: Path, caplog: pytest.LogCaptureFix
         assert not list(folder.glob("vectors-*"))
     with Index(folder, tokenizer=PIECES) as index:
         index.add_documents([make_document("moss", "Moss grows slowly.")])
+        assert caplog.messages == []
         assert ask(index, "moss grows slowly") == []
         assert ask(index, "moss grows slowly") == []
         assert index.vectors.problem.endswith("has no vectors; questions are answered by words")
@@ -423,3 +424,17 @@ def test_check_names_vectors_of_another_encoder(folder: Path) -> None:
         (problem,) = index.check()
 
     assert "vectors-1: made by another encoder than" in problem
+
+
+def test_a_rewrite_copies_nothing_that_is_corrupt(folder: Path) -> None:
+    with open_index(folder) as index:
+        index.remove_document("tea")
+    flip(get_folder(folder) / "bits", 30)
+    with open_index(folder) as index:
+        index.remove_document("ice")
+        assert "bits does not match" in "".join(index.check())
+
+    with open_index(folder) as index:
+        index.add_documents([DOCUMENTS[0]])
+        assert ask(index, "green tea is hot")[0] == "Green tea is hot."
+        assert index.check() == []

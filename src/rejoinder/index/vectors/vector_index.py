@@ -59,6 +59,8 @@ class VectorIndex:
         self._filters = DocumentFilters(store)
         self.problem = ""
         """Why the last search did not use vectors, or not all; empty where it did."""
+        self._no_encoder = ""
+        """Why no encoder is open."""
         self._warned: set[str] = set()
         self._corrupt: set[str] = set()
         """Names of folders that proved to be corrupt."""
@@ -83,6 +85,8 @@ class VectorIndex:
         self.problem = ""
         encoder, current = self._find_encoder(), self._find()
         if encoder is None:
+            if self._no_encoder:
+                self._warn(self._no_encoder)
             return {}
         if current is None:
             self._warn(f"{self._folder}: no vectors can be read; {_HOW}")
@@ -169,8 +173,9 @@ class VectorIndex:
 
     def drop(self) -> None:
         """Delete the vectors, and store none from now on; the caller holds the lock."""
-        self._encoder, self._bundle, self._is_given = None, NONE, False
+        self._encoder, self._bundle, self._is_given = None, None, False
         self._is_followed = False
+        self.close()
         self._point(None)
 
     def compact(self) -> None:
@@ -214,19 +219,20 @@ class VectorIndex:
         bundle = str(self._store.get("encoder") or SHIPPED)
         if bundle != self._bundle:
             self._bundle, self._encoder = bundle, self._open_encoder(bundle)
-        if bundle == NONE:
-            self._warn(f"{self._folder}: has no vectors; questions are answered by words")
         return self._encoder
 
     def _open_encoder(self, bundle: str) -> SentenceEncoder | None:
+        self._no_encoder = ""
         if bundle == NONE:
+            self._no_encoder = f"{self._folder}: has no vectors; questions are answered by words"
             return None
         folder = Path(bundle) if bundle else SHIPPED_ENCODER
         try:
             return open_sentence_encoder(folder)
         except BundleError as error:
             if bundle or folder.exists():
-                self._warn(f"{self._folder}: vectors are neither used nor stored: {error}")
+                self._no_encoder = f"{self._folder}: vectors are neither used nor stored: {error}"
+                self._warn(self._no_encoder)
             return None
 
     def _find(self) -> VectorStore | None:
@@ -239,6 +245,8 @@ class VectorIndex:
                 current = VectorStore(self._folder / Path(name).name)
             current.refresh()
         except StoreError as error:
+            if self._store.get("vectors") != name:  # another process has replaced it meanwhile
+                return self._find()
             self._warn(f"{error}; {_HOW}")
             return None
         self._current = current
@@ -313,7 +321,11 @@ class VectorIndex:
     def _rewrite(self, current: VectorStore) -> None:
         """Copy the rows of documents that are there to a new store, which takes its place."""
         self.close()
-        mapped = current.mapped
+        try:
+            mapped = current.verify()  # a copy would get checksums of its own
+        except StoreError:
+            current.mark_corrupt()
+            raise
         rows = np.flatnonzero(self._find_alive(current))
         created = self._create(current.state)
         writer = VectorWriter(created)
