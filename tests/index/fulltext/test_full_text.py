@@ -78,6 +78,16 @@ def test_a_heading_that_has_most_of_the_question_lifts_the_text_below(
     assert find(index, "repair a samovar with old salt in town")[0] == rival
 
 
+def test_a_question_lifts_the_text_that_follows(index: Index, docs: Path) -> None:
+    rival = "The old aunt likes a leaking samovar, and a friend may repair that one."
+    (docs / "rival.txt").write_text(rival, encoding="utf-8")
+    questions = ("How do I repair a leaking samovar?", "How do I polish an old kettle?")
+    write(index, docs, "# FAQ", questions[0], "Put wax on it.", questions[1], "Use salt for it.")
+
+    assert find(index, "how to repair leaking samovars")[0] == "Put wax on it."
+    assert find(index, "how to polish old kettles")[0] == "Use salt for it."
+
+
 def test_a_folder_of_another_format_is_rebuilt(
     index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -31,7 +31,7 @@ from rejoinder.index.fulltext.terms import FIELDS, join_content_terms, stem_word
 from rejoinder.index.sqlite.documents import DocumentStore, Place, StoredDocument
 from rejoinder.types import Where
 
-FORMAT = 4
+FORMAT = 5
 """A folder of another format is rebuilt."""
 
 WRITER_BYTES = 100_000_000
@@ -288,11 +288,18 @@ class DocumentAdder:
         entry.add_unsigned("position", sentence.position)
         entry.add_text("text", " ".join(stem_words(sentence.text)))
         entry.add_text("passage", " ".join([join_content_terms(each.text) for each in whole]))
-        entry.add_text("headings", " ".join(map(join_content_terms, passage.headings)))
+        entry.add_text("headings", " ".join(map(join_content_terms, _list_headings(passage))))
         entry.add_text("title", self._title)
         for tag in self._tags:
             entry.add_text("tag", tag)
         self._index.add_entry(entry)
+
+
+def _list_headings(passage: Passage) -> tuple[str, ...]:
+    """Return the headings, and the last question before a sentence: it heads an answer in a FAQ."""
+    texts = (sentence.text for sentence in reversed(passage.before))
+    question = next((text for text in texts if text.endswith("?")), None)
+    return (*passage.headings, question) if question else passage.headings
 
 
 def _list_files(folder: Path) -> list[Path]:
