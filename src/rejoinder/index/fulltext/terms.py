@@ -1,6 +1,7 @@
 """The terms of the full-text index: stems of English words, and other words as they are."""
 
 from functools import lru_cache
+from typing import NamedTuple
 
 import tantivy
 
@@ -32,15 +33,24 @@ def stem_words(text: str) -> list[str]:
     return _ANALYZER.analyze(text)
 
 
-@lru_cache(maxsize=64)  # a sentence belongs to the passages of its neighbours
-def join_content_terms(text: str) -> str:
-    """Return the terms of a text without function words, unless it has no others.
+class JoinedTerms(NamedTuple):
+    """The terms of a text, with spaces between them."""
 
-    >>> join_content_terms("The caves of glaciers")
+    all: str
+    content: str
+    """Without function words, unless there are no others."""
+
+
+@lru_cache(maxsize=64)  # a sentence belongs to the passages of its neighbours
+def join_terms(text: str) -> JoinedTerms:
+    """Return the terms of a text in the form in which they are indexed.
+
+    >>> join_terms("The caves of glaciers").content
     'cave glacier'
     """
     terms = stem_words(text)
-    return " ".join([term for term in terms if term not in _FUNCTION_TERMS] or terms)
+    content = [term for term in terms if term not in _FUNCTION_TERMS]
+    return JoinedTerms(" ".join(terms), " ".join(content or terms))
 
 
 def count_sentences(searcher: tantivy.Searcher, term: str) -> int:
