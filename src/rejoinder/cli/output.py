@@ -1,6 +1,8 @@
 """Output: results to stdout, messages to stderr."""
 
 import json
+import shlex
+import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from math import isfinite
@@ -117,3 +119,8 @@ def write_json_lines(path: Path, rows: Iterable[Any]) -> None:
 
 def _is_number(cell: str) -> bool:
     return not cell or cell[0] in "+-0123456789–"
+
+
+def get_command() -> str:
+    """Return this process's command, for a bundle's manifest."""
+    return shlex.join(["rejoinder", *sys.argv[1:]])

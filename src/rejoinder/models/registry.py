@@ -69,9 +69,11 @@ FAMILIES: dict[str, str] = {
     "compare-aggregate-bilstm": "rejoinder.models.compare_aggregate:BILSTM",
     "selector": "rejoinder.models.selector:FAMILY",
     "has": "rejoinder.models.has:FAMILY",
+    "static-encoder": "rejoinder.models.sentence_encoder.families:STATIC",
+    "transformer-encoder": "rejoinder.models.sentence_encoder.families:TRANSFORMER",
 }
 """The dotted path of each `Family` object, by name."""
-SHIPPED_ENCODER = WEIGHTS / "sentence-encoder"
+SHIPPED_ENCODER = WEIGHTS / "static-encoder"
 """The sentence encoder that indexes use by default."""
 NAMED = ("lexical",)
 """The families with scorers that need no bundle."""

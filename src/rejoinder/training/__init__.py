@@ -11,12 +11,14 @@ if TYPE_CHECKING:
     from rejoinder.training.has import train_has as train_has
     from rejoinder.training.ranker import train_ranker as train_ranker
     from rejoinder.training.selector import train_selector as train_selector
+    from rejoinder.training.static_encoder import train_static_encoder as train_static_encoder
 
 _MODULES = {
     "distil": "distillation",
     "train_has": "has",
     "train_ranker": "ranker",
     "train_selector": "selector",
+    "train_static_encoder": "static_encoder",
     "train_static_vectors": "distillation",
 }
 

@@ -184,6 +184,24 @@ class StaticVectorsOptions:
     width: int = option(256, "Numbers per vector.", min=1)
 
 
+@dataclass(frozen=True, kw_only=True, slots=True)
+class StaticEncoderOptions(TrainingOptions):
+    """How to train a static sentence encoder."""
+
+    teacher: Path | str = field(
+        metadata={"option": Option("Bundle of the encoder to learn from (`models import`).")}
+    )
+    width: int = option(256, "Numbers per vector; a multiple of 64.", min=64, max=1024)
+    epochs: int = option(3, "Passes over the training data.", min=1)
+    questions_per_step: int = option(256, "Questions per optimizer step.", min=2)
+    learning_rate: float = option(3e-3, "Peak learning rate.")
+
+    def __post_init__(self) -> None:
+        TrainingOptions.__post_init__(self)
+        if self.width % 64:
+            raise InputError(f"width cannot be {self.width}; it must be a multiple of 64")
+
+
 @dataclass(frozen=True, slots=True)
 class Trained:
     """A written bundle, the cost of its training, and its quality."""
@@ -241,5 +259,15 @@ HAS = Trainer(
     (
         "rejoinder train has wikiqa --dev wikiqa:dev --keep-best --to my-has --data data",
         "rejoinder index add examples/docs --index my-index --sidecar my-has",
+    ),
+)
+STATIC_ENCODER = Trainer(
+    StaticEncoderOptions,
+    "rejoinder.training:train_static_encoder",
+    "It learns from the vectors of a larger encoder, which are cached beside the bundle.",
+    (
+        "rejoinder models import all-MiniLM-L6-v2 --to teacher",
+        "rejoinder train static-encoder qed:fit --teacher teacher --to my-encoder --data data",
+        "rejoinder index add examples/docs --index my-index --embed my-encoder",
     ),
 )

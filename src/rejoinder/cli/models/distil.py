@@ -5,8 +5,8 @@ from typing import Any
 import click
 
 from rejoinder.cli import options
-from rejoinder.cli.models.train import add_options, datasets, get_command, print_trained
-from rejoinder.cli.output import say, show_progress
+from rejoinder.cli.models.train import add_options, datasets, print_trained
+from rejoinder.cli.output import get_command, say, show_progress
 from rejoinder.training.options import DistilOptions
 
 

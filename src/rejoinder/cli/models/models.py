@@ -1,16 +1,19 @@
-"""`rejoinder models`: lists scorers, and inspects bundles."""
+"""`rejoinder models`: lists scorers, inspects bundles, and imports encoders."""
 
 from dataclasses import asdict
+from pathlib import Path
+from typing import Any
 
 import click
 
 from rejoinder.cli import options
-from rejoinder.cli.output import print_json, print_table, say
+from rejoinder.cli.output import get_command, print_json, print_table, say
+from rejoinder.errors import MissingExtraError
 
 
 @click.group(epilog=options.example("rejoinder models list"))
 def models() -> None:
-    """List scorers, and inspect bundles."""
+    """List scorers, inspect bundles, and import encoders."""
 
 
 @models.command("list", epilog=options.example("rejoinder models list"))
@@ -54,3 +57,36 @@ def verify_model(bundle: str) -> None:
 
     verify_bundle(bundle)
     say(f"{bundle} is complete and scores")
+
+
+@models.command(
+    "import",
+    epilog=options.example(
+        "rejoinder models import all-MiniLM-L6-v2 --to my-encoder",
+        "rejoinder index add examples/docs --index my-index --embed my-encoder",
+    ),
+)
+@click.argument("encoder")
+@click.option("--to", required=True, type=click.Path(path_type=Path), help="Bundle to write.")
+@click.option(
+    "--pooling",
+    type=click.Choice(["mean", "first"]),
+    default="mean",
+    show_default=True,
+    help="A text's vector is the mean of its states, or the first one.",
+)
+@click.option(
+    "--question-prefix", default="", help="Text that the encoder expects before a question."
+)
+@click.option("--licence", default="", help="Licence of the weights, for the bundle's card.")
+def import_model(encoder: str, **given: Any) -> None:
+    """Write a pretrained sentence encoder as a bundle, for `index add --embed`.
+
+    ENCODER is the folder, or the name on a hub, of a BERT-like sentence encoder.
+    """
+    try:
+        from rejoinder.models.sentence_encoder.export import ImportOptions, import_encoder
+    except ModuleNotFoundError as error:
+        raise MissingExtraError("importing an encoder", extra="train") from error
+    import_encoder(ImportOptions(encoder=encoder, **given), command=get_command())
+    say(f"wrote {given['to']}")

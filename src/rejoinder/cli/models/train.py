@@ -1,7 +1,5 @@
 """`rejoinder train`: one command for each model that has a training."""
 
-import shlex
-import sys
 from collections.abc import Callable
 from dataclasses import MISSING, asdict
 from pathlib import Path
@@ -11,7 +9,7 @@ from typing import Any, TypeVar, get_args
 import click
 
 from rejoinder.cli import options
-from rejoinder.cli.output import count, percent, print_json, say, show_progress
+from rejoinder.cli.output import count, get_command, percent, print_json, say, show_progress
 from rejoinder.models.registry import FAMILIES, Family, get_family
 from rejoinder.training.options import Option, StaticVectorsOptions, Trained, Trainer, list_options
 
@@ -59,11 +57,6 @@ def _get_type(kind: Any, option: Option) -> Any:
         ranges: Any = click.IntRange if kind is int else click.FloatRange
         return ranges(option.min, option.max, min_open=option.min_open)
     return kind
-
-
-def get_command() -> str:
-    """Return this process's command, for a bundle's manifest."""
-    return shlex.join(["rejoinder", *sys.argv[1:]])
 
 
 def print_trained(trained: Trained, *, as_json: bool) -> None:

@@ -44,12 +44,27 @@ def add_encoder(
     return states
 
 
-def build_sentence_encoder(encoder: Any, rows: Sequence[int], *, max_tokens: int) -> bytes:
-    """Return an int8 ONNX file that encodes texts as their mean state, scaled to length 1."""
+def build_sentence_encoder(
+    encoder: Any,
+    rows: Sequence[int],
+    *,
+    max_tokens: int,
+    pooling: str = "mean",
+    is_int8: bool = True,
+) -> bytes:
+    """Return an ONNX file that encodes texts as vectors of length 1.
+
+    Args:
+        pooling: a text's vector is the `mean` of its states, or the `first` state.
+    """
     state = {name: value.detach().cpu().numpy() for name, value in encoder.state_dict().items()}
-    graph = Graph(state, is_int8=True, epsilon=encoder.config.layer_norm_eps)
+    graph = Graph(state, is_int8=is_int8, epsilon=encoder.config.layer_norm_eps)
     states = add_encoder(graph, encoder, np.asarray(rows), max_tokens, scope="")
-    result = l2_normalise(graph, masked_mean(graph, states, float_mask(graph)))
+    if pooling == "mean":
+        pooled = masked_mean(graph, states, float_mask(graph))
+    else:
+        pooled = graph.add("Gather", states, graph.constant(np.int64(0)), axis=1)
+    result = l2_normalise(graph, pooled)
     return graph.to_bytes(get_inputs(), result, ["pairs", encoder.config.hidden_size])
 
 

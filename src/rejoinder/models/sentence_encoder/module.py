@@ -1,0 +1,80 @@
+"""The static sentence encoder in torch: a table of word pieces, and gains of questions' pieces.
+
+Axes: T texts, V word pieces, D width.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+from torch.nn.functional import embedding_bag, normalize
+
+
+class Bags(NamedTuple):
+    """Texts as weighted word pieces, one text after another."""
+
+    pieces: NDArray[np.int64]
+    weights: NDArray[np.float32]
+    ends: NDArray[np.int64]
+    """Where each text ends, (T,)."""
+
+    def take(self, texts: NDArray[np.int64]) -> "Bags":
+        """Return some texts, in this order."""
+        starts = np.concatenate([[0], self.ends[:-1]])[texts]
+        lengths = self.ends[texts] - starts
+        ends = np.cumsum(lengths)
+        places = np.arange(ends[-1] if len(ends) else 0) + np.repeat(
+            starts - (ends - lengths), lengths
+        )
+        return Bags(self.pieces[places], self.weights[places], ends)
+
+
+def make_bags(parts: Sequence[Sequence[tuple[NDArray[np.int64], float]]]) -> Bags:
+    """Return texts that consist of pieces with a weight; a piece of a text counts once.
+
+    >>> bags = make_bags([[(np.array([5, 5]), 1.0), (np.array([2]), 0.5)]])
+    >>> bags.pieces.tolist(), bags.weights.tolist()
+    ([2, 5], [0.5, 2.0])
+    """
+    pieces, weights = [np.empty(0, np.int64)], [np.empty(0, np.float32)]
+    for text in parts:
+        own = np.concatenate([np.empty(0, np.int64), *(ids for ids, _ in text)])
+        given = [np.full(len(ids), weight, np.float32) for ids, weight in text]
+        distinct, places = np.unique(own, return_inverse=True)
+        pieces.append(distinct)
+        counts = np.bincount(places, np.concatenate([[], *given]), minlength=len(distinct))
+        weights.append(counts.astype(np.float32))
+    ends = np.cumsum([len(ids) for ids in pieces[1:]], dtype=np.int64)
+    return Bags(np.concatenate(pieces), np.concatenate(weights), ends)
+
+
+class StaticTable(nn.Module):
+    """A table of word pieces; a text is the sum of its rows, scaled to length 1."""
+
+    def __init__(self, table: Tensor) -> None:
+        super().__init__()
+        self.table = nn.Parameter(table.clone())  # (V, D)
+        self.log_gains = nn.Parameter(torch.zeros(len(table)))
+
+    def encode_sentences(self, bags: Bags) -> Tensor:
+        """Return the vectors of sentences, (T, D)."""
+        return self._encode(bags, torch.from_numpy(bags.weights))
+
+    def encode_questions(self, bags: Bags) -> Tensor:
+        """Return the vectors of questions, (T, D)."""
+        gains = self.log_gains[torch.from_numpy(bags.pieces)].exp()
+        return self._encode(bags, torch.from_numpy(bags.weights) * gains)
+
+    def _encode(self, bags: Bags, weights: Tensor) -> Tensor:
+        starts = torch.from_numpy(np.concatenate([[0], bags.ends[:-1]]).astype(np.int64))
+        sums = embedding_bag(
+            torch.from_numpy(bags.pieces),
+            self.table,
+            starts,
+            mode="sum",
+            per_sample_weights=weights,
+        )
+        return normalize(sums, dim=1)

@@ -1,0 +1,139 @@
+"""A static sentence encoder: a sum of word piece vectors, without a network.
+
+A sentence's vector is the sum of its word pieces' rows, and of the rows of its headings, its title
+and the sentences around it with smaller weights, scaled to length 1.  A question's is the sum of
+its own rows, each with a gain: words that only ask ("how", "what") weigh less in a question.  The
+table is int8 with one scale per row.
+"""
+
+from collections.abc import Iterable, Sequence
+from functools import cached_property, lru_cache
+from itertools import chain
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.bundle.folder import Bundle
+from rejoinder.documents.parsed import Sentence
+from rejoinder.documents.passages import Passage
+from rejoinder.models.sentence_encoder.encoder import Matrix, Vector
+from rejoinder.text.wordpiece import WordPiece
+
+KIND = "static-encoder"
+FILE, VOCABULARY = "weights.safetensors", "vocabulary.txt"
+MAX_CACHED_TEXTS = 1_000
+
+Ids = NDArray[np.int64]
+
+
+class PartWeights(NamedTuple):
+    """Weights of what is around a sentence; its own words have weight 1."""
+
+    title: float
+    heading: float
+    """Of the innermost heading."""
+    outer: float
+    """Of the headings above it."""
+    neighbour: float
+
+
+class StaticEncoder:
+    """Encodes texts by a table of word pieces; safe from many threads."""
+
+    def __init__(self, bundle: Bundle) -> None:
+        self.folder = bundle.folder
+        self.hash = bundle.manifest.files.get(FILE, "")[:16]
+        tensors = bundle.read_tensors(FILE)
+        vocabulary = bundle.read_text(VOCABULARY).split("\n")[:-1]
+        try:
+            self._rows = tensors["rows"].astype(np.int8, copy=False)
+            self._scales = tensors["scales"].astype(np.float32)
+            self._gains = tensors["gains"].astype(np.float32)
+            self.width = int(self._rows.shape[1])
+            self._weights = PartWeights(**bundle.manifest.config["weights"])
+            self._pieces = WordPiece(vocabulary)
+        except (KeyError, TypeError, IndexError) as error:
+            raise bundle.refuse(f"a part of the table is missing: {error}") from error
+        shapes = (self._rows.shape[:1], self._scales.shape, self._gains.shape)
+        if set(shapes) != {(len(vocabulary),)} or self.width % 64:
+            raise bundle.refuse(f"{len(vocabulary)} word pieces, but a table of {self._rows.shape}")
+        self._encode_heading = lru_cache(MAX_CACHED_TEXTS)(self._sum_text)
+
+    @property
+    def tokenizer(self) -> str:
+        """The hash of the tokenizer whose stored tokens it reads."""
+        return self._pieces.hash
+
+    def encode_question(self, question: str) -> Vector:
+        """Return the vector of a question, of length 1; zeros where it has no word."""
+        ids = self._tokenize(question)
+        summed = (self._scales[ids] * self._gains[ids]) @ self._rows[ids].astype(np.float32)
+        return _normalise(summed[None])[0]
+
+    def encode_passages(self, title: str, passages: Sequence[Passage]) -> Matrix:
+        """Return the vectors of the sentences of one document, shape (passages, width)."""
+        if not passages:
+            return np.empty((0, self.width), np.float32)
+        near = [passage.before + passage.after for passage in passages]
+        own = [passage.sentence for passage in passages]
+        # The windows of neighbours overlap: each sentence is summed once.
+        row = {item: at for at, item in enumerate(dict.fromkeys(chain(own, *near)))}
+        sums = self._sum_sentences(row)
+        vectors = sums[[row[sentence] for sentence in own]]
+        vectors += self._weights.neighbour * _sum_groups(
+            sums, [[row[sentence] for sentence in sentences] for sentences in near]
+        )
+        headings = {passage.headings: None for passage in passages}
+        number = {path: place for place, path in enumerate(headings)}
+        above = np.stack([self._sum_headings(title, path) for path in headings])
+        vectors += above[[number[passage.headings] for passage in passages]]
+        return _normalise(vectors)
+
+    def _sum_headings(self, title: str, headings: tuple[str, ...]) -> Vector:
+        *outer, heading = [text for text in headings if text != title] or [""]
+        weights = self._weights
+        total = weights.title * self._encode_heading(title)
+        total = total + weights.heading * self._encode_heading(heading)
+        for text in outer:
+            total += weights.outer * self._encode_heading(text)
+        return total
+
+    def _sum_text(self, text: str) -> Vector:
+        return np.asarray(self._table[self._tokenize(text)].sum(axis=0), dtype=np.float32)
+
+    def _sum_sentences(self, sentences: Iterable[Sentence]) -> Matrix:
+        ids = [self._read(sentence) for sentence in sentences]
+        return _sum_groups(self._table, ids)
+
+    def _read(self, sentence: Sentence) -> Ids:
+        """Return the word pieces of a sentence; stored tokens mark those that continue a word."""
+        if sentence.tokens is None:
+            return self._tokenize(sentence.text)
+        ids = np.frombuffer(sentence.tokens, dtype="<i4").astype(np.int64)
+        return np.where(ids < 0, -1 - ids, ids)
+
+    def _tokenize(self, text: str) -> Ids:
+        words = self._pieces.tokenize(text)
+        return np.fromiter((piece for word in words for piece in word), dtype=np.int64)
+
+    @cached_property
+    def _table(self) -> Matrix:
+        """The table in float, which only indexing needs."""
+        return self._rows * self._scales[:, None]
+
+
+def _sum_groups(rows: Matrix, groups: Sequence[Sequence[int] | Ids]) -> Matrix:
+    """Return the sum of each group of rows; zeros for an empty group."""
+    sums = np.zeros((len(groups), rows.shape[1]), dtype=np.float32)
+    filled = [number for number, group in enumerate(groups) if len(group)]
+    if filled:
+        lengths = np.array([len(groups[number]) for number in filled])
+        ids = np.concatenate([np.asarray(groups[number], dtype=np.int64) for number in filled])
+        sums[filled] = np.add.reduceat(rows[ids], np.cumsum(lengths) - lengths)
+    return sums
+
+
+def _normalise(vectors: Matrix) -> Matrix:
+    lengths = np.linalg.norm(vectors, axis=1, keepdims=True)
+    return np.asarray(vectors / np.where(lengths > 0, lengths, 1), dtype=np.float32)

@@ -1,0 +1,78 @@
+"""A pretrained transformer as a sentence encoder, in onnxruntime.
+
+It reads `title. heading. sentence`, because a sentence often leaves out its topic.  One text per
+call, calls spread over threads: there is no padding, and a vector does not depend on other texts.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from rejoinder.bundle.folder import Bundle
+from rejoinder.documents.passages import Passage
+from rejoinder.models.has.encoder import TextTokens
+from rejoinder.models.onnx_session import (
+    NETWORK,
+    VOCABULARY,
+    open_session,
+    refuse_corrupt,
+    to_feed,
+)
+from rejoinder.models.parallel import count_cores, spread
+from rejoinder.models.sentence_encoder.encoder import Matrix, Vector
+from rejoinder.text.wordpiece import WordPiece
+
+KIND = "transformer-encoder"
+
+
+class TransformerEncoder:
+    """Encodes texts with the network of a bundle; safe from many threads."""
+
+    def __init__(self, bundle: Bundle, *, threads: int | None = None) -> None:
+        self._threads = threads or count_cores()
+        self.folder = bundle.folder
+        self.hash = bundle.manifest.files.get(NETWORK, "")[:16]
+        config = bundle.manifest.config
+        try:
+            *pieces, cls, sep = bundle.read_text(VOCABULARY).split("\n")[:-1]
+            self.vocabulary = tuple(pieces)
+            """The word pieces, without [CLS] and [SEP]."""
+            self.question_prefix = str(config.get("question_prefix", ""))
+            self._tokens = TextTokens(
+                WordPiece([*pieces, cls, sep]), max_tokens=int(config["max_tokens"])
+            )
+            network = (bundle.folder / NETWORK).read_bytes()
+        except (OSError, KeyError, ValueError) as error:
+            raise bundle.refuse(f"file, setting or word piece is missing: {error}") from error
+        self._session = open_session(network, bundle.folder)
+        with refuse_corrupt(bundle.folder):  # a network that opens may still be corrupt
+            self.width = len(self.encode("a"))
+
+    def encode(self, text: str) -> Vector:
+        """Return the vector of a text, of length 1."""
+        (vectors,) = self._session.run(None, to_feed(self._tokens.encode(text)))
+        return np.asarray(vectors[0], dtype=np.float32)
+
+    def encode_pieces(self) -> Matrix:
+        """Return the vector of each word piece by itself, shape (vocabulary, width)."""
+        cls, sep = len(self.vocabulary), len(self.vocabulary) + 1
+        feeds = [to_feed([cls, piece, sep]) for piece in range(len(self.vocabulary))]
+        run = self._session.run
+        vectors = spread(lambda feed: run(None, feed)[0][0], feeds, threads=self._threads)
+        return np.array(vectors, dtype=np.float32)
+
+    def encode_question(self, question: str) -> Vector:
+        """Return the vector of a question, of length 1."""
+        return self.encode(self.question_prefix + question)
+
+    def encode_passages(self, title: str, passages: Sequence[Passage]) -> Matrix:
+        """Return the vectors of the sentences of one document, shape (passages, width)."""
+        texts = [_join(title, passage) for passage in passages]
+        vectors = spread(self.encode, texts, threads=self._threads)
+        return np.array(vectors, dtype=np.float32).reshape(len(passages), self.width)
+
+
+def _join(title: str, passage: Passage) -> str:
+    """Return a sentence after its title and its innermost heading."""
+    above = dict.fromkeys(filter(None, [title, *passage.headings[-1:]]))
+    return ". ".join([*above, passage.sentence.text])
