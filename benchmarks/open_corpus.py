@@ -114,7 +114,7 @@ def measure_corpus(
         counts = index.count()
         own |= {
             "documents": counts.documents,
-            "sentences": counts.candidates,
+            "sentences": index.store.count_candidates(),
             "questions": len(questions),
             "answerable": sum(question.is_answerable for question in questions),
         }

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 Where = Mapping[str, str | Sequence[str]]
 """Required metadata of a document: for each key a value, or one of several."""
@@ -20,6 +21,22 @@ class Document:
     """Values that a search may filter by."""
 
 
+class RetrievalScores(NamedTuple):
+    """The scores by which a search found a sentence; None where a source did not find it."""
+
+    merged: float
+    words: float | None = None
+    """BM25 of the full-text index."""
+    meaning: float | None = None
+    """The cosine of the sentence's vector with the question's."""
+
+    @property
+    def sources(self) -> tuple[str, ...]:
+        """The sources that found it: `words`, `meaning`."""
+        found = {"words": self.words, "meaning": self.meaning}
+        return tuple(name for name, score in found.items() if score is not None)
+
+
 @dataclass(frozen=True, slots=True)
 class Candidate:
     """A sentence that may answer the question.
@@ -36,6 +53,8 @@ class Candidate:
     """The encoded tokens (`text.wordpiece.WordPiece.encode`), where an index stores them."""
     retrieval_score: float | None = field(default=None, repr=False, compare=False)
     """The score of the retriever, where there is one."""
+    retrieval: RetrievalScores | None = field(default=None, repr=False, compare=False)
+    """The score of each source of the index that found it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +158,8 @@ class Answer:
     after: str = ""
     other_sources: tuple[Source, ...] = ()
     """Other places where the same sentence is found, at most 20."""
+    found_by: tuple[str, ...] = ()
+    """The sources of the index that found it: `words`, `meaning`, or both."""
     matches: tuple[WordMatch, ...] | None = None
     """How the words of the question relate to the sentence; None unless explained."""
 

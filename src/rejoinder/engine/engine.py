@@ -199,6 +199,7 @@ class Engine:
             before=before,
             after=after,
             other_sources=tuple(self.index.locate_copies(candidate, where=where)),
+            found_by=candidate.retrieval.sources if candidate.retrieval else (),
         )
 
 

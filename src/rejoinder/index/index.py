@@ -14,6 +14,7 @@ import logging
 import os
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING, Literal
 
 from rejoinder.errors import BundleError, StoreError
 from rejoinder.index.fulltext.full_text_index import FullTextIndex
+from rejoinder.index.merging import merge
 from rejoinder.index.sidecar.sidecars import FROM_START, IndexRows, Progress, Sidecars, get_name
 from rejoinder.index.sqlite.database import FORMAT
 from rejoinder.index.sqlite.documents import (
@@ -38,7 +40,14 @@ from rejoinder.models.sentence_encoder.encoder import SentenceEncoder
 from rejoinder.models.sidecar import SidecarEncoder
 from rejoinder.storage.files import get_cache_folder, lock_folder
 from rejoinder.text.wordpiece import WordPiece
-from rejoinder.types import Candidate, Document, ScoredCandidate, Source, Where
+from rejoinder.types import (
+    Candidate,
+    Document,
+    RetrievalScores,
+    ScoredCandidate,
+    Source,
+    Where,
+)
 
 if TYPE_CHECKING:
     from rejoinder.index.update import FileEvent, UpdateReport
@@ -46,12 +55,14 @@ if TYPE_CHECKING:
 DATABASE = "index.sqlite"
 MAX_COPIES = 20
 """Other places of a sentence that are listed."""
+MIN_SEARCHED = 200
+"""Sentences that each source finds, so that their scores can be compared."""
 
 log = logging.getLogger(__name__)
 
 
 class Index:
-    """Documents and their sentences on disk, with full-text search; a `Retriever`.
+    """Documents and their sentences on disk, searched by words and meaning; a `Retriever`.
 
     Many processes and threads may search while one process writes.
     """
@@ -227,25 +238,37 @@ class Index:
         return self.store.count()
 
     def search(self, question: str, k: int, *, where: Where | None = None) -> list[ScoredCandidate]:
-        """Return the k sentences that match a question best, best first.
+        """Return the k sentences that match a question best by words and meaning, best first.
 
         A sentence that occurs in several places word for word is returned once: where it
         matches best.
         """
-        self._full_text.refresh()
-        results: dict[str, ScoredCandidate] = {}
-        limit, seen = 2 * k, 0
+        if k < 1:
+            return []
+        limit = max(MIN_SEARCHED, 2 * k)
         while True:
-            scores = self._full_text.current.search(question, limit, where)
-            for place, candidate in self._find_candidates(list(scores)[seen:]):
+            found, is_all = self._search_both(question, limit, where)
+            results: dict[str, ScoredCandidate] = {}
+            for place, candidate in self._find_candidates(found):
                 if candidate.text not in results:
+                    scored = replace(candidate, retrieval=found[place])
                     rank = len(results) + 1
-                    results[candidate.text] = ScoredCandidate(candidate, scores[place], rank)
+                    results[candidate.text] = ScoredCandidate(scored, found[place].merged, rank)
                 if len(results) == k:
                     break
-            if len(results) >= k or len(scores) < limit or limit > MAX_COPIES * k:
+            if len(results) == k or is_all or limit > MAX_COPIES * k:
                 return list(results.values())
-            limit, seen = 4 * limit, limit  # most of them are copies of each other
+            limit *= 4  # most of them are copies of each other
+
+    def _search_both(
+        self, question: str, limit: int, where: Where | None
+    ) -> tuple[dict[Place, RetrievalScores], bool]:
+        """Return what both sources find, and whether there is no more to find."""
+        self._full_text.refresh()
+        full_text = self._full_text.current
+        words = full_text.search(question, limit, where)
+        meaning = self.vectors.search(full_text.correct(question), limit, where)
+        return merge(words, meaning), max(len(words), len(meaning)) < limit
 
     def get_candidate(self, number: int, position: int) -> Candidate | None:
         """Return the sentence at a position of a document; None where it was removed."""

@@ -43,7 +43,7 @@ def test_json_has_offsets(docs: Path) -> None:
 
 
 def test_prints_that_there_is_no_answer(docs: Path) -> None:
-    assert run("xylophone", docs).stdout == "No sentence here shares a word with the question.\n"
+    assert run("xylophone", docs).stdout == "No sentence here matches the question.\n"
     assert json.loads(run("xylophone", docs, "--json").stdout)["answers"] == []
 
 
@@ -120,7 +120,7 @@ def test_asks_an_index_with_a_scorer_and_a_filter(docs: Path, tmp_path: Path) ->
 
     assert result.stdout.startswith("Green tea is brewed")
     assert run("tea", "--index", folder, "--where", "suffix=.pdf").stdout == (
-        "No sentence that matches --where shares a word with the question.\n"
+        "No sentence that matches --where matches the question.\n"
     )
     assert (
         "'nonsense' is not KEY=VALUE" in run("a", "--index", folder, "--where", "nonsense").stderr
@@ -137,7 +137,7 @@ def test_without_a_question_reads_them_line_by_line(
 
     assert result.stdout == (
         "Green tea is brewed at 75 °C.\n    tea.md:3 (Tea)\n"
-        "No sentence here shares a word with the question.\n"
+        "No sentence here matches the question.\n"
     )
 
 

@@ -131,7 +131,7 @@ def _print(answers: Answers, explain: bool, *, is_filtered: bool) -> None:
         click.echo("No sentence here answers that. The closest:")
     elif answers.abstains:
         where = "that matches --where" if is_filtered else "here"
-        click.echo(f"No sentence {where} shares a word with the question.")
+        click.echo(f"No sentence {where} matches the question.")
     for answer in answers.answers or filter(None, [answers.closest]):
         confidence = "" if answer.confidence is None else f"  {100 * answer.confidence:.0f} %"
         click.secho(answer.sentence, bold=True)
@@ -146,6 +146,8 @@ def _print(answers: Answers, explain: bool, *, is_filtered: bool) -> None:
                 for match in answer.matches or ()
             ]
             click.secho(f"    {', '.join(words)}", dim=True)
+            if answer.found_by:
+                click.secho(f"    found by {' and '.join(answer.found_by)}", dim=True)
     if explain:
         say(f"{count(answers.retrieved, 'sentence')} retrieved, ranked by {answers.scorer}")
         print_trace(answers.trace)

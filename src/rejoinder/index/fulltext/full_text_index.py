@@ -26,7 +26,7 @@ import tantivy
 
 from rejoinder.documents.passages import Passage, iterate_passages
 from rejoinder.errors import StoreError, is_panic, shorten
-from rejoinder.index.fulltext.query import build_query
+from rejoinder.index.fulltext.query import build_query, correct
 from rejoinder.index.fulltext.terms import FIELDS, join_terms
 from rejoinder.index.sqlite.documents import DocumentStore, Place, StoredDocument
 from rejoinder.types import Where
@@ -223,6 +223,11 @@ class TantivyIndex:
                 scores[int(entry["document"][0]), int(entry["position"][0])] = float(score)
         # Tantivy orders equal scores by segments, which depend on the history of the index.
         return dict(sorted(scores.items(), key=lambda item: (-item[1], item[0])))
+
+    def correct(self, question: str) -> str:
+        """Return a question in which words that the index does not know are corrected."""
+        with self._reading():
+            return correct(self._index.searcher(), question)
 
     def find_damage(self) -> list[str]:
         """Return the files whose content does not match the checksum at their end."""

@@ -8,6 +8,7 @@ lifted.  Words that the index does not know are taken for misspelt.
 """
 
 from collections.abc import Iterable, Sequence
+from functools import partial
 from math import ceil
 
 import tantivy
@@ -15,7 +16,7 @@ from tantivy import Occur, Query
 
 from rejoinder.index.fulltext.spelling import find_similar
 from rejoinder.index.fulltext.terms import count_sentences, stem_words
-from rejoinder.text.words import FUNCTION_WORDS, normalise_words, split_words
+from rejoinder.text.words import FUNCTION_WORDS, normalise, normalise_words, split_words
 
 BOOSTS = {"text": 1.0, "passage": 1.0, "headings": 0.6, "title": 0.6}
 """Weights of the fields, chosen on development data (docs/retrieval.md), as the other figures."""
@@ -50,6 +51,26 @@ def build_query(schema: tantivy.Schema, searcher: tantivy.Searcher, question: st
             *((Occur.Should, _match(schema, "text", term, FUNCTION_WORD)) for term in others),
         ]
     )
+
+
+def correct(searcher: tantivy.Searcher, question: str) -> str:
+    """Return a question with the likeliest terms in place of words that the index does not know.
+
+    Words that resemble nothing in the index stay as they are.
+    """
+    parts, end, unknown = [], 0, 0
+    for word in split_words(question):
+        terms = stem_words(word.text)
+        if (
+            unknown < MAX_MISSPELT
+            and terms
+            and not any(map(partial(count_sentences, searcher), terms))
+        ):
+            unknown += 1
+            if similar := find_similar(searcher, normalise(word.text)):
+                parts += [question[end : word.start], similar[0]]
+                end = word.end
+    return "".join([*parts, question[end:]])
 
 
 def _find_terms(searcher: tantivy.Searcher, words: Sequence[str]) -> list[Terms]:

@@ -16,7 +16,7 @@ export function renderAnswers(place, reply, { changes, canMark, threshold, setSt
     place.replaceChildren(...abstain(reply, threshold, own));
   } else {
     place.replaceChildren(
-      make("p", { class: "plain" }, "No sentence shares a word with this question."),
+      make("p", { class: "plain" }, "No sentence matches this question."),
     );
   }
   place.querySelector(".answer")?.setAttribute("tabindex", "0");
@@ -57,6 +57,7 @@ function makeAnswer(answer, { question, canMark, setStatus, onChoose, change }) 
       change ? make("span", { class: "moved" }, change) : null,
       makeConfidence(answer.confidence),
       make("span", { class: "source" }, ...locate(answer.source)),
+      makeFoundBy(answer.found_by),
       buttons,
     ),
   );
@@ -80,6 +81,11 @@ function makeConfidence(confidence) {
     make("span", { class: "confidence-bar", "aria-hidden": true }),
     `${percent(confidence)} sure`,
   );
+}
+
+function makeFoundBy(sources) {
+  if (!sources.length) return null;
+  return make("span", { class: "quiet" }, `found by ${sources.join(" and ")}`);
 }
 
 function locate({ document, title, line, page }) {

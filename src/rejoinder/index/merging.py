@@ -1,0 +1,47 @@
+"""Merges what the words and the meaning of a question find into one list.
+
+Both lists are scaled to 0 … 1, from their last to their first score, and added with weights.  A
+sentence that one of them lacks counts as its last: at best it would be the next.  On development
+data this puts more right sentences among the first 20 than reciprocal ranks, which forget by how
+much one sentence is better than the next (docs/retrieval.md).
+"""
+
+from collections.abc import Mapping
+
+from rejoinder.index.sqlite.documents import Place
+from rejoinder.types import RetrievalScores
+
+MEANING = 0.3
+"""The weight of the cosines; words have the rest.  Chosen on development data."""
+
+
+def merge(
+    words: Mapping[Place, float], meaning: Mapping[Place, float]
+) -> dict[Place, RetrievalScores]:
+    """Return the scores of all places that either found, best first.
+
+    Without vectors, the order and the score are those of the words.
+
+    >>> merged = merge({(1, 0): 9.0, (1, 1): 5.0}, {(1, 1): 0.8, (2, 0): 0.6})
+    >>> [(place, round(scores.merged, 2)) for place, scores in merged.items()]
+    [((1, 0), 0.7), ((1, 1), 0.3), ((2, 0), 0.0)]
+    """
+    if not meaning:
+        return {place: RetrievalScores(score, score, None) for place, score in words.items()}
+    by_words, by_meaning = _scale(words), _scale(meaning)
+    merged = {
+        place: RetrievalScores(
+            (1 - MEANING) * by_words.get(place, 0.0) + MEANING * by_meaning.get(place, 0.0),
+            words.get(place),
+            meaning.get(place),
+        )
+        for place in words.keys() | meaning.keys()
+    }
+    return dict(sorted(merged.items(), key=lambda item: (-item[1].merged, item[0])))
+
+
+def _scale(scores: Mapping[Place, float]) -> dict[Place, float]:
+    low, high = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
+    if high == low:
+        return dict.fromkeys(scores, 1.0)
+    return {place: (score - low) / (high - low) for place, score in scores.items()}
