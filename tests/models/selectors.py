@@ -32,18 +32,19 @@ VOCABULARY = [
 def make_selector(
     *,
     seed: int = 0,
+    width: int = 32,
     layers: int = 2,
     max_tokens: int = 64,
     vocabulary: list[str] = VOCABULARY,
     **settings: Any,
 ) -> Selector:
-    """Return a network of width 32; weights large enough that scores differ."""
+    """Return a tiny network; weights large enough that scores differ."""
     from transformers import BertConfig, BertModel
 
     torch.manual_seed(seed)
     config = BertConfig(
         vocab_size=len(vocabulary),
-        hidden_size=32,
+        hidden_size=width,
         num_hidden_layers=layers,
         num_attention_heads=4,
         intermediate_size=64,
@@ -77,7 +78,7 @@ def make_contextual(form: str, similarity: str = "static") -> AnySelector:
     return model.eval()
 
 
-def write_encoder(folder: Path) -> Path:
+def write_encoder(folder: Path, *, width: int = 32, seed: int = 0) -> Path:
     """Write a pretrained encoder as `transformers` does: tiny, and with random weights."""
     from tokenizers.implementations import BertWordPieceTokenizer
     from transformers import BertTokenizer
@@ -86,5 +87,5 @@ def write_encoder(folder: Path) -> Path:
     rows = {piece: row for row, piece in enumerate(VOCABULARY)}
     tokenizer = BertWordPieceTokenizer(rows, lowercase=True)
     BertTokenizer(tokenizer_object=tokenizer._tokenizer).save_pretrained(folder)
-    make_selector().encoder.save_pretrained(folder)
+    make_selector(width=width, seed=seed).encoder.save_pretrained(folder)
     return folder

@@ -1,7 +1,7 @@
 """Trains a static sentence encoder on the vectors of a teacher.
 
 The table starts with the teacher's vector of each word piece, reduced by principal components and
-weighted by the piece's rareness.  A step takes questions, each with its answer, a wrong sentence
+weighted by how rare the piece is.  A step takes questions, each with its answer, a wrong sentence
 of the same list, and sentences that the teacher finds near.  Over the sentences of the whole step,
 the table learns the teacher's distribution for each question, the answer itself, and how alike the
 teacher finds sentences among themselves.
@@ -14,6 +14,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -43,13 +44,13 @@ from rejoinder.types import Example
 WEIGHTS = PartWeights(title=0.5, heading=0.5, outer=0.25, neighbour=0.15)
 """Chosen on the manuals and the pooled corpus of benchmarks/open_corpus.py."""
 MAX_WRONG = 8
-"""Wrong sentences of a list that the pool keeps; some lists are long."""
+"""How many wrong sentences of a list the pool keeps; some lists are long."""
 MINED = 40
-"""Sentences of the pool that are nearest to a question by the teacher."""
+"""How many of the sentences that the teacher finds nearest to a question may be drawn."""
 DRAWN = 6
-"""How many of them a step reads."""
+"""How many of them a step draws."""
 ALIKE = 512
-"""Sentences of a step that are compared with all others."""
+"""How many sentences of a step are compared with all others."""
 TEACHER_TEMPERATURE, TEMPERATURE = 0.03, 0.05
 ANSWER_WEIGHT, ALIKE_WEIGHT = 0.3, 0.3
 """Weights of the answers and of likeness in the loss; the teacher's distribution has weight 1."""
@@ -66,16 +67,15 @@ def train_static_encoder(
     training_set = prepare(options, data)
     shares = [part.take_share(options.seed).keep_answered() for part in training_set.parts]
     teacher = open_teacher(Path(options.teacher))
-    pool = Pool(join_parts(shares), options.seed)
+    pool = SentencePool(join_parts(shares), options.seed)
     target = training_set.target
+    cache = VectorCache(target.with_name(f"{target.name}.teacher-{teacher.hash}"), teacher.width)
     if "say" in hooks:
         hooks["say"](
             f"{len(pool.questions)} questions, {len(pool.sentences)} sentences; the teacher's"
-            f" vectors are cached in {target.name}.teacher.vectors"
+            f" vectors are cached in {cache.path}"
         )
-    taught = pool.teach(
-        teacher, VectorCache(target.with_name(f"{target.name}.teacher"), teacher.width)
-    )
+    taught = pool.teach(teacher, cache)
     pieces = WordPiece(teacher.vocabulary)
     source = Steps(pool, taught, pieces)
     start = make_table(teacher, source.count_sentences(), options.width)
@@ -86,7 +86,7 @@ def train_static_encoder(
             StaticTable(torch.from_numpy(start)),
             parts,
             lambda _: source,
-            to_scorer=partial(_to_scorer, vocabulary=teacher.vocabulary, target=target),
+            to_scorer=partial(_to_scorer, vocabulary=teacher.vocabulary),
             measure=measure_loss,
             **control,
         )
@@ -106,12 +106,16 @@ def train_static_encoder(
 
 
 def open_teacher(folder: Path) -> TransformerEncoder:
-    """Open the bundle of a teacher."""
+    """Open the bundle of a teacher.
+
+    Raises:
+        BundleError: it is missing, corrupt, or of another kind.
+    """
     bundle = open_bundle(folder)
     if bundle.manifest.kind != transformer.KIND:
         raise BundleError(
-            f"{folder}: is a bundle of kind {bundle.manifest.kind!r}; make a teacher with"
-            f" 'rejoinder models import ENCODER --to {folder}'"
+            f"{folder}: a bundle of kind {bundle.manifest.kind!r} cannot teach; make a teacher"
+            " with 'rejoinder models import ENCODER --to FOLDER'"
         )
     return TransformerEncoder(bundle)
 
@@ -124,8 +128,8 @@ class PooledSentence(NamedTuple):
     near: tuple[str, ...]
 
 
-class Pool:
-    """The sentences of all lists, each once, and the questions with their answers there."""
+class SentencePool:
+    """The sentences of all lists, each once, and the questions with places of their answers."""
 
     def __init__(self, examples: Sequence[Example], seed: int) -> None:
         self.questions = [example.question for example in examples]
@@ -191,7 +195,7 @@ class StepBatch:
 class Steps:
     """Makes the batches; random choices depend on torch's generator."""
 
-    def __init__(self, pool: Pool, taught: Taught, pieces: WordPiece) -> None:
+    def __init__(self, pool: SentencePool, taught: Taught, pieces: WordPiece) -> None:
         self._pool, self._taught = pool, taught
         read = _Reader(pieces)
         self._questions = make_bags([[(read(text), 1.0)] for text in pool.questions])
@@ -294,12 +298,12 @@ def make_table(
     reduced = np.pad(reduced, ((0, 0), (0, width - reduced.shape[1])))
     reduced /= np.maximum(np.linalg.norm(reduced, axis=1, keepdims=True), 1e-9)
     having = np.array([counts[piece] for piece in range(len(vectors))])
-    rareness = np.log((total + 1) / (1 + having)) / 8
-    return np.asarray(reduced * rareness[:, None], dtype=np.float32)
+    rarity = np.log((total + 1) / (1 + having)) / 8
+    return np.asarray(reduced * rarity[:, None], dtype=np.float32)
 
 
 class _Reader:
-    """Turns texts into word pieces; neighbours are read often."""
+    """Turns texts into word pieces, with a cache: neighbours are read often."""
 
     def __init__(self, pieces: WordPiece) -> None:
         self._pieces = pieces
@@ -318,17 +322,18 @@ def _draw(numbers: Sequence[int]) -> int:
 
 
 def _find_title(example: Example) -> str:
-    """Return the title of a list's document; none where it only repeats the text."""
+    """Return the title of a list's document; empty where it only repeats the text."""
     document = example.candidates[0].document
     title = (document.title if document else "").replace("_", " ")
     return "" if example.candidates[0].text.startswith(title) else title
 
 
-def _to_scorer(model: StaticTable, vocabulary: Sequence[str], target: Path) -> CosineScorer:
-    """Return a scorer over the present weights, through a bundle beside the target."""
-    trial = target.with_name(f"{target.name}.trial")
-    _write(trial, model, vocabulary, {}, "")
-    return CosineScorer(KIND, StaticEncoder(open_bundle(trial)))
+def _to_scorer(model: StaticTable, vocabulary: Sequence[str]) -> CosineScorer:
+    """Return a scorer over the present weights, as a bundle would have them."""
+    with TemporaryDirectory() as place:
+        trial = Path(place, KIND)
+        _write(trial, model, vocabulary, {}, "")
+        return CosineScorer(KIND, StaticEncoder(open_bundle(trial)))
 
 
 def _write(

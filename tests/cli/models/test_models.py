@@ -25,12 +25,16 @@ def test_every_listed_scorer_can_be_loaded() -> None:
 
 
 def test_an_unknown_scorer_lists_all() -> None:
-    with pytest.raises(UnknownNameError, match=r"known: original-order, .*, selector, default$"):
+    with pytest.raises(
+        UnknownNameError, match=r"known: original-order, .*, selector, static-encoder, default$"
+    ):
         load("nonsense")
 
 
 def test_a_cascade_is_not_a_single_scorer() -> None:
-    with pytest.raises(UnknownNameError, match=r"unknown scorer 'default'; known: .*, selector$"):
+    with pytest.raises(
+        UnknownNameError, match=r"unknown scorer 'default'; known: .*, selector, static-encoder$"
+    ):
         open_scorer("default")
 
 
@@ -47,7 +51,9 @@ def test_a_name_without_a_bundle_is_one_line(command: str, tmp_path: Path) -> No
     lexical = CliRunner().invoke(main, ["models", command, "bm25"])
     missing = CliRunner().invoke(main, ["models", command, str(tmp_path / "nowhere")])
 
-    assert lexical.stderr == ("Error: bm25: not a bundle; the shipped ones are cosinet, selector\n")
+    assert lexical.stderr == (
+        "Error: bm25: not a bundle; the shipped ones are cosinet, selector, static-encoder\n"
+    )
     assert missing.stderr == f"Error: {tmp_path / 'nowhere'}: no such folder\n"
 
 

@@ -13,6 +13,8 @@ from rejoinder.models.sentence_encoder.encoder import Matrix, Vector
 class HashedWords:
     """Gives each word a random direction; a text's vector is their sum."""
 
+    tokenizer = None
+
     def __init__(self, width: int = 64, *, seed: int = 0, folder: Path = Path("hashed")) -> None:
         self.width = width
         self.folder = folder

@@ -131,15 +131,16 @@ class VectorIndex:
         if writer is None or encoder is None:
             yield from passages
             return
+        reads_tokens = encoder.tokenizer in (None, self._store.get("tokenizer"))
         batch: list[Passage] = []
         for passage in passages:
             yield passage
             batch.append(passage)
             if len(batch) == BATCH:
-                _encode(writer, encoder, document, batch)
+                _encode(writer, encoder, document, batch, reads_tokens=reads_tokens)
                 batch.clear()
         if batch:
-            _encode(writer, encoder, document, batch)
+            _encode(writer, encoder, document, batch, reads_tokens=reads_tokens)
 
     @contextmanager
     def changing(self) -> Iterator[None]:
@@ -387,6 +388,19 @@ def _encode(
     encoder: SentenceEncoder,
     document: StoredDocument,
     passages: list[Passage],
+    *,
+    reads_tokens: bool,
 ) -> None:
+    if not reads_tokens:  # they are of another tokenizer than the encoder's
+        passages = [_drop_tokens(passage) for passage in passages]
     positions = [passage.sentence.position for passage in passages]
     writer.add(document.id, positions, encoder.encode_passages(document.title, passages))
+
+
+def _drop_tokens(passage: Passage) -> Passage:
+    sentence, headings, *around = passage
+    return Passage(
+        sentence._replace(tokens=None),
+        headings,
+        *(tuple(near._replace(tokens=None) for near in part) for part in around),
+    )

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
-from rejoinder.errors import InputError
+from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.text.wordpiece import CLS, SEP
 
 DEFAULT = "all-MiniLM-L6-v2"
@@ -33,6 +34,38 @@ def find_encoder(name: str = DEFAULT) -> str:
     if Path(name).exists() and not Path(name, "config.json").is_file():
         raise InputError(f"{name}: not an encoder, it has no config.json")
     return name
+
+
+def load_encoder(name: str) -> tuple[Any, list[str]]:
+    """Return a pretrained encoder in torch, and the word piece of each row of its embedding.
+
+    Raises:
+        InputError: it cannot be found or loaded, or does not tokenise as BERT does.
+        MissingExtraError: transformers is not installed.
+    """
+    try:
+        from transformers import AutoConfig, AutoModel, AutoTokenizer
+        from transformers.utils import logging
+    except ImportError as error:
+        raise MissingExtraError("loading an encoder", extra="train") from error
+    logging.set_verbosity_error()
+    logging.disable_progress_bar()
+    place = find_encoder(name)
+    refusal = InputError(f"{name}: not a BERT-like encoder of uncased word pieces")
+    try:
+        if AutoConfig.from_pretrained(place).model_type != "bert":
+            raise refusal
+        tokenizer: Any = AutoTokenizer.from_pretrained(place)
+        encoder = AutoModel.from_pretrained(
+            place, attn_implementation="eager", add_pooling_layer=False
+        )
+    except (OSError, ValueError, TypeError) as error:
+        reason = str(error).splitlines()[0]
+        raise InputError(f"{name}: cannot be loaded as an encoder: {reason}") from error
+    if "".join(tokenizer.tokenize("Café")).replace("##", "") != "cafe":
+        raise refusal
+    vocabulary = tokenizer.get_vocab()
+    return encoder, sorted(vocabulary, key=vocabulary.__getitem__)
 
 
 def order_pieces(vocabulary: Sequence[str]) -> list[int]:

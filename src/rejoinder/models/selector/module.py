@@ -22,7 +22,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from rejoinder.errors import InputError
-from rejoinder.models.encoders.loading import DEFAULT, find_encoder, order_pieces
+from rejoinder.models.encoders.loading import DEFAULT, load_encoder, order_pieces
 from rejoinder.models.encoders.packed import read_packed
 from rejoinder.models.selector.context import ContextConfig
 from rejoinder.models.selector.pair_reader import (
@@ -311,11 +311,7 @@ def load_selector(config: SelectorConfig, *, seed: int = 0) -> tuple[Selector, l
     Raises:
         InputError: the encoder cannot be found or loaded, or does not tokenise as BERT does.
     """
-    encoder, tokenizer = _load(config.encoder)
-    vocabulary = tokenizer.get_vocab()
-    word = "".join(tokenizer.tokenize("Café")).replace("##", "")
-    if encoder.config.model_type != "bert" or word != "cafe":
-        raise InputError(f"{config.encoder}: not a BERT-like encoder of uncased word pieces")
+    encoder, vocabulary = load_encoder(config.encoder)
     if config.layers is not None:
         encoder.encoder.layer = encoder.encoder.layer[: config.layers]
         encoder.config.num_hidden_layers = len(encoder.encoder.layer)
@@ -324,25 +320,7 @@ def load_selector(config: SelectorConfig, *, seed: int = 0) -> tuple[Selector, l
         torch.manual_seed(seed)
         model = Selector(replace(config, max_tokens=room), encoder)
     freeze_embeddings(model)
-    return model, sorted(vocabulary, key=vocabulary.__getitem__)
-
-
-def _load(name: str) -> tuple[Any, Any]:
-    from transformers import AutoModel, AutoTokenizer
-    from transformers.utils import logging
-
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    place = find_encoder(name)
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(place)
-        encoder = AutoModel.from_pretrained(
-            place, attn_implementation="eager", add_pooling_layer=False
-        )
-    except (OSError, ValueError, TypeError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(f"{name}: cannot be loaded as an encoder: {reason}") from error
-    return encoder, tokenizer
+    return model, vocabulary
 
 
 def make_reader(config: SelectorConfig, vocabulary: Sequence[str]) -> PairReader:

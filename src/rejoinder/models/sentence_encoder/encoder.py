@@ -31,6 +31,11 @@ class SentenceEncoder(Protocol):
         ...
 
     @property
+    def tokenizer(self) -> str | None:
+        """The hash of the tokenizer whose stored tokens it reads; None where it reads texts."""
+        ...
+
+    @property
     def width(self) -> int:
         """Numbers of a vector; a multiple of 64."""
         ...

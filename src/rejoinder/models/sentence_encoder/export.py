@@ -11,8 +11,8 @@ import torch
 from numpy.typing import NDArray
 
 from rejoinder.bundle.folder import Bundle, Manifest, check_place, write_bundle
-from rejoinder.errors import BundleError, InputError, MissingExtraError
-from rejoinder.models.encoders.loading import DEFAULT, find_encoder
+from rejoinder.errors import BundleError, InputError, MissingExtraError, UnknownNameError
+from rejoinder.models.encoders.loading import DEFAULT, load_encoder
 from rejoinder.models.selector.export import write_network
 from rejoinder.models.sentence_encoder import static, transformer
 from rejoinder.models.sentence_encoder.encoder import Matrix
@@ -21,41 +21,50 @@ from rejoinder.models.sentence_encoder.transformer import TransformerEncoder
 from rejoinder.models.static_vectors.vectors import quantise_rows
 
 MAX_TOKENS = 256
+POOLED = {"mean": "the mean of its states", "first": "its first state"}
 MIN_COSINE = {"fp32": 0.9999, "int8": 0.98}
-"""Between a sample's vectors and those of torch."""
+"""The least cosine of a sample's vectors with torch's, by precision."""
 SAMPLE = ("how long is it?", "The river is 230 km long.", "Glaciers: They move slowly downhill.")
 
 
 @dataclass(frozen=True, slots=True)
 class ImportOptions:
-    """How a pretrained encoder is read."""
+    """How to import a pretrained encoder."""
 
     to: Path | str
     encoder: str = DEFAULT
-    """Folder, or name on a hub, of a BERT-like encoder."""
+    """The folder, or the name on a hub, of a BERT-like encoder."""
     pooling: str = "mean"
     """A text's vector is the `mean` of its states, or the `first` state."""
     question_prefix: str = ""
-    """Goes before a question; bge's is "Represent this sentence for searching relevant passages: ".
-    """
+    """The text before a question, if the encoder was trained with one."""
     licence: str = ""
     """The licence of the weights, for the card."""
+
+    def __post_init__(self) -> None:
+        if self.pooling not in POOLED:
+            raise UnknownNameError("pooling", self.pooling, POOLED)
 
 
 def import_encoder(options: ImportOptions, *, command: str = "") -> None:
     """Write a pretrained encoder as an int8 bundle, for `index add --embed`.
 
     Raises:
-        InputError: the encoder cannot be loaded, or is not BERT-like.
+        InputError: the encoder cannot be loaded, is not BERT-like, or its width is not a
+            multiple of 64.
         BundleError: the folder cannot be written, or the vectors differ from torch's.
         MissingExtraError: transformers or onnx is not installed.
     """
     folder = Path(options.to)
     check_place(folder)
-    encoder, vocabulary = _load(options.encoder)
-    expected = _encode_with_torch(encoder, vocabulary, options.pooling)
+    encoder, vocabulary = load_encoder(options.encoder)
+    width = encoder.config.hidden_size
+    if width % 64:
+        raise InputError(f"{options.encoder}: its width is {width}, not a multiple of 64")
+    max_tokens = min(MAX_TOKENS, encoder.config.max_position_embeddings)
+    expected = _encode_with_torch(encoder.eval(), vocabulary, options.pooling, max_tokens)
     config = {
-        "max_tokens": MAX_TOKENS,
+        "max_tokens": max_tokens,
         "pooling": options.pooling,
         "question_prefix": options.question_prefix,
     }
@@ -71,7 +80,7 @@ def import_encoder(options: ImportOptions, *, command: str = "") -> None:
         {"README.md": _describe_import(options).encode()},
         encoder=encoder,
         vocabulary=vocabulary,
-        build=partial(_build, encoder, options.pooling),
+        build=partial(_build, encoder, options.pooling, max_tokens),
         compare=partial(_compare, expected),
     )
 
@@ -86,7 +95,13 @@ def write_static_encoder(
     training: Mapping[str, Any],
     card: str,
 ) -> None:
-    """Write a table of word pieces, quantised to int8, with the gains of questions."""
+    """Write a static encoder as a bundle.
+
+    Args:
+        table: one row per word piece of the vocabulary; it is quantised to int8.
+        gains: the factor of each word piece in a question.
+        card: the text of README.md.
+    """
     from safetensors.numpy import save
 
     rows, scales = quantise_rows(table)
@@ -110,33 +125,14 @@ def write_static_encoder(
     write_bundle(folder, manifest, files)
 
 
-def _load(name: str) -> tuple[Any, list[str]]:
-    """Return an encoder, and the word piece of each row of its embedding."""
-    try:
-        from transformers import AutoModel, AutoTokenizer
-        from transformers.utils import logging
-    except ImportError as error:
-        raise MissingExtraError("importing an encoder", extra="train") from error
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    place = find_encoder(name)
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(place)
-        encoder = AutoModel.from_pretrained(place, attn_implementation="eager").eval()
-    except (OSError, ValueError, TypeError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(f"{name}: cannot be loaded as an encoder: {reason}") from error
-    if encoder.config.model_type != "bert":
-        raise InputError(f"{name}: a {encoder.config.model_type} encoder; only BERT is read")
-    pieces: Any = tokenizer.convert_ids_to_tokens(list(range(encoder.config.vocab_size)))
-    return encoder, pieces
-
-
-def _encode_with_torch(encoder: Any, vocabulary: Sequence[str], pooling: str) -> Matrix:
+def _encode_with_torch(
+    encoder: Any, vocabulary: Sequence[str], pooling: str, max_tokens: int
+) -> Matrix:
+    """Return the vectors of the sample, shape (sample, width)."""
     from rejoinder.models.has.encoder import TextTokens
     from rejoinder.text.wordpiece import WordPiece
 
-    tokens = TextTokens(WordPiece(vocabulary), max_tokens=MAX_TOKENS)
+    tokens = TextTokens(WordPiece(vocabulary), max_tokens=max_tokens)
     vectors = []
     with torch.no_grad():
         for text in SAMPLE:
@@ -146,13 +142,15 @@ def _encode_with_torch(encoder: Any, vocabulary: Sequence[str], pooling: str) ->
     return np.stack(vectors)
 
 
-def _build(encoder: Any, pooling: str, rows: Sequence[int], precision: str) -> bytes:
+def _build(
+    encoder: Any, pooling: str, max_tokens: int, rows: Sequence[int], precision: str
+) -> bytes:
     try:
         from rejoinder.models.encoders.onnx_bert import build_sentence_encoder
     except ImportError as error:
         raise MissingExtraError("importing an encoder", extra="train") from error
     return build_sentence_encoder(
-        encoder, rows, max_tokens=MAX_TOKENS, pooling=pooling, is_int8=precision == "int8"
+        encoder, rows, max_tokens=max_tokens, pooling=pooling, is_int8=precision == "int8"
     )
 
 
@@ -164,8 +162,8 @@ def _compare(expected: Matrix, bundle: Bundle, precision: str) -> dict[str, Any]
     ]
     if min(cosines) < MIN_COSINE[precision]:
         raise BundleError(
-            f"{bundle.folder}: in {precision} its vectors differ from torch's"
-            f" (cosine {min(cosines):.4f}); it is not written"
+            f"{bundle.folder.name}: vectors in {precision} differ from torch's"
+            f" (cosine {min(cosines):.4f}); nothing was written"
         )
     return {"scores": {"smallest cosine with torch": round(min(cosines), 5)}}
 
@@ -176,7 +174,7 @@ def _describe_import(options: ImportOptions) -> str:
 
 Vectors of length 1 for semantic search: `rejoinder index add FILES --index DIR --embed THIS`.
 
-- **Made from** {name}; a text's vector is its {options.pooling} state. int8 network.
-- **Questions** begin with: {options.question_prefix or "nothing"}
-- **Licence** of the weights: {options.licence or "see the model's own card"}
+- **Encoder**: {name}, int8; a text's vector is {POOLED[options.pooling]}.
+- **Prefix of questions**: {options.question_prefix or "none"}
+- **Licence of the weights**: {options.licence or "see the encoder's own card"}
 """

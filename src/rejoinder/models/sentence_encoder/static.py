@@ -8,6 +8,7 @@ table is int8 with one scale per row.
 
 from collections.abc import Iterable, Sequence
 from functools import cached_property, lru_cache
+from hashlib import sha256
 from itertools import chain
 from typing import NamedTuple
 
@@ -22,52 +23,65 @@ from rejoinder.text.wordpiece import WordPiece
 
 KIND = "static-encoder"
 FILE, VOCABULARY = "weights.safetensors", "vocabulary.txt"
+WIDTHS = range(64, 4097, 64)
 MAX_CACHED_TEXTS = 1_000
+"""Titles and headings whose sums are cached."""
 
 Ids = NDArray[np.int64]
 
 
 class PartWeights(NamedTuple):
-    """Weights of what is around a sentence; its own words have weight 1."""
+    """Weights of the texts around a sentence; its own words have weight 1."""
 
     title: float
     heading: float
-    """Of the innermost heading."""
+    """The innermost heading."""
     outer: float
-    """Of the headings above it."""
+    """Each heading above it."""
     neighbour: float
 
 
 class StaticEncoder:
-    """Encodes texts by a table of word pieces; safe from many threads."""
+    """Encodes texts with a table of word pieces; safe from many threads."""
 
     def __init__(self, bundle: Bundle) -> None:
         self.folder = bundle.folder
-        self.hash = bundle.manifest.files.get(FILE, "")[:16]
         tensors = bundle.read_tensors(FILE)
         vocabulary = bundle.read_text(VOCABULARY).split("\n")[:-1]
         try:
+            if tensors["rows"].dtype != np.int8:
+                raise TypeError("rows are not int8")
             self._rows = tensors["rows"].astype(np.int8, copy=False)
             self._scales = tensors["scales"].astype(np.float32)
             self._gains = tensors["gains"].astype(np.float32)
             self.width = int(self._rows.shape[1])
-            self._weights = PartWeights(**bundle.manifest.config["weights"])
+            weights = bundle.manifest.config["weights"]
+            self._weights = PartWeights(**{name: float(weights[name]) for name in weights})
             self._pieces = WordPiece(vocabulary)
-        except (KeyError, TypeError, IndexError) as error:
-            raise bundle.refuse(f"a part of the table is missing: {error}") from error
-        shapes = (self._rows.shape[:1], self._scales.shape, self._gains.shape)
-        if set(shapes) != {(len(vocabulary),)} or self.width % 64:
-            raise bundle.refuse(f"{len(vocabulary)} word pieces, but a table of {self._rows.shape}")
+        except (KeyError, TypeError, IndexError, ValueError) as error:
+            raise bundle.refuse(
+                f"a tensor, weight or word piece is missing or wrong: {error}"
+            ) from error
+        count = len(vocabulary)
+        shapes = (self._rows.shape, self._scales.shape, self._gains.shape)
+        if shapes != ((count, self.width), (count,), (count,)) or self.width not in WIDTHS:
+            raise bundle.refuse(f"{count} word pieces, but tensors of shapes {shapes}")
+        if not np.isfinite(self._weights).all():
+            raise bundle.refuse(f"a weight is not finite: {self._weights}")
+        checksums = [bundle.manifest.files.get(name) for name in (FILE, VOCABULARY)]
+        self.hash = sha256(repr((checksums, *self._weights)).encode()).hexdigest()[:16]
         self._encode_heading = lru_cache(MAX_CACHED_TEXTS)(self._sum_text)
 
     @property
     def tokenizer(self) -> str:
-        """The hash of the tokenizer whose stored tokens it reads."""
+        """The hash of the tokenizer whose stored tokens it reads, in place of a text."""
         return self._pieces.hash
 
     def encode_question(self, question: str) -> Vector:
-        """Return the vector of a question, of length 1; zeros where it has no word."""
+        """Return the vector of a question, of length 1; zeros where it has no known word."""
         ids = self._tokenize(question)
+        if (ids == self._pieces.unknown).all():
+            return np.zeros(self.width, np.float32)
         summed = (self._scales[ids] * self._gains[ids]) @ self._rows[ids].astype(np.float32)
         return _normalise(summed[None])[0]
 
@@ -119,7 +133,7 @@ class StaticEncoder:
 
     @cached_property
     def _table(self) -> Matrix:
-        """The table in float, which only indexing needs."""
+        """The table in float32, made on first use: a question does not need it."""
         return self._rows * self._scales[:, None]
 
 

@@ -28,6 +28,9 @@ KIND = "transformer-encoder"
 class TransformerEncoder:
     """Encodes texts with the network of a bundle; safe from many threads."""
 
+    tokenizer = None
+    """It reads texts: an index may store the tokens of another vocabulary."""
+
     def __init__(self, bundle: Bundle, *, threads: int | None = None) -> None:
         self._threads = threads or count_cores()
         self.folder = bundle.folder
@@ -42,11 +45,14 @@ class TransformerEncoder:
                 WordPiece([*pieces, cls, sep]), max_tokens=int(config["max_tokens"])
             )
             network = (bundle.folder / NETWORK).read_bytes()
-        except (OSError, KeyError, ValueError) as error:
+        except (OSError, KeyError, TypeError, ValueError) as error:
             raise bundle.refuse(f"file, setting or word piece is missing: {error}") from error
         self._session = open_session(network, bundle.folder)
         with refuse_corrupt(bundle.folder):  # a network that opens may still be corrupt
-            self.width = len(self.encode("a"))
+            (vectors,) = self._session.run(None, to_feed(self._tokens.encode("a")))
+        self.width = int(np.shape(vectors)[-1])
+        if np.shape(vectors) != (1, self.width) or self.width % 64:
+            raise bundle.refuse(f"{NETWORK} returns a vector of shape {np.shape(vectors)}")
 
     def encode(self, text: str) -> Vector:
         """Return the vector of a text, of length 1."""
