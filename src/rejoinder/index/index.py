@@ -418,11 +418,11 @@ class Index:
         problems = self.store.find_damage()
         problems.extend(self.sidecars.find_damage())
         expected = self.store.count_candidates()
-        problems.extend(self.vectors.find_damage(expected))
         for document in self.store.get_documents():
             if problem := self._check_document(document):
                 problems.append(f"{document.name}: {problem}; remove its file and add it again")
         try:
+            problems.extend(self.vectors.find_damage(expected))
             self._full_text.refresh()
         except StoreError as error:
             return [*problems, str(error)]
