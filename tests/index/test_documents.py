@@ -179,6 +179,7 @@ def test_a_search_reads_its_sentences_and_documents_in_one_query_each(
     index: Index, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     index.add_documents(Document(str(number), text=f"Cat {number} purrs.") for number in range(20))
+    index.search("cat", 15)  # lists the documents once
     queries: list[str] = []
     query = index.store.query
 

@@ -417,7 +417,6 @@ class Index:
         """Return all problems: damaged or missing documents, stale or corrupt derived data."""
         problems = self.store.find_damage()
         problems.extend(self.sidecars.find_damage())
-        expected = self.store.count_candidates()
         for document in self.store.get_documents():
             if problem := self._check_document(document):
                 problems.append(f"{document.name}: {problem}; remove its file and add it again")
@@ -426,19 +425,26 @@ class Index:
             self._full_text.refresh()
         except StoreError as error:
             return [*problems, str(error)]
+        expected = self.store.count_candidates()
+        return [
+            *problems,
+            *self._check_full_text(expected),
+            *self.vectors.find_damage(expected),
+        ]
+
+    def _check_full_text(self, expected: int) -> list[str]:
+        """Return the problems of the full-text index, which should hold so many sentences."""
         full_text = self._full_text.current
         if corrupt := full_text.find_damage():
-            return problems + corrupt
+            return corrupt
         if self._full_text.is_stale:
-            problems.append(
-                "the full-text index is stale; it is brought up to date once no process writes"
-            )
-        elif full_text.sentence_count != expected:
-            problems.append(
+            return ["the full-text index is stale; it is brought up to date once no process writes"]
+        if full_text.sentence_count != expected:
+            return [
                 f"the full-text index holds {full_text.sentence_count} of {expected} sentences;"
                 " rebuild it with 'rejoinder index compact'"
-            )
-        return problems
+            ]
+        return []
 
     @contextmanager
     def writing(self, *, adds: bool = True) -> Iterator[Writer]:

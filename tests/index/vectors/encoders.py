@@ -14,6 +14,7 @@ class HashedWords:
     """Gives each word a random direction; a text's vector is their sum."""
 
     tokenizer = None
+    min_cosine = 0.0
 
     def __init__(self, width: int = 64, *, seed: int = 0, folder: Path = Path("hashed")) -> None:
         self.width = width

@@ -102,7 +102,8 @@ class VectorIndex:
         if nearest.corrupt:
             current.mark_corrupt()
             self._warn(f"{current.folder}: corrupt rows are left out; {_REBUILD}")
-        return nearest.cosines
+        least = encoder.min_cosine
+        return {place: cosine for place, cosine in nearest.cosines.items() if cosine >= least}
 
     def catch_up(self, *, rebuild: bool) -> None:
         """Bring the vectors up to date with SQLite; the caller holds the lock.

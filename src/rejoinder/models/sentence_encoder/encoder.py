@@ -40,6 +40,11 @@ class SentenceEncoder(Protocol):
         """Numbers of a vector; a multiple of 64."""
         ...
 
+    @property
+    def min_cosine(self) -> float:
+        """Sentences whose cosine with a question is smaller are not about it."""
+        ...
+
     def encode_question(self, question: str) -> Vector:
         """Return the vector of a question, of length 1; zeros where it has no known word."""
         ...

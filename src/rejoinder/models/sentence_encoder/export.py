@@ -16,13 +16,13 @@ from rejoinder.models.encoders.loading import DEFAULT, load_encoder
 from rejoinder.models.selector.export import write_network
 from rejoinder.models.sentence_encoder import static, transformer
 from rejoinder.models.sentence_encoder.encoder import Matrix
-from rejoinder.models.sentence_encoder.static import PartWeights
+from rejoinder.models.sentence_encoder.static import MIN_COSINE, PartWeights
 from rejoinder.models.sentence_encoder.transformer import TransformerEncoder
 from rejoinder.models.static_vectors.vectors import quantise_rows
 
 MAX_TOKENS = 256
 POOLED = {"mean": "the mean of its states", "first": "its first state"}
-MIN_COSINE = {"fp32": 0.9999, "int8": 0.98}
+MIN_PARITY = {"fp32": 0.9999, "int8": 0.98}
 """The least cosine of a sample's vectors with torch's, by precision."""
 SAMPLE = ("how long is it?", "The river is 230 km long.", "Glaciers: They move slowly downhill.")
 
@@ -74,7 +74,7 @@ def import_encoder(options: ImportOptions, *, command: str = "") -> None:
             transformer.KIND,
             config,
             precision="int8",
-            tolerance=1 - MIN_COSINE["int8"],
+            tolerance=1 - MIN_PARITY["int8"],
             training={"data": "none: a pretrained encoder", "command": command},
         ),
         {"README.md": _describe_import(options).encode()},
@@ -107,7 +107,7 @@ def write_static_encoder(
     rows, scales = quantise_rows(table)
     manifest = Manifest(
         static.KIND,
-        {"weights": weights._asdict(), "width": table.shape[1]},
+        {"weights": weights._asdict(), "min_cosine": MIN_COSINE, "width": table.shape[1]},
         precision="int8",
         tolerance=0.02,
         training=training,
@@ -160,7 +160,7 @@ def _compare(expected: Matrix, bundle: Bundle, precision: str) -> dict[str, Any]
     cosines = [
         float(encoder.encode(text) @ row) for text, row in zip(SAMPLE, expected, strict=True)
     ]
-    if min(cosines) < MIN_COSINE[precision]:
+    if min(cosines) < MIN_PARITY[precision]:
         raise BundleError(
             f"{bundle.folder.name}: vectors in {precision} differ from torch's"
             f" (cosine {min(cosines):.4f}); nothing was written"

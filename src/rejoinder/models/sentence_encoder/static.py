@@ -26,6 +26,8 @@ FILE, VOCABULARY = "weights.safetensors", "vocabulary.txt"
 WIDTHS = range(64, 4097, 64)
 MAX_CACHED_TEXTS = 1_000
 """Titles and headings whose sums are cached."""
+MIN_COSINE = 0.3
+"""Of 100 right sentences of the dev sets, 99 have a cosine above 0.39 with their question."""
 
 Ids = NDArray[np.int64]
 
@@ -57,6 +59,7 @@ class StaticEncoder:
             self.width = int(self._rows.shape[1])
             weights = bundle.manifest.config["weights"]
             self._weights = PartWeights(**{name: float(weights[name]) for name in weights})
+            self.min_cosine = float(bundle.manifest.config["min_cosine"])
             self._pieces = WordPiece(vocabulary)
         except (KeyError, TypeError, IndexError, ValueError) as error:
             raise bundle.refuse(
@@ -66,7 +69,7 @@ class StaticEncoder:
         shapes = (self._rows.shape, self._scales.shape, self._gains.shape)
         if shapes != ((count, self.width), (count,), (count,)) or self.width not in WIDTHS:
             raise bundle.refuse(f"{count} word pieces, but tensors of shapes {shapes}")
-        if not np.isfinite(self._weights).all():
+        if not np.isfinite((*self._weights, self.min_cosine)).all():
             raise bundle.refuse(f"a weight is not finite: {self._weights}")
         checksums = [bundle.manifest.files.get(name) for name in (FILE, VOCABULARY)]
         self.hash = sha256(repr((checksums, *self._weights)).encode()).hexdigest()[:16]

@@ -28,6 +28,7 @@ KIND = "transformer-encoder"
 class TransformerEncoder:
     """Encodes texts with the network of a bundle; safe from many threads."""
 
+    min_cosine = 0.0
     tokenizer = None
     """It reads texts: an index may store the tokens of another vocabulary."""
 
