@@ -421,7 +421,6 @@ class Index:
             if problem := self._check_document(document):
                 problems.append(f"{document.name}: {problem}; remove its file and add it again")
         try:
-            problems.extend(self.vectors.find_damage(expected))
             self._full_text.refresh()
         except StoreError as error:
             return [*problems, str(error)]

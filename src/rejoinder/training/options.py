@@ -264,9 +264,9 @@ HAS = Trainer(
 STATIC_ENCODER = Trainer(
     StaticEncoderOptions,
     "rejoinder.training:train_static_encoder",
-    "It learns from the vectors of a larger encoder, which are cached beside the bundle.",
+    "It learns from the vectors of a larger encoder, which are cached beside the bundle.  Make the"
+    " teacher with `rejoinder models import`.",
     (
-        "rejoinder models import all-MiniLM-L6-v2 --to teacher",
         "rejoinder train static-encoder qed:fit --teacher teacher --to my-encoder --data data",
         "rejoinder index add examples/docs --index my-index --embed my-encoder",
     ),

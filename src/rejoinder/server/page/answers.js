@@ -85,7 +85,7 @@ function makeConfidence(confidence) {
 
 function makeFoundBy(sources) {
   if (!sources.length) return null;
-  return make("span", { class: "quiet" }, `found by ${sources.join(" and ")}`);
+  return make("span", { class: "found-by" }, `found by ${sources.join(" and ")}`);
 }
 
 function locate({ document, title, line, page }) {
