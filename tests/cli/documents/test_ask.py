@@ -101,8 +101,26 @@ def test_explains_which_words_match(docs: Path) -> None:
     matches = json.loads(run("green", docs, "--explain", "--json").stdout)["answers"][0]["matches"]
 
     assert "green ~ green 1.00, drinks ~ tea" in result.stdout
+    assert "\n    found by words and meaning\n" in result.stdout
+    assert "found by" not in run("green drinks", docs).stdout
     assert "1 sentence retrieved, ranked by default" in result.stderr
     assert matches == [{"question_word": "green", "sentence_word": "green", "relatedness": 1.0}]
+
+
+def test_an_index_without_vectors_answers_by_words_with_one_warning(
+    docs: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    folder = tmp_path / "index"
+    added = CliRunner().invoke(
+        main, ["index", "add", str(docs), "--index", str(folder), "--no-vectors"]
+    )
+
+    result = run("green tea", "--index", folder, "--explain", typed="")
+
+    assert added.exit_code == 0, added.output
+    assert "found by words\n" in result.stdout
+    warnings = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert warnings == [f"{folder}: has no vectors; questions are answered by words"]
 
 
 def test_a_page_is_named_for_a_pdf(docs: Path) -> None:

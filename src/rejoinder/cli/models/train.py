@@ -36,8 +36,8 @@ def add_options(options: type[Any]) -> Callable[[Command], Command]:
                 option.flag or f"--{name.replace('_', '-')}",
                 name,
                 type=_get_type((get_args(kind) or (kind,))[0], option),
-                required=default is MISSING,
-                default=None if default is MISSING else default,
+                # Not a default of None, which click takes for a value of a required option.
+                **({"required": True} if default is MISSING else {"default": default}),
                 show_default=default not in (MISSING, None, ()) and default is not False,
                 is_flag=kind is bool,
                 multiple=default == (),
