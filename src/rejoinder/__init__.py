@@ -26,11 +26,13 @@ _NAMES = {
     "index.index": "Index",
     "models.ranking": "rank",
     "models.scorer": "Scorer",
-    "training": "distil train_has train_ranker train_selector",
-    "training.options": "DistilOptions HasOptions RankerOptions SelectorOptions Trained",
+    "training": "distil train_has train_ranker train_selector train_static_encoder",
+    "training.options": (
+        "DistilOptions HasOptions RankerOptions SelectorOptions StaticEncoderOptions Trained"
+    ),
     "types": (
-        "Answer Answers Candidate Document Example Mark Ranking ScoredCandidate Source StageTrace"
-        " WordMatch"
+        "Answer Answers Candidate Document Example Mark Ranking RetrievalScores ScoredCandidate"
+        " Source StageTrace WordMatch"
     ),
 }
 _MODULES = {

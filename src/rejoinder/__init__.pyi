@@ -27,10 +27,12 @@ from rejoinder.training import distil as distil
 from rejoinder.training import train_has as train_has
 from rejoinder.training import train_ranker as train_ranker
 from rejoinder.training import train_selector as train_selector
+from rejoinder.training import train_static_encoder as train_static_encoder
 from rejoinder.training.options import DistilOptions as DistilOptions
 from rejoinder.training.options import HasOptions as HasOptions
 from rejoinder.training.options import RankerOptions as RankerOptions
 from rejoinder.training.options import SelectorOptions as SelectorOptions
+from rejoinder.training.options import StaticEncoderOptions as StaticEncoderOptions
 from rejoinder.training.options import Trained as Trained
 from rejoinder.types import Answer as Answer
 from rejoinder.types import Answers as Answers
@@ -39,6 +41,7 @@ from rejoinder.types import Document as Document
 from rejoinder.types import Example as Example
 from rejoinder.types import Mark as Mark
 from rejoinder.types import Ranking as Ranking
+from rejoinder.types import RetrievalScores as RetrievalScores
 from rejoinder.types import ScoredCandidate as ScoredCandidate
 from rejoinder.types import Source as Source
 from rejoinder.types import StageTrace as StageTrace
