@@ -28,11 +28,13 @@ PUBLIC = [
     "RankerOptions",
     "Ranking",
     "RejoinderError",
+    "RetrievalScores",
     "ScoredCandidate",
     "Scorer",
     "SelectorOptions",
     "Source",
     "StageTrace",
+    "StaticEncoderOptions",
     "StoreError",
     "Trained",
     "TrainingError",
@@ -50,6 +52,7 @@ PUBLIC = [
     "train_has",
     "train_ranker",
     "train_selector",
+    "train_static_encoder",
     "tune",
 ]
 

@@ -10,6 +10,7 @@ import pytest
 from rejoinder.cascade.loading import load
 from rejoinder.documents.passages import iterate_passages
 from rejoinder.engine.engine import Engine
+from rejoinder.index import index as index_module
 from rejoinder.index.index import Index
 from rejoinder.models.registry import open_sentence_encoder
 from rejoinder.types import Document, ScoredCandidate
@@ -95,6 +96,17 @@ def test_filters_hold_for_both_sources(index: Index) -> None:
     assert find(index, question, kind="none") == []
 
 
+def test_sentences_that_are_not_about_the_question_are_left_out(index: Index) -> None:
+    least = open_sentence_encoder().min_cosine
+
+    found = find(index, "Which doctor treats sick kids?", 10)
+
+    cosines = [item.candidate.retrieval.meaning for item in found if item.candidate.retrieval]
+    assert all(cosine is not None and cosine >= least > 0 for cosine in cosines)
+    assert BAKER not in [item.candidate.text for item in found]
+    assert find(index, "xylophone") == []
+
+
 def test_removed_sentences_are_found_by_neither(index: Index) -> None:
     index.remove_document("health")
 
@@ -103,15 +115,18 @@ def test_removed_sentences_are_found_by_neither(index: Index) -> None:
     assert DOCTOR not in [item.candidate.text for item in found]
 
 
-def test_a_sentence_in_several_places_is_found_once(index: Index) -> None:
-    copies = [Document(f"copy {number}", "Medicine", (DOCTOR,)) for number in range(300)]
-    index.add_documents(copies)
+def test_copies_of_a_sentence_leave_room_for_others(
+    index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(index_module, "MIN_SEARCHED", 1)
+    filler = tuple(f"Line {number} of this list." for number in range(60))
+    copies = [Document(f"copy {number}", "Medicine", (DOCTOR,)) for number in range(12)]
+    index.add_documents([*copies, Document("list", "List", filler)])
 
-    found = find(index, "Which doctor treats sick kids?", 20)
+    found = find(index, "A physician examines the ill child for money", 2)
 
-    texts = [item.candidate.text for item in found]
-    assert texts[0] == DOCTOR
-    assert len(set(texts)) == len(texts) > 2
+    assert [item.candidate.text for item in found] == [DOCTOR, BANK]
+    assert [item.rank for item in found] == [1, 2]
 
 
 def test_an_answer_says_what_found_it(index: Index) -> None:

@@ -335,6 +335,19 @@ def test_settings_that_do_not_fit_are_refused(tmp_path: Path, weights: object) -
         open_sentence_encoder(folder)
 
 
+@pytest.mark.parametrize("least", [None, "much", float("nan"), "missing"])
+def test_a_smallest_cosine_that_does_not_fit_is_refused(tmp_path: Path, least: object) -> None:
+    folder = write_static(tmp_path / "static")
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    manifest["config"]["min_cosine"] = least
+    if least == "missing":
+        del manifest["config"]["min_cosine"]
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+
+    with pytest.raises(BundleError, match=r"static: .*; export the bundle again"):
+        open_sentence_encoder(folder)
+
+
 @pytest.mark.parametrize("vocabulary", [PIECES[:-1], [*PIECES, "x"], ["a"] * COUNT])
 def test_a_vocabulary_that_does_not_fit_is_refused(tmp_path: Path, vocabulary: list[str]) -> None:
     folder = write_static(tmp_path / "static", vocabulary=vocabulary)

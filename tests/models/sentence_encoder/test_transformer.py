@@ -191,7 +191,7 @@ def test_a_folder_of_other_files_is_not_replaced(tmp_path: Path, pretrained: Pat
 def test_vectors_that_differ_from_torch_are_not_written(
     tmp_path: Path, pretrained: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(export, "MIN_COSINE", {"fp32": 0.9999, "int8": 1.1})
+    monkeypatch.setattr(export, "MIN_PARITY", {"fp32": 0.9999, "int8": 1.1})
 
     with pytest.raises(BundleError, match=r"vectors in int8 differ from torch's .*nothing was"):
         import_tiny(tmp_path / "encoder", pretrained)
