@@ -14,8 +14,8 @@ from rejoinder.documents.reading import convert_document
 from rejoinder.index.index import Index
 from rejoinder.types import Document, Source
 
-PARTS = ("documents", "index", "text")
-"""The packages of the source that decide what an index holds."""
+PARTS = ("documents", "index", "text", "models/sentence_encoder", "weights/static-encoder")
+"""The packages and weights that decide what an index holds."""
 
 
 class Entry(NamedTuple):
@@ -32,8 +32,9 @@ def compute_source_digest() -> str:
     """Return a digest of the source that builds indexes: another source needs another index."""
     digest = sha256()
     for part in PARTS:
-        for path in sorted((ROOT / "src" / "rejoinder" / part).rglob("*.py")):
-            digest.update(path.read_bytes())
+        for path in sorted((ROOT / "src" / "rejoinder" / part).rglob("*.*")):
+            if path.name == "manifest.json" or path.suffix == ".py":
+                digest.update(path.read_bytes())
     return digest.hexdigest()[:12]
 
 
