@@ -4,8 +4,8 @@ Usage: python -m benchmarks.vector_search INDEX [--sizes 100000 1000000] [--ques
            [--cache CACHE --weights WEIGHTS --data DATA]
            [--results benchmarks/results/vector_search.json]
 
-INDEX is an index of the manuals.  Its sentences and the questions about the manuals are encoded as
-idf-weighted sums of the shipped word vectors, 256 wide.  With --cache, the bge-small vectors that
+INDEX is an index of the manuals.  Its sentences and the questions about the manuals are encoded by
+the shipped static encoder, 256 wide.  With --cache, the bge-small vectors that
 benchmarks.open_corpus has left there are measured too, 384 wide, with the questions of the pool.
 Where a size is larger than the corpus, normalized sums of two random vectors fill it.
 
@@ -37,9 +37,10 @@ from benchmarks.corpora.embeddings import ENCODERS, WIDTH, load_network  # noqa:
 from benchmarks.corpora.pooled import read_pool  # noqa: E402
 from benchmarks.corpora.questions import MANUALS_DEV, read_manual_questions  # noqa: E402
 from benchmarks.manuals.readers import ROOT  # noqa: E402
+from rejoinder.documents.passages import iterate_passages  # noqa: E402
 from rejoinder.index.sqlite.documents import DocumentStore  # noqa: E402
 from rejoinder.index.vectors.store import VectorState, VectorStore, VectorWriter  # noqa: E402
-from rejoinder.models.static_vectors.vectors import load_vectors  # noqa: E402
+from rejoinder.models.registry import open_sentence_encoder  # noqa: E402
 
 K = 100
 TARGET = 0.99
@@ -104,18 +105,19 @@ def main() -> None:
 
 
 def encode_manuals(folder: Path, count: int) -> Corpus:
-    """Return idf-weighted sums of word vectors."""
-    vectors = load_vectors()
-    table = vectors.rows * vectors.scales[:, None]
+    """Return the vectors of the shipped encoder."""
+    encoder = open_sentence_encoder()
     store = DocumentStore(folder / "index.sqlite")
-    rows = store.query("SELECT tokens FROM sentences WHERE may_answer")
+    parts = [
+        encoder.encode_passages(
+            document.title, list(iterate_passages(store.iterate_blocks(document.id)))
+        )
+        for document in store.get_documents()
+    ]
     store.close()
-    texts = [_read_pieces(tokens) for (tokens,) in rows]
-    found = np.bincount(np.concatenate([np.unique(ids) for ids in texts]), minlength=len(table))
-    weighted = table * np.log((len(texts) + 1) / (found + 1))[:, None].astype(np.float32)
     asked = [item.text for item in read_manual_questions(MANUALS_DEV)][:count]
-    questions = [_read_pieces(vectors.encode(text) or b"") for text in asked]
-    return Corpus("static", *(_normalize(_sum(weighted, part)) for part in (texts, questions)))
+    questions = np.stack([encoder.encode_question(text) for text in asked])
+    return Corpus("static encoder", np.concatenate(parts), questions)
 
 
 def read_embedded(options: argparse.Namespace) -> Corpus:
@@ -311,15 +313,6 @@ def print_table(rows: Sequence[dict[str, Any]]) -> None:
     print("|" + "---|" * len(columns))
     for row in rows:
         print("|", " | ".join(str(row[column]) for column in columns), "|")
-
-
-def _read_pieces(tokens: bytes) -> Ids:
-    pieces = np.frombuffer(tokens, dtype="<i4").astype(np.int64)
-    return np.where(pieces < 0, -1 - pieces, pieces)
-
-
-def _sum(table: Matrix, texts: Sequence[Ids]) -> Matrix:
-    return np.stack([table[ids].sum(axis=0) for ids in texts])
 
 
 def _normalize(vectors: Matrix) -> Matrix:
