@@ -1,4 +1,4 @@
-"""A tiny Cosinet bundle that can be written, corrupted and loaded thousands of times."""
+"""Tiny bundles that can be written, corrupted and loaded thousands of times."""
 
 from pathlib import Path
 
@@ -31,4 +31,26 @@ def write_small_bundle(folder: Path, seed: int = 0) -> Path:
     config = {"model": "cosinet", "vector_width": 4, "head": "none", "are_pieces": True}
     files = {"weights.safetensors": make_weights(seed=seed), **to_files(vectors)}
     write_bundle(folder, Manifest("cosinet", config), files)
+    return folder
+
+
+def make_static_weights(width: int = 64) -> bytes:
+    """Return the tensors of a tiny static encoder."""
+    rng = np.random.default_rng(0)
+    return save(
+        {
+            "rows": rng.integers(-127, 128, (5, width), dtype=np.int8),
+            "scales": np.full(5, 0.01, np.float16),
+            "gains": np.ones(5, np.float16),
+        }
+    )
+
+
+def write_static_bundle(folder: Path) -> Path:
+    """Write the bundle of a tiny static encoder; return the folder."""
+    weights = {"title": 0.5, "heading": 0.5, "outer": 0.25, "neighbour": 0.15}
+    config = {"weights": weights, "min_cosine": 0.3, "width": 64}
+    vocabulary = "".join(f"{piece}\n" for piece in ("[UNK]", "tea", "is", "hot", "ice"))
+    files = {"weights.safetensors": make_static_weights(), "vocabulary.txt": vocabulary.encode()}
+    write_bundle(folder, Manifest("static-encoder", config, precision="int8"), files)
     return folder

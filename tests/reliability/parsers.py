@@ -5,6 +5,7 @@ import io
 import json
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -22,7 +23,12 @@ from rejoinder.datasets.readers.jsonl import read_examples
 from rejoinder.models.registry import make_scorer, open_scorer
 from rejoinder.models.static_vectors.files import read_vector_file
 from rejoinder.models.static_vectors.vectors import read_vectors
-from tests.reliability.bundles import make_weights, write_small_bundle
+from tests.reliability.bundles import (
+    make_static_weights,
+    make_weights,
+    write_small_bundle,
+    write_static_bundle,
+)
 from tests.reliability.document_parsers import DOCUMENT_PARSERS
 from tests.reliability.http_bodies import make_reader
 from tests.reliability.parser import Parser
@@ -30,6 +36,8 @@ from tests.server.bodies import GOOD
 
 _SCRATCH = tempfile.TemporaryDirectory(prefix="rejoinder-parsers-")  # lives as long as the process
 FOLDER = Path(_SCRATCH.name)
+
+MakeBundle = Callable[[Path], Path]
 
 
 def _from_file(name: str, read: Callable[[Path], object]) -> Callable[[bytes], object]:
@@ -46,15 +54,15 @@ def _read_vectors(path: Path) -> object:
     return read_vector_file(path, lambda word: len(word) < 50, required=["the"])
 
 
-def _read_bundle(path: Path) -> object:
+def _read_bundle(path: Path, make: MakeBundle = write_small_bundle) -> object:
     """Open a bundle whose manifest is the file."""
-    folder = _make_bundle("manifest")
+    folder = _make_bundle("manifest", make)
     path.replace(folder / "manifest.json")
     return open_scorer(folder).score("tea?", ["tea is hot", "ice"])
 
 
-def _read_weights(raw: bytes) -> object:
-    folder = _make_bundle("weights")
+def _read_weights(raw: bytes, make: MakeBundle = write_small_bundle) -> object:
+    folder = _make_bundle("weights", make)
     (folder / "weights.safetensors").write_bytes(raw)
     # Not verified: an attacker who forges a bundle forges its checksums too.
     bundle = Bundle(folder, parse_manifest((folder / "manifest.json").read_text(), folder))
@@ -77,9 +85,9 @@ def _read_parquet(path: Path) -> object:
     ]
 
 
-def _make_bundle(name: str) -> Path:
-    folder = FOLDER / name
-    return folder if folder.exists() else write_small_bundle(folder)
+def _make_bundle(name: str, make: MakeBundle = write_small_bundle) -> Path:
+    folder = FOLDER / f"{name} of {make.__name__}"
+    return folder if folder.exists() else make(folder)
 
 
 def _make_parquet() -> bytes:
@@ -144,6 +152,14 @@ PARSERS: dict[str, Parser] = {
         _from_file("m.json", _read_bundle), ((_make_bundle("seed") / "manifest.json").read_bytes(),)
     ),
     "bundle, weights": Parser(_read_weights, (make_weights(), make_weights(width=5))),
+    "static encoder, manifest": Parser(
+        _from_file("s.json", partial(_read_bundle, make=write_static_bundle)),
+        ((_make_bundle("seed", write_static_bundle) / "manifest.json").read_bytes(),),
+    ),
+    "static encoder, weights": Parser(
+        partial(_read_weights, make=write_static_bundle),
+        (make_static_weights(), make_static_weights(width=63)),
+    ),
     "bundle, vectors": Parser(
         _read_vector_table, ((_make_bundle("seed") / "vectors.safetensors").read_bytes(),)
     ),

@@ -322,6 +322,8 @@ def test_numbers_that_are_not_finite_are_refused(tmp_path: Path, name: str) -> N
         {"title": "much", "heading": 1, "outer": 1, "neighbour": 1},
         {"title": None, "heading": 1, "outer": 1, "neighbour": 1},
         {"title": float("nan"), "heading": 1, "outer": 1, "neighbour": 1},
+        {"title": 1, "heading": 1, "outer": -1, "neighbour": 1},
+        {"title": 1, "heading": 1, "outer": 1, "neighbour": 1e308},
         {"title": 1, "heading": 1, "outer": 1, "neighbour": 1, "page": 1},
     ],
 )
@@ -335,7 +337,7 @@ def test_settings_that_do_not_fit_are_refused(tmp_path: Path, weights: object) -
         open_sentence_encoder(folder)
 
 
-@pytest.mark.parametrize("least", [None, "much", float("nan"), "missing"])
+@pytest.mark.parametrize("least", [None, "much", float("nan"), 10**400, "missing"])
 def test_a_smallest_cosine_that_does_not_fit_is_refused(tmp_path: Path, least: object) -> None:
     folder = write_static(tmp_path / "static")
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))

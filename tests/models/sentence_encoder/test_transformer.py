@@ -221,7 +221,7 @@ def test_files_that_are_something_else_are_refused(
         open_sentence_encoder(spoilt)
 
 
-@pytest.mark.parametrize("max_tokens", [None, "many", [], "missing"])
+@pytest.mark.parametrize("max_tokens", [None, "many", [], float("inf"), "missing"])
 def test_settings_that_do_not_fit_are_refused(
     tmp_path: Path, folder: Path, max_tokens: object
 ) -> None:

@@ -61,7 +61,7 @@ class StaticEncoder:
             self._weights = PartWeights(**{name: float(weights[name]) for name in weights})
             self.min_cosine = float(bundle.manifest.config["min_cosine"])
             self._pieces = WordPiece(vocabulary)
-        except (KeyError, TypeError, IndexError, ValueError) as error:
+        except (KeyError, TypeError, IndexError, ValueError, OverflowError) as error:
             raise bundle.refuse(
                 f"a tensor, weight or word piece is missing or wrong: {error}"
             ) from error
@@ -69,8 +69,8 @@ class StaticEncoder:
         shapes = (self._rows.shape, self._scales.shape, self._gains.shape)
         if shapes != ((count, self.width), (count,), (count,)) or self.width not in WIDTHS:
             raise bundle.refuse(f"{count} word pieces, but tensors of shapes {shapes}")
-        if not np.isfinite((*self._weights, self.min_cosine)).all():
-            raise bundle.refuse(f"a weight is not finite: {self._weights}")
+        if not all(0 <= number <= 10 for number in (*self._weights, self.min_cosine)):
+            raise bundle.refuse(f"not between 0 and 10: {self._weights}, {self.min_cosine}")
         checksums = [bundle.manifest.files.get(name) for name in (FILE, VOCABULARY)]
         self.hash = sha256(repr((checksums, *self._weights)).encode()).hexdigest()[:16]
         self._encode_heading = lru_cache(MAX_CACHED_TEXTS)(self._sum_text)

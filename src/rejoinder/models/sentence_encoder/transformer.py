@@ -46,7 +46,7 @@ class TransformerEncoder:
                 WordPiece([*pieces, cls, sep]), max_tokens=int(config["max_tokens"])
             )
             network = (bundle.folder / NETWORK).read_bytes()
-        except (OSError, KeyError, TypeError, ValueError) as error:
+        except (OSError, KeyError, TypeError, ValueError, OverflowError) as error:
             raise bundle.refuse(f"file, setting or word piece is missing: {error}") from error
         self._session = open_session(network, bundle.folder)
         with refuse_corrupt(bundle.folder):  # a network that opens may still be corrupt
