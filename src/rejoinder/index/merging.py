@@ -1,9 +1,9 @@
-"""Merges what the words and the meaning of a question find into one list.
+"""Merges the results of full-text search and of vector search into one list.
 
-Both lists are scaled to 0 … 1, from their last to their first score, and added with weights.  A
-sentence that one of them lacks counts as its last: at best it would be the next.  On development
-data this puts more right sentences among the first 20 than reciprocal ranks, which forget by how
-much one sentence is better than the next (docs/retrieval.md).
+The scores of each list are scaled to 0 … 1, from its last to its first, and added with weights.  A
+sentence that a list lacks gets the score of its last one.  On development data this puts more
+right sentences among the first 20 than reciprocal rank fusion, which ignores by how much one
+sentence is better than the next (docs/retrieval.md).
 """
 
 from collections.abc import Mapping
@@ -12,15 +12,19 @@ from rejoinder.index.sqlite.documents import Place
 from rejoinder.types import RetrievalScores
 
 MEANING = 0.3
-"""The weight of the cosines; words have the rest.  Chosen on development data."""
+"""The weight of vector search; full-text search has the rest.  Chosen on development data."""
 
 
 def merge(
     words: Mapping[Place, float], meaning: Mapping[Place, float]
 ) -> dict[Place, RetrievalScores]:
-    """Return the scores of all places that either found, best first.
+    """Return the scores of all places that either search found, best first.
 
-    Without vectors, the order and the score are those of the words.
+    Without vectors, order and scores are those of full-text search.
+
+    Args:
+        words: the BM25 score of each place, best first.
+        meaning: the cosine of each place, best first.
 
     >>> merged = merge({(1, 0): 9.0, (1, 1): 5.0}, {(1, 1): 0.8, (2, 0): 0.6})
     >>> [(place, round(scores.merged, 2)) for place, scores in merged.items()]

@@ -3,8 +3,8 @@
 The table starts with the teacher's vector of each word piece, reduced by principal components and
 weighted by how rare the piece is.  A step takes questions, each with its answer, a wrong sentence
 of the same list, and sentences that the teacher finds near.  Over the sentences of the whole step,
-the table learns the teacher's distribution for each question, the answer itself, and how alike the
-teacher finds sentences among themselves.
+the table learns the teacher's distribution for each question, the answer itself, and the teacher's
+similarities between sentences.
 
 Axes: Q questions of a step, S sentences of a step, V word pieces, D width.
 """
@@ -53,7 +53,7 @@ ALIKE = 512
 """How many sentences of a step are compared with all others."""
 TEACHER_TEMPERATURE, TEMPERATURE = 0.03, 0.05
 ANSWER_WEIGHT, ALIKE_WEIGHT = 0.3, 0.3
-"""Weights of the answers and of likeness in the loss; the teacher's distribution has weight 1."""
+"""Weights in the loss; the teacher's distribution over sentences has weight 1."""
 
 
 def train_static_encoder(
@@ -173,7 +173,7 @@ class SentencePool:
 
 
 class Taught(NamedTuple):
-    """The teacher's vectors, each (…, teacher's width)."""
+    """The teacher's vectors of a pool, one row per question or sentence."""
 
     questions: Tensor
     sentences: Tensor
@@ -261,7 +261,7 @@ def measure_loss(model: nn.Module, batch: StepBatch, _: str) -> Tensor:
     own = scores.masked_fill(batch.is_other, float("-inf"))
     loss = loss + ANSWER_WEIGHT * cross_entropy(own, batch.answers)
     alike = sentences[batch.alike] @ sentences.T / TEMPERATURE
-    # A sentence is most like itself, which teaches nothing.
+    # A sentence is most similar to itself, which teaches nothing.
     itself, low = batch.alike[:, None], -1e4
     targets = batch.alike_targets.scatter(1, itself, low)
     return loss + ALIKE_WEIGHT * _diverge(alike.scatter(1, itself, low), targets)
