@@ -398,6 +398,23 @@ class Index:
         with self._locked():
             self.vectors.drop()
 
+    def update_vectors(
+        self, *, on_progress: Callable[[int, int], None] = lambda _, __: None
+    ) -> None:
+        """Store the vectors that are missing, corrupt, or of another encoder.
+
+        `add` does the same; with a large encoder it takes long, and this shows how far it is.
+
+        Args:
+            on_progress: called with the number of documents done, and of all.
+
+        Raises:
+            StoreError: they cannot be written, or another process is writing.
+        """
+        with self._locked():
+            self._catch_up()
+            self.vectors.catch_up(rebuild=True, on_progress=on_progress)
+
     def compact(self) -> None:
         """Rewrite all files, so that removed text is gone from the disk.
 

@@ -62,6 +62,16 @@ def get_folder(index: Index | Path) -> Path:
     return found
 
 
+def test_an_update_stores_the_vectors_of_another_encoder_document_by_document(folder: Path) -> None:
+    steps: list[tuple[int, int]] = []
+    with open_index(folder, HashedWords(128)) as index:
+        index.update_vectors(on_progress=lambda done, total: steps.append((done, total)))
+
+        assert ask(index, "green tea is hot")[0] == "Green tea is hot."
+        assert index.check() == []
+    assert steps == [(1, 3), (2, 3), (3, 3)]
+
+
 def test_sentences_are_found_by_vectors(index: Index) -> None:
     assert ask(index, "green tea is hot")[0] == "Green tea is hot."
     assert ask(index, "one queen has")[0] == "A colony has one queen."

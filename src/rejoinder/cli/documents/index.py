@@ -102,6 +102,8 @@ def add(
     with _open(folder, create=True, encoder=encoder) as opened:
         if no_vectors:
             opened.drop_vectors()
+        with show_progress("encoding documents") as progress:
+            opened.update_vectors(on_progress=lambda done, total: progress(done, total, ""))
         with show_progress("indexing", in_bytes=True) as progress:
             report = opened.add(
                 paths,

@@ -12,7 +12,7 @@ Where there are no vectors to use, a warning says why, once, and questions are a
 import logging
 import shutil
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -36,6 +36,8 @@ MAX_DEAD = 1 / 3
 """The share of rows of removed documents above which the store is rewritten."""
 NONE, SHIPPED = "none", ""
 """Bundles in SQLite and in a store's state: no vectors, and the shipped encoder."""
+
+OnProgress = Callable[[int, int], None]
 
 log = logging.getLogger(__name__)
 
@@ -105,11 +107,12 @@ class VectorIndex:
         least = encoder.min_cosine
         return {place: cosine for place, cosine in nearest.cosines.items() if cosine >= least}
 
-    def catch_up(self, *, rebuild: bool) -> None:
+    def catch_up(self, *, rebuild: bool, on_progress: OnProgress = lambda _, __: None) -> None:
         """Bring the vectors up to date with SQLite; the caller holds the lock.
 
         Args:
             rebuild: also store them where they are missing, corrupt, or of another encoder.
+            on_progress: called with the number of documents done, and of all.
         """
         self._is_followed = False
         encoder, current = self._find_encoder(), self._find()
@@ -120,10 +123,10 @@ class VectorIndex:
             return
         if current and not current.is_marked and self._fits(current, encoder):
             if current.state.generation != self._store.generation:
-                self._follow(current)
+                self._follow(current, on_progress)
             self._is_followed = True
         elif rebuild and (current is None or current.is_marked or self._may_replace()):
-            self._rebuild(encoder)
+            self._rebuild(encoder, on_progress)
             self._is_followed = True
 
     def record(self, document: StoredDocument, passages: Iterable[Passage]) -> Iterator[Passage]:
@@ -292,7 +295,9 @@ class VectorIndex:
             self._is_followed = False
             self.close()
 
-    def _rebuild(self, encoder: SentenceEncoder) -> None:
+    def _rebuild(
+        self, encoder: SentenceEncoder, on_progress: OnProgress = lambda _, __: None
+    ) -> None:
         """Store all vectors again.
 
         The new store is in use from the start: an interrupted rebuild is continued.
@@ -301,20 +306,22 @@ class VectorIndex:
         state = VectorState(_name_bundle(encoder), encoder.hash, encoder.width)
         created = self._create(state)
         self._point(created)
-        self._follow(created)
+        self._follow(created, on_progress)
 
-    def _follow(self, current: VectorStore) -> None:
+    def _follow(self, current: VectorStore, on_progress: OnProgress) -> None:
         """Store the documents that are missing, in the order of their numbers."""
         store, generation = self._store, self._store.generation
         self._writer = writer = VectorWriter(current)
         try:
             known = set(np.unique(current.mapped.places[:, 0]).tolist())
-            for document in store.get_documents(after=current.state.generation):
+            documents = store.get_documents(after=current.state.generation)
+            for done, document in enumerate(documents, start=1):
                 if document.id not in known:
                     passages = iterate_passages(store.iterate_blocks(document.id))
                     deque(self.record(document, passages), maxlen=0)
                     if writer.rows - current.state.rows > MAX_UNCOMMITTED:
                         writer.commit()
+                on_progress(done, len(documents))
             writer.set_dead(int((~self._find_alive(current)).sum()))
             writer.commit(generation)
         finally:
