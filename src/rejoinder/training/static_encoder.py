@@ -10,7 +10,7 @@ Axes: Q questions of a step, S sentences of a step, V word pieces, D width.
 """
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -70,12 +70,12 @@ def train_static_encoder(
     pool = SentencePool(join_parts(shares), options.seed)
     target = training_set.target
     cache = VectorCache(target.with_name(f"{target.name}.teacher-{teacher.hash}"), teacher.width)
-    if "say" in hooks:
-        hooks["say"](
-            f"{len(pool.questions)} questions, {len(pool.sentences)} sentences; the teacher's"
-            f" vectors are cached in {cache.path}"
-        )
-    taught = pool.teach(teacher, cache)
+    say = hooks.get("say", lambda _: None)
+    say(
+        f"{len(pool.questions)} questions, {len(pool.sentences)} sentences; the teacher's"
+        f" vectors are cached in {cache.path}"
+    )
+    taught = pool.teach(teacher, cache, say)
     pieces = WordPiece(teacher.vocabulary)
     source = Steps(pool, taught, pieces)
     start = make_table(teacher, source.count_sentences(), options.width)
@@ -145,15 +145,20 @@ class SentencePool:
             self.answers.append(self._add(example, title, np.flatnonzero(labels)))
             self.wrong.append(self._add(example, title, wrong))
 
-    def teach(self, teacher: TransformerEncoder, cache: VectorCache) -> "Taught":
+    def teach(
+        self,
+        teacher: TransformerEncoder,
+        cache: VectorCache,
+        say: Callable[[str], None] = lambda _: None,
+    ) -> "Taught":
         """Return the teacher's vectors of all questions and sentences."""
         sentences = [
             f"{item.title}. {item.text}" if item.title else item.text for item in self.sentences
         ]
         questions = [teacher.question_prefix + question for question in self.questions]
         return Taught(
-            torch.from_numpy(cache.embed(questions, teacher.encode)),
-            torch.from_numpy(cache.embed(sentences, teacher.encode)),
+            torch.from_numpy(cache.embed(questions, teacher.encode, say)),
+            torch.from_numpy(cache.embed(sentences, teacher.encode, say)),
         )
 
     def _add(self, example: Example, title: str, places: NDArray[np.int64]) -> list[int]:

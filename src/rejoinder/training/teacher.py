@@ -20,6 +20,8 @@ from rejoinder.models.sentence_encoder.encoder import Matrix, Vector
 KEY = 16
 CHUNK = 1024
 """Texts that are encoded and stored together."""
+REPORT = 10 * CHUNK
+"""Texts between two reports, about a minute's work of a small transformer."""
 
 Encode = Callable[[str], Vector]
 
@@ -46,7 +48,9 @@ class VectorCache:
                 with path.open("r+b") as file:
                     file.truncate(rows * size)  # drop rows that an interrupted run left incomplete
 
-    def embed(self, texts: Sequence[str], encode: Encode) -> Matrix:
+    def embed(
+        self, texts: Sequence[str], encode: Encode, say: Callable[[str], None] = lambda _: None
+    ) -> Matrix:
         """Return the vectors of all texts, shape (texts, width); missing ones are encoded."""
         keys = [_digest(text) for text in texts]
         known = self._read_keys()
@@ -54,6 +58,8 @@ class VectorCache:
         todo = list(missing.items())
         for at in range(0, len(todo), CHUNK):
             self._append(todo[at : at + CHUNK], encode)
+            if at % REPORT == 0:
+                say(f"{min(at + CHUNK, len(todo))} of {len(todo)} texts encoded by the teacher")
         if not keys:
             return np.empty((0, self._width), np.float32)
         known = self._read_keys()
