@@ -248,17 +248,26 @@ class Index:
         limit = max(MIN_SEARCHED, 2 * k)
         while True:
             found, is_all = self._search_both(question, limit, where)
-            results: dict[str, ScoredCandidate] = {}
-            for place, candidate in self._find_candidates(found):
-                if candidate.text not in results:
+            results = self._read_distinct(found, k)
+            if len(results) == k or is_all or limit > MAX_COPIES * k:
+                return results
+            limit *= 4  # most of them are copies of each other
+
+    def _read_distinct(
+        self, found: Mapping[Place, RetrievalScores], k: int
+    ) -> list[ScoredCandidate]:
+        """Return the first k sentences of different text; more are not read."""
+        results: dict[str, ScoredCandidate] = {}
+        places = list(found)
+        for start in range(0, len(places), k):
+            for place, candidate in self._find_candidates(places[start : start + k]):
+                if candidate.text not in results and len(results) < k:
                     scored = replace(candidate, retrieval=found[place])
                     rank = len(results) + 1
                     results[candidate.text] = ScoredCandidate(scored, found[place].merged, rank)
-                if len(results) == k:
-                    break
-            if len(results) == k or is_all or limit > MAX_COPIES * k:
-                return list(results.values())
-            limit *= 4  # most of them are copies of each other
+            if len(results) == k:
+                break
+        return list(results.values())
 
     def _search_both(
         self, question: str, limit: int, where: Where | None
