@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rejoinder.index.vectors.codes import MAX_WEIGHT, Bytes, Matrix, QuestionCode
 from rejoinder.models.kernel import PLANES, Kernel, load_kernel
 
-KEPT = 3
+KEPT = 5
 """The first pass keeps so many times √(limit · rows); the number needed grows with the root."""
 BLOCK = 1 << 14
 """Rows that numpy compares at a time."""
