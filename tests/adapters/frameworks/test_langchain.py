@@ -130,4 +130,4 @@ class TestTheStandardSuite(RetrieversIntegrationTests):
 
     @property
     def retriever_query_example(self) -> str:
-        return "tea is a leaf, green tea is brewed, milk spoils it"
+        return "tea is a leaf, green tea is brewed, a colony has a queen"
