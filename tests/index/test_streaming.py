@@ -98,7 +98,7 @@ def test_a_large_file_that_breaks_in_the_middle_keeps_its_last_version(
     assert index.check() == []
     write(make_rows("fog"))
     assert add(index, docs)[path.name].what == "changed"
-    assert find(index, "ice") == []
+    assert not any("ice" in text for text in find(index, "ice"))
 
 
 def test_a_broken_upload_keeps_the_earlier_one(index: Index, tmp_path: Path) -> None:
