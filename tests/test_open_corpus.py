@@ -22,6 +22,7 @@ from benchmarks.corpora.table import write_tables
 from benchmarks.corpora.trials import compare, judge, read_trials, summarize, write_trials
 
 from rejoinder.datasets.readers.judged import Judged, to_ordered_example
+from rejoinder.training.teacher import VectorCache
 from rejoinder.types import Document
 
 GOLD = Question("1", "Who built the tower?", "a", golds=frozenset(["adabuiltit"]))
@@ -156,7 +157,7 @@ def test_vectors_are_cached_and_a_broken_end_is_dropped(tmp_path: Path) -> None:
         return np.full(embeddings.WIDTH, len(text), np.float32)
 
     def embed(*texts: str) -> list[float]:
-        vectors = embeddings._VectorCache(tmp_path / "encoder").embed(texts, encode)
+        vectors = VectorCache(tmp_path / "encoder", embeddings.WIDTH).embed(texts, encode)
         return [float(value) for value in vectors[:, 0]]
 
     assert embed("a", "bb", "a") == [1.0, 2.0, 1.0]

@@ -1,6 +1,6 @@
 """Corpora of any size: the text of real files, then copies of it with other words.
 
-A copy draws many of its words anew from the words of all files, each as often as it occurs there:
+A copy replaces many of its words by words drawn from all files, each as often as it occurs there:
 nearly no sentence occurs twice, and frequent words stay frequent.
 """
 
@@ -17,7 +17,7 @@ from rejoinder.documents.sandbox import SandboxedReader
 from rejoinder.errors import InputError
 
 DRAWN = 0.4
-"""The share of a copy's words that are drawn anew."""
+"""The share of a copy's words that are replaced."""
 SENTENCES = 20
 """Sentences of one document more."""
 
