@@ -32,11 +32,11 @@ from benchmarks.common import describe_machine, open_session
 from rejoinder.bundle.folder import Bundle, open_bundle
 from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.evaluation import evaluate
-from rejoinder.models.onnx_session import Feed, to_feed
+from rejoinder.models.onnx_session import Feed, Runtime, to_feed
+from rejoinder.models.onnx_session import pad as pad_feeds
 from rejoinder.models.selector.export import write_selector
 from rejoinder.models.selector.module import SelectorConfig, load_selector
 from rejoinder.models.selector.pair_reader import PairTokens
-from rejoinder.models.selector.pair_reader import pad as pad_feeds
 from rejoinder.models.selector.scorer import SelectorScorer
 from rejoinder.text.wordpiece import WordPiece
 from rejoinder.types import Example
@@ -120,7 +120,7 @@ def make_scoring(
     examples: Sequence[Example], bundle: Bundle, threads: int, count: int
 ) -> tuple[int, Callable[[], object]]:
     """Return the number of pairs in whole questions, about so many, and a call that scores them."""
-    scorer = SelectorScorer(bundle, threads=threads)
+    scorer = SelectorScorer(bundle, Runtime(threads))
     pairs, chosen = 0, []
     for example in examples:
         if pairs < count:

@@ -73,7 +73,7 @@ class Toy:
 FAMILY = Family(
     "toy",
     "shared letters",
-    lambda bundle, threads: Toy(bundle),
+    lambda bundle, runtime: Toy(bundle),
     Letters,
     training="toy_family.training:TRAINER",
 )

@@ -10,6 +10,7 @@ from rejoinder.bundle.folder import open_bundle
 from rejoinder.models.has.export import write_has
 from rejoinder.models.has.module import Has, HasConfig
 from rejoinder.models.has.scorer import HasScorer
+from rejoinder.models.onnx_session import Runtime
 from rejoinder.types import Candidate, Example
 from tests.models.selectors import VOCABULARY, make_selector
 
@@ -49,4 +50,4 @@ def write_tiny_has(
         training={},
         sample=sample,
     )
-    return HasScorer(open_bundle(folder), threads=1)
+    return HasScorer(open_bundle(folder), Runtime(threads=1))

@@ -7,6 +7,7 @@ from rejoinder.bundle.folder import WEIGHTS
 from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.cascade.file import find_scorer, read_cascade_file
 from rejoinder.errors import DataError, InputError, RejoinderError, UnknownNameError
+from rejoinder.models.onnx_session import Runtime
 from rejoinder.models.registry import ScorerSummary, list_names, open_scorer
 from rejoinder.models.scorer import Scorer
 
@@ -20,6 +21,7 @@ def load(
     words: str = "unicode",
     seed: int = 0,
     threads: int | None = None,
+    provider: str = "cpu",
 ) -> Scorer:
     """Load a scorer.
 
@@ -30,25 +32,29 @@ def load(
         seed: for scorers that draw random numbers.
         threads: threads per list, for bundles; scores do not depend on it.  By default a
             small ranker uses 1 and a selector all cores of this process.
+        provider: the execution provider of onnxruntime that runs transformers: cpu, cuda,
+            coreml or openvino.
 
     Raises:
-        UnknownNameError: no scorer, file or folder has this name.
+        UnknownNameError: no scorer, file, folder or provider has this name.
         BundleError: the bundle is missing, corrupt, of another format, or not a scorer.
-        DataError: the cascade file is invalid.
+        DataError: the cascade file is invalid, or a stage of it cannot be loaded.
+        InputError: onnxruntime does not have the provider here.
     """
+    runtime = Runtime(threads, provider)
     path = find_cascade(name)
     if path.suffix != ".toml":
         if not path.exists() and str(name) not in (names := list_names()):
             cascades = [cascade.name for cascade in describe_cascades()]
             raise UnknownNameError("scorer", str(name), [*names, *cascades])
-        return open_scorer(name, words=words, seed=seed, threads=threads)
+        return open_scorer(name, words=words, seed=seed, runtime=runtime)
     file = read_cascade_file(path)
     stages = []
     for number, stage in enumerate(file.stages, start=1):
         try:
             # A stage cannot be a cascade itself, so no file can include itself.
             source = find_scorer(stage.scorer, path.parent)
-            scorer = open_scorer(source, words=words, seed=seed, threads=threads)
+            scorer = open_scorer(source, words=words, seed=seed, runtime=runtime)
             if stage.leaves_missing:
                 scorer = _leave_missing(scorer)
         except RejoinderError as error:

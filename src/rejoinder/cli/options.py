@@ -29,6 +29,15 @@ words = click.option(
     help="Word splitter: unicode, whitespace or spacy.",
 )
 
+provider = click.option(
+    "--provider",
+    default="cpu",
+    show_default=True,
+    metavar="NAME",
+    help="Run transformers with this execution provider of onnxruntime: cpu, cuda, coreml or"
+    " openvino.",
+)
+
 threads = click.option("--threads", type=click.IntRange(min=1), help="[default: all cores]")
 
 budget_ms = click.option(

@@ -14,6 +14,7 @@ from rejoinder.evaluation.timing import LENGTH, QUESTION, make_candidates, time_
 from rejoinder.index.sidecar.rows import RowStore
 from rejoinder.models.has.compositions import pool
 from rejoinder.models.has.scorer import AnswerEncoder, HasScorer
+from rejoinder.models.onnx_session import Runtime
 from rejoinder.models.ranker.relatedness import RelatednessScorer, WeightedSum
 from rejoinder.models.scorer import Scorer
 from rejoinder.models.sidecar import StoredRows
@@ -91,7 +92,7 @@ def measure_costs(
     """
     candidates = make_candidates(ANSWERS)
     for name, folder in bundles.items():
-        scorer = HasScorer(open_bundle(folder), threads=1)
+        scorer = HasScorer(open_bundle(folder), Runtime(threads=1))
         with TemporaryDirectory() as place:
             texts = [item.text for item in candidates]
             bound = scorer.bind(store_texts(Path(place, "store"), scorer.sidecar, texts))

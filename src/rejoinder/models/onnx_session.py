@@ -1,9 +1,18 @@
-"""Opens a network in onnxruntime, and turns its errors into ours."""
+"""Runs networks in onnxruntime, and turns its errors into ours.
+
+On the CPU a call reads one text or pair, and calls are spread over threads.  So there is no
+padding, and a result depends on its own inputs alone: int8 takes its scale over all inputs of a
+call, and in a batch the result of a pair would depend on the others.  Other execution providers
+need large calls to be fast, and read padded batches.
+"""
 
 import os
+import sys
 from base64 import b64decode
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, redirect_stdout
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -11,7 +20,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.errors import BundleError
+from rejoinder.errors import BundleError, InputError, UnknownNameError
+from rejoinder.models.parallel import count_cores
 
 NETWORK, VOCABULARY = "model.onnx", "vocabulary.txt"
 """The files of a bundle that hold its network, and the word pieces that it reads."""
@@ -24,6 +34,47 @@ PRODUCT = b64decode(
     "QAoCCBBiEwoBYxIOCgwIBhIICgIIAQoCCBBCBAoAEBQ="
 )
 """A network that is one product: MatMulInteger of `a`, uint8 (1, 64), and `b`, int8 (64, 16)."""
+PROVIDERS = {
+    "cpu": "CPUExecutionProvider",
+    "cuda": "CUDAExecutionProvider",
+    "coreml": "CoreMLExecutionProvider",
+    "openvino": "OpenVINOExecutionProvider",
+}
+"""The execution providers by our names, and how onnxruntime names them."""
+REMEDIES = {
+    "cuda": "install onnxruntime-gpu[cuda,cudnn] in place of onnxruntime",
+    "coreml": "it comes with onnxruntime on macOS alone",
+    "openvino": "install onnxruntime-openvino in place of onnxruntime",
+}
+"""How to get each provider but the CPU, which every onnxruntime has."""
+BATCH = 32
+"""Texts or pairs per call on providers other than the CPU."""
+
+
+@dataclass(frozen=True, slots=True)
+class Runtime:
+    """How the networks of a scorer run."""
+
+    threads: int | None = None
+    """How many may work on one list; None for the family's own number."""
+    provider: str = "cpu"
+    """The execution provider, for families that run in onnxruntime."""
+    batch: int | None = None
+    """Texts or pairs per call; by default 1 on the CPU and `BATCH` elsewhere."""
+
+    def __post_init__(self) -> None:
+        """Check the name of the provider."""
+        if self.provider not in PROVIDERS:
+            raise UnknownNameError("execution provider", self.provider, PROVIDERS)
+
+    @property
+    def is_cpu(self) -> bool:
+        """Whether networks run on onnxruntime's own CPU kernels."""
+        return self.provider == "cpu"
+
+
+CPU = Runtime()
+"""All cores; what every scorer uses by default."""
 
 
 def import_onnxruntime() -> Any:
@@ -38,17 +89,86 @@ def import_onnxruntime() -> Any:
     return onnxruntime
 
 
-def open_session(network: bytes, folder: Path, *, name: str = NETWORK) -> Any:
-    """Return a session that uses one thread; callers spread their calls over threads."""
+def open_session(
+    network: bytes, folder: Path, runtime: Runtime = CPU, *, name: str = NETWORK
+) -> Any:
+    """Return a session; on the CPU it uses one thread, and callers spread calls over threads.
+
+    Raises:
+        BundleError: the network is corrupt.
+        InputError: onnxruntime does not have the execution provider here.
+    """
     onnxruntime = import_onnxruntime()
+    if not runtime.is_cpu:
+        _check_available(runtime.provider)
     options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
+    options.intra_op_num_threads = 1 if runtime.is_cpu else runtime.threads or count_cores()
     if overflows():
         options.add_session_config_entry(*EXACT)
     options.log_severity_level = 4  # failures are raised, and reported as our errors
     with refuse_corrupt(folder, name):
-        session = onnxruntime.InferenceSession(network, options, providers=["CPUExecutionProvider"])
+        session = onnxruntime.InferenceSession(
+            network, options, providers=[PROVIDERS[runtime.provider]]
+        )
+    _check_listed(runtime.provider, session.get_providers())  # it falls back to the CPU silently
     return session
+
+
+def _check_available(provider: str) -> None:
+    onnxruntime = import_onnxruntime()
+    if provider == "cuda" and hasattr(onnxruntime, "preload_dlls"):  # since 1.21
+        with redirect_stdout(sys.stderr):
+            onnxruntime.preload_dlls()  # finds CUDA where pip has installed it
+    _check_listed(provider, onnxruntime.get_available_providers())
+
+
+def _check_listed(provider: str, names: Sequence[str]) -> None:
+    if PROVIDERS[provider] not in names:
+        raise InputError(
+            f"onnxruntime cannot use the execution provider {provider!r} here: {REMEDIES[provider]}"
+        )
+
+
+class OnnxNetwork:
+    """A network of a bundle; safe from many threads."""
+
+    def __init__(
+        self, network: bytes, folder: Path, runtime: Runtime = CPU, *, name: str = NETWORK
+    ) -> None:
+        self.session = open_session(network, folder, runtime, name=name)
+        self._threads = (runtime.threads or count_cores()) if runtime.is_cpu else 1
+        self._batch = runtime.batch or (1 if runtime.is_cpu else BATCH)
+        self._pool = ThreadPoolExecutor(self._threads, "onnx")
+
+    def run(self, feed: Feed) -> Any:
+        """Return the network's first output for one text or pair."""
+        return self.session.run(None, feed)[0][0]
+
+    def run_all(self, feeds: Sequence[Feed]) -> list[Any]:
+        """Return the first output for each text or pair, in their order.
+
+        In a batch an output along the tokens has as many rows as the longest text.
+        """
+        # Longest first: no thread is left alone with a long text at the end, and the texts of a
+        # batch are of similar length.
+        order = sorted(range(len(feeds)), key=lambda place: -_measure(feeds[place]))
+        batches = [order[at : at + self._batch] for at in range(0, len(order), self._batch)]
+
+        def run(batch: Sequence[int]) -> Sequence[Any]:
+            outputs: Sequence[Any] = self.session.run(None, pad([feeds[at] for at in batch]))[0]
+            return outputs
+
+        is_alone = self._threads == 1 or len(batches) < 2
+        found = map(run, batches) if is_alone else self._pool.map(run, batches)
+        results: list[Any] = [None] * len(feeds)
+        for batch, outputs in zip(batches, found, strict=True):
+            for place, output in zip(batch, outputs, strict=True):
+                results[place] = output
+        return results
+
+
+def _measure(feed: Feed) -> int:
+    return max(value.shape[1] for value in feed.values())
 
 
 @cache
@@ -71,6 +191,7 @@ def refuse_corrupt(folder: Path, name: str = NETWORK) -> Iterator[None]:
     try:
         yield
     except (  # they share no base class
+        errors.EPFail,
         errors.Fail,
         errors.InvalidArgument,
         errors.InvalidGraph,
@@ -89,3 +210,17 @@ def to_feed(ids: Sequence[int], kinds: Sequence[int] | None = None) -> Feed:
     row = np.array([ids], dtype=np.int64)
     own = np.zeros_like(row) if kinds is None else np.array([kinds], dtype=np.int64)
     return {"ids": row, "mask": np.ones_like(row), "kinds": own}
+
+
+def pad(feeds: Sequence[Feed]) -> Feed:
+    """Return texts or pairs as one input, padded with zeros."""
+    if len(feeds) == 1:
+        return feeds[0]
+    padded = {}
+    for name, first in feeds[0].items():
+        longest = max(feed[name].shape[1] for feed in feeds)
+        joined = np.zeros((len(feeds), longest, *first.shape[2:]), dtype=first.dtype)
+        for row, feed in enumerate(feeds):
+            joined[row, : feed[name].shape[1]] = feed[name][0]
+        padded[name] = joined
+    return padded

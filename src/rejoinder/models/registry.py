@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from rejoinder.bundle.folder import WEIGHTS, Bundle, open_bundle
 from rejoinder.errors import BundleError, InputError, UnknownNameError
+from rejoinder.models.onnx_session import CPU, Runtime
 from rejoinder.models.scorer import Scorer
 from rejoinder.models.sentence_encoder.encoder import SentenceEncoder
 from rejoinder.models.sidecar import SidecarEncoder
@@ -33,8 +34,8 @@ class NamedScorer:
 class OpenScorer(Protocol):
     """Opens a bundle as a scorer."""
 
-    def __call__(self, bundle: Bundle, *, threads: int | None) -> Scorer:
-        """Return the scorer, which uses so many threads; the family's own number for None."""
+    def __call__(self, bundle: Bundle, runtime: Runtime, /) -> Scorer:
+        """Return the scorer; a family without a network in onnxruntime reads the threads alone."""
         ...
 
 
@@ -131,7 +132,7 @@ def describe_scorers() -> list[ScorerSummary]:
 
 
 def open_scorer(
-    name: str | Path, *, words: str = "unicode", seed: int = 0, threads: int | None = None
+    name: str | Path, *, words: str = "unicode", seed: int = 0, runtime: Runtime = CPU
 ) -> Scorer:
     """Return the scorer with this name, or the one in this bundle.
 
@@ -139,12 +140,13 @@ def open_scorer(
         name: a name of `rejoinder models list`, or a bundle's folder.
         words: the word splitter of lexical scorers: unicode, whitespace or spacy.
         seed: for scorers that draw random numbers.
-        threads: how many may work on one list, for bundles; no score depends on it.  By
-            default a small ranker uses 1, a selector all cores of this process.
+        runtime: how bundles run.  By default a small ranker uses one thread, a selector all
+            cores of this process.
 
     Raises:
         UnknownNameError: no scorer has this name, and there is no such folder.
         BundleError: the bundle is corrupt, too new, or holds no scorer.
+        InputError: onnxruntime does not have the execution provider here.
     """
     named = list_named()
     if str(name) in named:
@@ -153,16 +155,16 @@ def open_scorer(
     folder = shipped.get(str(name), Path(name))
     if not folder.exists():
         raise UnknownNameError("scorer", str(name), [*named, *shipped])
-    return make_scorer(open_bundle(folder), threads=threads)
+    return make_scorer(open_bundle(folder), runtime)
 
 
-def make_scorer(bundle: Bundle, *, threads: int | None = None) -> Scorer:
+def make_scorer(bundle: Bundle, runtime: Runtime = CPU) -> Scorer:
     """Return the scorer that a bundle holds."""
     family = _find_family(bundle)
     if family is None or family.open is None:
         kind = bundle.manifest.kind
         raise BundleError(f"{bundle.folder}: a bundle of kind {kind!r} holds no scorer")
-    return family.open(bundle, threads=threads)
+    return family.open(bundle, runtime)
 
 
 def find_bundle(name: str | Path) -> Path:

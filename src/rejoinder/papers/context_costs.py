@@ -10,7 +10,7 @@ import numpy as np
 
 from rejoinder.bundle.folder import open_bundle
 from rejoinder.evaluation.timing import time_ms
-from rejoinder.models.onnx_session import Feed
+from rejoinder.models.onnx_session import Feed, Runtime
 from rejoinder.models.scorer import Candidates
 from rejoinder.models.selector.context import SIMILARITIES, ContextConfig
 from rejoinder.models.selector.export import write_selector
@@ -116,7 +116,7 @@ def _open(row: ContextRow, folder: Path) -> SelectorScorer:
         models = [read_context([start], form, row.similarity) for form in ("local", "global")]
     model = read_context(models, row.form, row.similarity)
     write_selector(folder, model, vocabulary, training={}, sample=[])
-    return SelectorScorer(open_bundle(folder), threads=1)
+    return SelectorScorer(open_bundle(folder), Runtime(threads=1))
 
 
 def _pad(feed: Feed) -> Feed:

@@ -15,6 +15,8 @@ class Settings:
 
     index: Path | None = None
     scorer: str = DEFAULT
+    provider: str = "cpu"
+    """The execution provider of onnxruntime."""
     host: str = "127.0.0.1"
     port: int = 8080
     workers: int = 1

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from rejoinder.models.has.encoder import TextTokens
 from rejoinder.models.has.module import Texts, pad_texts
-from rejoinder.models.onnx_session import Feed
-from rejoinder.models.selector.pair_reader import PairReader, pad
+from rejoinder.models.onnx_session import Feed, pad
+from rejoinder.models.selector.pair_reader import PairReader
 from rejoinder.text.wordpiece import pretokenize
 from rejoinder.training.mixing import Part
 from rejoinder.types import Candidate, Example

@@ -20,3 +20,10 @@ def test_bm25_is_timed_by_default() -> None:
 
     assert header.split() == ["scorer", "candidates", "median", "ms", "p95", "ms"]
     assert [row.split()[:2] for row in rows] == [["bm25", "10"], ["bm25", "100"], ["bm25", "1000"]]
+
+
+def test_an_unknown_provider_is_one_line() -> None:
+    result = CliRunner().invoke(main, ["bench", "jaccard", "--provider", "gpu"])
+
+    assert result.exit_code == 1
+    assert "unknown execution provider 'gpu'" in result.output

@@ -40,6 +40,13 @@ def test_an_unknown_word_splitter_is_named() -> None:
     assert result.stderr.startswith("Error: unknown word splitter 'foo'; known: ")
 
 
+def test_an_unknown_provider_is_named() -> None:
+    result = run("cat", "--provider", "gpu", given="a dog\n")
+
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: unknown execution provider 'gpu'; known: cpu, ")
+
+
 def test_reads_stdin_without_a_file() -> None:
     found = json.loads(
         run("red cat", "--scorer", "bm25", "--json", given="a dog\na red cat\n").stdout

@@ -34,6 +34,13 @@ def test_unknown_scorer_is_one_line(tmp_path: Path) -> None:
     assert "unknown scorer 'nonsense'" in result.output
 
 
+def test_unknown_provider_is_one_line(tmp_path: Path) -> None:
+    result = CliRunner().invoke(main, ["serve", "--port", "0", "--provider", "gpu"])
+
+    assert result.exit_code == 1
+    assert "unknown execution provider 'gpu'" in result.output
+
+
 def test_new_index_is_announced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def start(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
         assert settings.index

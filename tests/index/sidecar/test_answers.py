@@ -20,6 +20,7 @@ from rejoinder.index.sidecar.rows import RowStore
 from rejoinder.index.sidecar.sidecars import IndexRows
 from rejoinder.models.has.scorer import HasScorer
 from rejoinder.models.lexical.scorers import WordOverlap
+from rejoinder.models.onnx_session import Runtime
 from rejoinder.models.ranking import rank
 from rejoinder.types import Candidate
 
@@ -38,14 +39,14 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def scorer(bundles: Path) -> HasScorer:
     from rejoinder.bundle.folder import open_bundle
 
-    return HasScorer(open_bundle(bundles / "has"), threads=1)
+    return HasScorer(open_bundle(bundles / "has"), Runtime(threads=1))
 
 
 @pytest.fixture
 def other(bundles: Path) -> HasScorer:
     from rejoinder.bundle.folder import open_bundle
 
-    return HasScorer(open_bundle(bundles / "other"), threads=1)
+    return HasScorer(open_bundle(bundles / "other"), Runtime(threads=1))
 
 
 @pytest.fixture

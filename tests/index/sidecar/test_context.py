@@ -23,6 +23,7 @@ from rejoinder.index.sqlite.documents import ListedDocument
 from rejoinder.models.encoders.loading import order_pieces
 from rejoinder.models.encoders.onnx_bert import build_sentence_encoder
 from rejoinder.models.lexical.scorers import WordOverlap
+from rejoinder.models.onnx_session import Runtime
 from rejoinder.models.selector import module as similarities
 from rejoinder.models.selector.export import write_selector
 from rejoinder.models.selector.scorer import KIND, PageEncoder, SelectorScorer, open_page_encoder
@@ -66,7 +67,7 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def load(bundles: Path, name: str) -> SelectorScorer:
-    return SelectorScorer(open_bundle(bundles / name), threads=1)
+    return SelectorScorer(open_bundle(bundles / name), Runtime(threads=1))
 
 
 @pytest.fixture

@@ -26,6 +26,7 @@ from rejoinder.models.has.module import (  # noqa: E402
     pool,
 )
 from rejoinder.models.has.scorer import HasScorer  # noqa: E402
+from rejoinder.models.onnx_session import Runtime  # noqa: E402
 from rejoinder.text.wordpiece import WordPiece  # noqa: E402
 from rejoinder.training.has import HasTorchScorer  # noqa: E402
 
@@ -140,9 +141,19 @@ def test_an_unknown_precision_or_composition_is_refused(tmp_path: Path) -> None:
         load_has(HasConfig(composition="sum"))
 
 
+def test_padded_batches_have_the_states_of_each_text(tmp_path: Path) -> None:
+    write(tmp_path / "m", make_has())
+    bundle = open_bundle(tmp_path / "m")
+
+    batched = TextEncoder(bundle, Runtime(batch=3)).encode(TEXTS)
+
+    for own, expected in zip(batched, TextEncoder(bundle).encode(TEXTS), strict=True):
+        np.testing.assert_allclose(own, expected, atol=1e-5)
+
+
 def test_encoding_does_not_depend_on_the_batch(tmp_path: Path) -> None:
     write(tmp_path / "m", make_has(), "int8")
-    encoder = TextEncoder(open_bundle(tmp_path / "m"), threads=2)
+    encoder = TextEncoder(open_bundle(tmp_path / "m"), Runtime(threads=2))
 
     together = encoder.encode(TEXTS)
 

@@ -2,6 +2,7 @@ from dataclasses import replace
 
 import pytest
 
+from rejoinder.models.onnx_session import pad
 from rejoinder.models.selector import context as module
 from rejoinder.models.selector.context import Context, ContextConfig, ContextFinder
 from rejoinder.models.selector.pair_reader import (
@@ -11,7 +12,6 @@ from rejoinder.models.selector.pair_reader import (
     QUESTION,
     PairReader,
     PairTokens,
-    pad,
 )
 from rejoinder.models.selector.similarity import Ngrams
 from rejoinder.text.wordpiece import WordPiece

@@ -9,17 +9,19 @@ from hypothesis import strategies as st
 
 pytest.importorskip("torch")
 
-from tests.models.selectors import VOCABULARY, WORDS, make_selector
+from tests.models.selectors import VOCABULARY, WORDS, make_contextual, make_selector
 
 import rejoinder
 from rejoinder.bundle.folder import Manifest, open_bundle, write_bundle
 from rejoinder.errors import BundleError
+from rejoinder.models.onnx_session import Runtime
 from rejoinder.models.parallel import count_cores, spread
+from rejoinder.models.registry import find_bundle
 from rejoinder.models.selector.export import write_selector
 from rejoinder.models.selector.scorer import KIND, SelectorScorer
 from rejoinder.models.static_vectors.vectors import SHIPPED_VECTORS
 from rejoinder.text.wordpiece import WordPiece
-from rejoinder.types import Candidate
+from rejoinder.types import Candidate, Document
 
 QUESTION = "Where are the caves of a glacier?"
 TEXTS = [
@@ -41,7 +43,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def scorer(folder: Path) -> SelectorScorer:
-    return SelectorScorer(open_bundle(folder), threads=2)
+    return SelectorScorer(open_bundle(folder), Runtime(threads=2))
 
 
 def rewrite(folder: Path, to: Path, **changes: bytes | None) -> Path:
@@ -71,7 +73,7 @@ def test_a_bundle_is_loaded_by_its_folder(folder: Path) -> None:
 def test_a_score_does_not_depend_on_the_others_or_on_threads(
     folder: Path, scorer: SelectorScorer, threads: int | None
 ) -> None:
-    other = SelectorScorer(open_bundle(folder), threads=threads)
+    other = SelectorScorer(open_bundle(folder), Runtime(threads))
 
     together = other.score(QUESTION, TEXTS)
 
@@ -79,6 +81,31 @@ def test_a_score_does_not_depend_on_the_others_or_on_threads(
     np.testing.assert_allclose(together, alone, atol=1e-5)
     np.testing.assert_array_equal(together, other.score(QUESTION, TEXTS))
     np.testing.assert_allclose(together[::-1], other.score(QUESTION, TEXTS[::-1]), atol=1e-5)
+
+
+@pytest.mark.parametrize("form", [None, "multi-way", "ensemble"])
+def test_padded_batches_have_the_scores_of_each_pair(tmp_path: Path, form: str | None) -> None:
+    model = make_contextual(form) if form else make_selector()
+    folder = tmp_path / "fp32"
+    write_selector(folder, model, VOCABULARY, precision="fp32", training={}, sample=[])
+    bundle = open_bundle(folder)
+    document = Document("here", "caves", tuple(TEXTS))
+    candidates = [Candidate(str(at), text, document, at) for at, text in enumerate(TEXTS)]
+
+    batched = SelectorScorer(bundle, Runtime(batch=4)).score(QUESTION, candidates)
+
+    alone = SelectorScorer(bundle).score(QUESTION, candidates)
+    np.testing.assert_allclose(batched, alone, atol=bundle.manifest.tolerance)
+    assert len(set(alone.round(3))) > 3
+
+
+def test_batches_of_the_shipped_selector_are_within_its_tolerance() -> None:
+    bundle = open_bundle(find_bundle("selector"))
+
+    batched = SelectorScorer(bundle, Runtime(batch=3)).score(QUESTION, TEXTS)
+
+    alone = SelectorScorer(bundle).score(QUESTION, TEXTS)
+    np.testing.assert_allclose(batched, alone, atol=bundle.manifest.tolerance)
 
 
 def test_many_callers_at_once_get_the_same_scores(scorer: SelectorScorer) -> None:

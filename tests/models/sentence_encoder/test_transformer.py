@@ -16,6 +16,7 @@ from tests.models.static_encoders import make_passage  # noqa: E402
 from rejoinder.bundle.folder import Manifest, open_bundle, write_bundle  # noqa: E402
 from rejoinder.errors import BundleError, InputError, UnknownNameError  # noqa: E402
 from rejoinder.models.encoders.loading import load_encoder  # noqa: E402
+from rejoinder.models.onnx_session import Runtime  # noqa: E402
 from rejoinder.models.registry import (  # noqa: E402
     open_scorer,
     open_sentence_encoder,
@@ -113,10 +114,20 @@ def test_a_vector_does_not_depend_on_other_texts(folder: Path) -> None:
     bundle = open_bundle(folder)
     passages = [make_passage(text) for text in TEXTS]
 
-    together = TransformerEncoder(bundle, threads=2).encode_passages("", passages)
+    together = TransformerEncoder(bundle, Runtime(threads=2)).encode_passages("", passages)
 
-    alone = TransformerEncoder(bundle, threads=1)
+    alone = TransformerEncoder(bundle, Runtime(threads=1))
     assert together.tolist() == [alone.encode_passages("", [item])[0].tolist() for item in passages]
+
+
+def test_batches_have_the_vectors_of_each_text(folder: Path) -> None:
+    bundle = open_bundle(folder)
+    passages = [make_passage(text) for text in TEXTS]
+
+    batched = TransformerEncoder(bundle, Runtime(batch=2)).encode_passages("", passages)
+
+    alone = TransformerEncoder(bundle).encode_passages("", passages)
+    assert np.einsum("ij,ij->i", batched, alone).min() > 1 - bundle.manifest.tolerance
 
 
 def test_each_piece_is_encoded_by_itself(encoder: TransformerEncoder) -> None:
@@ -253,5 +264,5 @@ def test_a_network_of_states_is_no_sentence_encoder(tmp_path: Path, folder: Path
     files["model.onnx"] = network
     write_bundle(tmp_path / "spoilt", Manifest("transformer-encoder", config), files)
 
-    with pytest.raises(BundleError, match=r"model\.onnx returns a vector of shape \(1, 3, 64\)"):
+    with pytest.raises(BundleError, match=r"model\.onnx returns a vector of shape \(3, 64\)"):
         open_sentence_encoder(tmp_path / "spoilt")

@@ -12,8 +12,9 @@ COUNTS = (10, 100, 1000)
 
 @click.command(epilog=options.example("rejoinder bench bm25 jaccard"))
 @click.argument("scorers", nargs=-1, metavar="[SCORER]...")
+@options.provider
 @options.as_json
-def bench(scorers: tuple[str, ...], as_json: bool) -> None:
+def bench(scorers: tuple[str, ...], provider: str, as_json: bool) -> None:
     """Time SCORERs (names or bundles; by default bm25) on random candidates.
 
     Prints milliseconds per question for 10, 100 and 1000 candidates of 25 words, tokenisation
@@ -23,7 +24,9 @@ def bench(scorers: tuple[str, ...], as_json: bool) -> None:
     from rejoinder.evaluation.timing import time_scorer
 
     timings = [
-        timing for name in scorers or ("bm25",) for timing in time_scorer(load(name), COUNTS)
+        timing
+        for name in scorers or ("bm25",)
+        for timing in time_scorer(load(name, provider=provider), COUNTS)
     ]
     if as_json:
         print_json([asdict(timing) for timing in timings])

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @click.argument("question")
 @click.argument("file", type=click.Path(path_type=Path, allow_dash=True), default="-")
 @click.option("--scorer", help=f"{options.SCORER}  [default: default]")
+@options.provider
 @options.words
 @click.option("--in-order", is_flag=True, help="Let scorers use the order of the lines.")
 @click.option(
@@ -38,6 +39,7 @@ def rank(
     question: str,
     file: Path,
     scorer: str | None,
+    provider: str,
     words: str,
     in_order: bool,
     corpus: Path | None,
@@ -55,7 +57,8 @@ def rank(
 
     source = sys.stdin.buffer if str(file) == "-" else file
     candidates = read_candidates(source, in_order=in_order)
-    ranking = run(question, candidates, scorer=_load(scorer, words, corpus), budget_ms=budget_ms)
+    loaded = _load(scorer, provider, words, corpus)
+    ranking = run(question, candidates, scorer=loaded, budget_ms=budget_ms)
     if as_json:
         print_json(_to_dict(ranking, top, explain))
     else:
@@ -97,7 +100,7 @@ def _print(ranking: "Ranking", top: int | None, explain: bool) -> None:
     print_trace(ranking.trace)
 
 
-def _load(name: str | None, words: str, corpus: Path | None) -> "Scorer":
+def _load(name: str | None, provider: str, words: str, corpus: Path | None) -> "Scorer":
     from rejoinder.cascade.loading import DEFAULT, load
     from rejoinder.datasets.files import read_lines
     from rejoinder.errors import InputError
@@ -106,7 +109,7 @@ def _load(name: str | None, words: str, corpus: Path | None) -> "Scorer":
 
     split = get_word_splitter(words)
     if corpus is None:
-        return load(name or DEFAULT, words=words)
+        return load(name or DEFAULT, words=words, provider=provider)
     if name not in (None, "bm25"):
         raise InputError(f"scorer {name!r} uses no word frequencies; remove --corpus")
     texts = (text for _, text in read_lines(corpus))

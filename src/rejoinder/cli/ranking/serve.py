@@ -18,6 +18,7 @@ from rejoinder.errors import MissingExtraError
 )
 @click.argument("index", required=False, type=click.Path(file_okay=False, path_type=Path))
 @options.scorer
+@options.provider
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
 @click.option(
     "--port",
@@ -71,6 +72,7 @@ from rejoinder.errors import MissingExtraError
 def serve(
     index: Path | None,
     scorer: str,
+    provider: str,
     host: str,
     port: int,
     workers: int | None,
@@ -98,6 +100,7 @@ def serve(
     settings = Settings(
         index=index,
         scorer=scorer,
+        provider=provider,
         host=host,
         port=port,
         workers=workers or choose_workers(),

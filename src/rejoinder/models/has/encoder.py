@@ -1,8 +1,4 @@
-"""A transformer in onnxruntime that returns a vector for each word piece of a text.
-
-One text per call, calls spread over threads: there is no padding, and the vectors of a text do
-not depend on other texts.
-"""
+"""A transformer in onnxruntime that returns a vector for each word piece of a text."""
 
 from collections.abc import Sequence
 
@@ -11,13 +7,14 @@ import numpy as np
 from rejoinder.bundle.folder import Bundle
 from rejoinder.models.kernel import Matrix
 from rejoinder.models.onnx_session import (
+    CPU,
     NETWORK,
     VOCABULARY,
-    open_session,
+    OnnxNetwork,
+    Runtime,
     refuse_corrupt,
     to_feed,
 )
-from rejoinder.models.parallel import count_cores, spread
 from rejoinder.text.wordpiece import CLS, SEP, WordPiece
 
 
@@ -51,8 +48,7 @@ class TextTokens:
 class TextEncoder:
     """Encodes texts with the network of a bundle; safe from many threads."""
 
-    def __init__(self, bundle: Bundle, *, threads: int | None = None) -> None:
-        self._threads = threads or count_cores()
+    def __init__(self, bundle: Bundle, runtime: Runtime = CPU) -> None:
         try:
             vocabulary = bundle.read_text(VOCABULARY).split("\n")[:-1]
             self.max_tokens = int(bundle.manifest.config["max_tokens"])
@@ -60,15 +56,16 @@ class TextEncoder:
             network = (bundle.folder / NETWORK).read_bytes()
         except (OSError, KeyError, ValueError) as error:
             raise bundle.refuse(f"file, setting or word piece is missing: {error}") from error
-        self._session = open_session(network, bundle.folder)
+        self._network = OnnxNetwork(network, bundle.folder, runtime)
         with refuse_corrupt(bundle.folder):  # a network that opens may still be corrupt
             (states,) = self.encode([""])
         self.width = states.shape[1]
 
     def encode(self, texts: Sequence[str]) -> list[Matrix]:
         """Return the vectors of each text's word pieces, without [CLS] and [SEP], shape (N, D)."""
-        return spread(self._encode, texts, threads=self._threads)
-
-    def _encode(self, text: str) -> Matrix:
-        states = self._session.run(None, to_feed(self.tokens.encode(text)))[0][0]
-        return np.asarray(states[1:-1], dtype=np.float32)
+        tokens = [self.tokens.encode(text) for text in texts]
+        states = self._network.run_all([to_feed(ids) for ids in tokens])
+        return [
+            np.asarray(own[1 : len(ids) - 1], dtype=np.float32)  # padding follows
+            for ids, own in zip(tokens, states, strict=True)
+        ]

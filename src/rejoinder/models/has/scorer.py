@@ -17,7 +17,7 @@ from rejoinder.bundle.folder import Bundle
 from rejoinder.errors import StoreError
 from rejoinder.models.has.compositions import COMPOSITIONS, pool
 from rejoinder.models.has.encoder import TextEncoder
-from rejoinder.models.onnx_session import NETWORK, VOCABULARY
+from rejoinder.models.onnx_session import CPU, NETWORK, VOCABULARY, Runtime
 from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.models.sidecar import Bytes, CandidateRows, StoredRows, join_rows
 from rejoinder.types import Candidate, Document, to_candidates
@@ -38,10 +38,10 @@ class AnswerEncoder:
 
     name = "answers"
 
-    def __init__(self, bundle: Bundle, *, threads: int | None = None) -> None:
+    def __init__(self, bundle: Bundle, runtime: Runtime = CPU) -> None:
         self.folder = bundle.folder
         self.hash = hash_bundle(bundle)
-        self.texts = TextEncoder(bundle, threads=threads)
+        self.texts = TextEncoder(bundle, runtime)
         try:
             weights = {
                 key: np.asarray(tensor, dtype=np.float32)
@@ -88,9 +88,9 @@ class HasScorer:
 
     is_pointwise = True
 
-    def __init__(self, bundle: Bundle, *, threads: int | None = None) -> None:
+    def __init__(self, bundle: Bundle, runtime: Runtime = CPU) -> None:
         self.name = Path(bundle.folder).name
-        self.sidecar = AnswerEncoder(bundle, threads=threads)
+        self.sidecar = AnswerEncoder(bundle, runtime)
         self._leaves_missing = False
         self._rows: CandidateRows | None = None
 

@@ -1,6 +1,7 @@
 """The shared parts of the small rankers: a pair encoder, a head over the list, a score."""
 
 from rejoinder.bundle.folder import Bundle
+from rejoinder.models.onnx_session import Runtime
 from rejoinder.models.registry import Family, load_object
 from rejoinder.models.scorer import Scorer
 
@@ -14,10 +15,10 @@ def make_family(name: str, summary: str, *, network: str, encoder: str) -> Famil
             its `hidden_width` the output width of a head.
     """
 
-    def open_ranker(bundle: Bundle, threads: int | None) -> Scorer:
+    def open_ranker(bundle: Bundle, runtime: Runtime) -> Scorer:
         from rejoinder.models.ranker.scorer import RankerScorer
 
-        return RankerScorer(bundle, load_object(network), threads=threads or 1)
+        return RankerScorer(bundle, load_object(network), threads=runtime.threads or 1)
 
     trainer = "rejoinder.training.options:RANKER"
     return Family(name, summary, open_ranker, reads_order=True, training=trainer, encoder=encoder)

@@ -160,18 +160,6 @@ def _list_around(context: Context) -> tuple[list[ContextPieces], list[ContextPie
     return near, [(PAGE, pieces) for pieces in kept]
 
 
-def pad(feeds: Sequence[Feed]) -> Feed:
-    """Return pairs as one input, padded with zeros."""
-    padded = {}
-    for name, first in feeds[0].items():
-        longest = max(feed[name].shape[1] for feed in feeds)
-        joined = np.zeros((len(feeds), longest, *first.shape[2:]), dtype=first.dtype)
-        for row, feed in enumerate(feeds):
-            joined[row, : feed[name].shape[1]] = feed[name][0]
-        padded[name] = joined
-    return padded
-
-
 def split_form(config: ContextConfig) -> tuple[ContextConfig, ContextConfig]:
     """Return the contexts that the two encoders of an ensemble read."""
     return replace(config, form="local"), replace(config, form="global")

@@ -2,17 +2,12 @@
 
 Page vectors are those of a document's sentences, by which a selector finds context.  Static vectors
 are the shipped ones; an encoder is part of the selector's bundle; n-grams need no vectors.
-
-One pair per call, pairs spread over threads.  So there is no padding, and a score depends on its
-own pair alone: int8 takes its scale over all inputs of a call, and in a batch the score of a pair
-would depend on the others.
 """
 
 import copy
 import hashlib
 import logging
 from collections.abc import Callable, Collection, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
@@ -21,13 +16,14 @@ import numpy as np
 from rejoinder.bundle.folder import Bundle, open_bundle
 from rejoinder.errors import BundleError, StoreError
 from rejoinder.models.onnx_session import (
+    CPU,
     NETWORK,
     VOCABULARY,
     Feed,
-    open_session,
+    OnnxNetwork,
+    Runtime,
     refuse_corrupt,
 )
-from rejoinder.models.parallel import count_cores
 from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.models.selector.context import ContextConfig, list_texts
 from rejoinder.models.selector.pair_reader import PairReader, PairTokens
@@ -53,17 +49,12 @@ _log = logging.getLogger(__name__)
 
 
 class SelectorScorer:
-    """Scores with the network of a bundle; deterministic, and safe from many threads.
-
-    `threads` pairs are scored at once, by default as many as this process may use cores.
-    """
+    """Scores with the network of a bundle; deterministic, and safe from many threads."""
 
     is_pointwise = True
 
-    def __init__(self, bundle: Bundle, *, threads: int | None = None) -> None:
+    def __init__(self, bundle: Bundle, runtime: Runtime = CPU) -> None:
         self.name = Path(bundle.folder).name
-        self._threads = threads or count_cores()
-        self._pool = ThreadPoolExecutor(self._threads, "selector")
         try:
             text = bundle.read_text(VOCABULARY)
             self._pieces = WordPiece(text.split("\n")[:-1])
@@ -79,13 +70,13 @@ class SelectorScorer:
         self.tokenizer = hash_vocabulary(stored) if self._reads_stored else None
         """The hash of the tokenizer whose stored tokens it reads."""
         self._has_warned = False
-        similarity = open_similarity(context, bundle)
+        similarity = open_similarity(context, bundle, runtime)
         self.sidecar: PageEncoder | None = None
         """The encoder of its page vectors; None where it reads none."""
         if isinstance(similarity, Cosine):
             self.sidecar = PageEncoder(bundle, context, similarity)
         self._reader = PairReader(self._tokens, context, similarity)
-        self._session = open_session(network, bundle.folder)
+        self._network = OnnxNetwork(network, bundle.folder, runtime)
         self._try_out(bundle.folder)
 
     def bind(self, rows: SidecarRows) -> "SelectorScorer":
@@ -102,11 +93,7 @@ class SelectorScorer:
     def score(self, question: str, candidates: Candidates) -> Scores:
         """Return one score per candidate, in the order given."""
         feeds = self.read(question, to_candidates(candidates))
-        # Longest first, so that no thread is left alone with a long pair at the end.
-        order = sorted(range(len(feeds)), key=lambda place: -feeds[place]["ids"].size)
-        scores = np.empty(len(feeds), dtype=np.float64)
-        scores[order] = self._run_all([feeds[place] for place in order])
-        return scores
+        return np.array(self._network.run_all(feeds), dtype=np.float64).reshape(len(feeds))
 
     def read(self, question: str, candidates: Sequence[Candidate]) -> list[Feed]:
         """Return the network's inputs for each candidate."""
@@ -129,14 +116,9 @@ class SelectorScorer:
                 return [int(piece) for piece in pieces[: self._max_tokens]]
         return self._tokens.tokenize(candidate.text)
 
-    def _run_all(self, feeds: Sequence[Feed]) -> list[float]:
-        if self._threads == 1 or len(feeds) <= 1:
-            return [self.run(feed) for feed in feeds]
-        return list(self._pool.map(self.run, feeds))
-
     def run(self, feed: Feed) -> float:
         """Return the score of one pair."""
-        return float(self._session.run(None, feed)[0][0])
+        return float(self._network.run(feed))
 
     def _warn_if_too_long(
         self, question: Sequence[int], candidates: Sequence[Sequence[int]]
@@ -199,7 +181,9 @@ def open_page_encoder(bundle: Bundle) -> PageEncoder:
     return PageEncoder(bundle, config, similarity)
 
 
-def open_similarity(context: ContextConfig, bundle: Bundle) -> Similarity | None:
+def open_similarity(
+    context: ContextConfig, bundle: Bundle, runtime: Runtime = CPU
+) -> Similarity | None:
     """Return the similarity by which a selector's bundle finds context."""
 
     def open_encoder() -> Cosine:
@@ -208,7 +192,7 @@ def open_similarity(context: ContextConfig, bundle: Bundle) -> Similarity | None
         except OSError as error:
             raise bundle.refuse(f"{ENCODER} is missing: {error}") from error
         vocabulary = bundle.read_text(ENCODER_VOCABULARY).split("\n")[:-1]
-        return EncodedTexts(network, vocabulary, bundle.folder)
+        return EncodedTexts(network, vocabulary, bundle.folder, runtime)
 
     similarity = get_similarity(context, open_encoder)
     is_static = isinstance(similarity, StaticTexts)

@@ -10,7 +10,6 @@ Axes: C candidates, S sentences of the page, D width of a vector.
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
 from pathlib import Path
 from typing import Protocol
@@ -18,8 +17,7 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.models.onnx_session import open_session, to_feed
-from rejoinder.models.parallel import count_cores
+from rejoinder.models.onnx_session import CPU, Feed, OnnxNetwork, Runtime, to_feed
 from rejoinder.models.static_vectors.vectors import StaticVectors
 from rejoinder.text.wordpiece import CLS, SEP, WordPiece, pretokenize
 
@@ -136,12 +134,13 @@ class StaticTexts(Cosine):
 class EncodedTexts(Cosine):
     """Texts as mean states of a transformer in onnxruntime: one pass each, a pair in one too."""
 
-    def __init__(self, network: bytes, vocabulary: Sequence[str], folder: Path) -> None:
+    def __init__(
+        self, network: bytes, vocabulary: Sequence[str], folder: Path, runtime: Runtime = CPU
+    ) -> None:
         self._pieces = WordPiece(vocabulary)
         self._cls, self._sep = (self._pieces.vocabulary.index(token) for token in (CLS, SEP))
-        self._session = open_session(network, folder, name=ENCODER)
-        self._pool = ThreadPoolExecutor(count_cores(), "sentence-encoder")
-        self.width = int(self._session.get_outputs()[0].shape[1])
+        self._network = OnnxNetwork(network, folder, runtime, name=ENCODER)
+        self.width = int(self._network.session.get_outputs()[0].shape[1])
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Return one row per text, (texts, D); zeros for a text without words."""
@@ -155,13 +154,12 @@ class EncodedTexts(Cosine):
         return self._encode_all([f"{question} {candidate}" for candidate in candidates])
 
     def _encode_all(self, texts: Sequence[str]) -> Vectors:
-        rows = list(self._pool.map(self._encode, texts))
+        rows = self._network.run_all([self._tokenize(text) for text in texts])
         return np.array(rows, dtype=np.float32).reshape(len(texts), self.width)
 
-    def _encode(self, text: str) -> Vectors:
+    def _tokenize(self, text: str) -> Feed:
         pieces = [piece for word in self._pieces.tokenize(text) for piece in word]
-        feed = to_feed([self._cls, *pieces[: MAX_TOKENS - 2], self._sep])
-        return np.asarray(self._session.run(None, feed)[0][0], dtype=np.float32)
+        return to_feed([self._cls, *pieces[: MAX_TOKENS - 2], self._sep])
 
 
 def _to_length_1(sums: Vectors) -> Vectors:

@@ -1,11 +1,12 @@
 """The families of sentence encoders, which also score candidates by cosine."""
 
 from rejoinder.bundle.folder import Bundle
+from rejoinder.models.onnx_session import Runtime
 from rejoinder.models.registry import Family, lazy
 from rejoinder.models.scorer import Scorer
 
 
-def _open(bundle: Bundle, *, threads: int | None) -> Scorer:
+def _open(bundle: Bundle, runtime: Runtime) -> Scorer:
     from rejoinder.models.sentence_encoder.scorer import CosineScorer
     from rejoinder.models.sentence_encoder.static import KIND, StaticEncoder
     from rejoinder.models.sentence_encoder.transformer import TransformerEncoder
@@ -13,7 +14,7 @@ def _open(bundle: Bundle, *, threads: int | None) -> Scorer:
     kind = bundle.manifest.kind
     if kind == KIND:
         return CosineScorer(kind, StaticEncoder(bundle))
-    return CosineScorer(kind, TransformerEncoder(bundle, threads=threads))
+    return CosineScorer(kind, TransformerEncoder(bundle, runtime))
 
 
 STATIC = Family(

@@ -1,7 +1,6 @@
 """A pretrained transformer as a sentence encoder, in onnxruntime.
 
-It reads `title. heading. sentence`, because a sentence often leaves out its topic.  One text per
-call, calls spread over threads: there is no padding, and a vector does not depend on other texts.
+It reads `title. heading. sentence`, because a sentence often leaves out its topic.
 """
 
 from collections.abc import Sequence
@@ -12,13 +11,14 @@ from rejoinder.bundle.folder import Bundle
 from rejoinder.documents.passages import Passage
 from rejoinder.models.has.encoder import TextTokens
 from rejoinder.models.onnx_session import (
+    CPU,
     NETWORK,
     VOCABULARY,
-    open_session,
+    OnnxNetwork,
+    Runtime,
     refuse_corrupt,
     to_feed,
 )
-from rejoinder.models.parallel import count_cores, spread
 from rejoinder.models.sentence_encoder.encoder import Matrix, Vector
 from rejoinder.text.wordpiece import WordPiece
 
@@ -32,8 +32,7 @@ class TransformerEncoder:
     tokenizer = None
     """It reads texts: an index may store the tokens of another vocabulary."""
 
-    def __init__(self, bundle: Bundle, *, threads: int | None = None) -> None:
-        self._threads = threads or count_cores()
+    def __init__(self, bundle: Bundle, runtime: Runtime = CPU) -> None:
         self.folder = bundle.folder
         self.hash = bundle.manifest.files.get(NETWORK, "")[:16]
         config = bundle.manifest.config
@@ -48,25 +47,23 @@ class TransformerEncoder:
             network = (bundle.folder / NETWORK).read_bytes()
         except (OSError, KeyError, TypeError, ValueError, OverflowError) as error:
             raise bundle.refuse(f"file, setting or word piece is missing: {error}") from error
-        self._session = open_session(network, bundle.folder)
+        self._network = OnnxNetwork(network, bundle.folder, runtime)
         with refuse_corrupt(bundle.folder):  # a network that opens may still be corrupt
-            (vectors,) = self._session.run(None, to_feed(self._tokens.encode("a")))
-        self.width = int(np.shape(vectors)[-1])
-        if np.shape(vectors) != (1, self.width) or self.width % 64:
-            raise bundle.refuse(f"{NETWORK} returns a vector of shape {np.shape(vectors)}")
+            shape = np.shape(self._network.run(to_feed(self._tokens.encode("a"))))
+        if len(shape) != 1 or shape[0] % 64:
+            raise bundle.refuse(f"{NETWORK} returns a vector of shape {shape}")
+        (self.width,) = shape
 
     def encode(self, text: str) -> Vector:
         """Return the vector of a text, of length 1."""
-        (vectors,) = self._session.run(None, to_feed(self._tokens.encode(text)))
-        return np.asarray(vectors[0], dtype=np.float32)
+        vector = self._network.run(to_feed(self._tokens.encode(text)))
+        return np.asarray(vector, dtype=np.float32)
 
     def encode_pieces(self) -> Matrix:
         """Return the vector of each word piece by itself, shape (vocabulary, width)."""
         cls, sep = len(self.vocabulary), len(self.vocabulary) + 1
         feeds = [to_feed([cls, piece, sep]) for piece in range(len(self.vocabulary))]
-        run = self._session.run
-        vectors = spread(lambda feed: run(None, feed)[0][0], feeds, threads=self._threads)
-        return np.array(vectors, dtype=np.float32)
+        return np.array(self._network.run_all(feeds), dtype=np.float32)
 
     def encode_question(self, question: str) -> Vector:
         """Return the vector of a question, of length 1."""
@@ -75,7 +72,7 @@ class TransformerEncoder:
     def encode_passages(self, title: str, passages: Sequence[Passage]) -> Matrix:
         """Return the vectors of the sentences of one document, shape (passages, width)."""
         texts = [_join(title, passage) for passage in passages]
-        vectors = spread(self.encode, texts, threads=self._threads)
+        vectors = self._network.run_all([to_feed(self._tokens.encode(text)) for text in texts])
         return np.array(vectors, dtype=np.float32).reshape(len(passages), self.width)
 
 

@@ -37,8 +37,8 @@ from rejoinder.types import Answers
 class JobRunner:
     """An index and a scorer; several threads may run jobs at once."""
 
-    def __init__(self, index: Path | None, scorer: str) -> None:
-        self._scorer = load(scorer)
+    def __init__(self, index: Path | None, scorer: str, provider: str = "cpu") -> None:
+        self._scorer = load(scorer, provider=provider)
         self._vectors = load_vectors()
         self._engine = None if index is None else Engine(Index(index, create=True), self._scorer)
         self.info = _describe(self._scorer, scorer, has_index=index is not None)

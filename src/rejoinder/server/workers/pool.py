@@ -70,6 +70,7 @@ class _Task:
 @dataclass(eq=False, frozen=True, slots=True)
 class _Generation:
     scorer: str
+    provider: str
 
 
 class _Worker:
@@ -90,8 +91,8 @@ class _Worker:
     @classmethod
     async def start(cls, index: Path | None, generation: _Generation) -> "_Worker":
         """Return a process that has opened an index and a scorer."""
-        called = f"main({str(index or '')!r}, {generation.scorer!r})"
-        code = f"from rejoinder.server.workers.worker import main; {called}"
+        arguments = (str(index or ""), generation.scorer, generation.provider)
+        code = f"from rejoinder.server.workers.worker import main; main{arguments!r}"
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-c", code), stdin=PIPE, stdout=PIPE, env=environment
@@ -143,7 +144,7 @@ class Pool:
         self._settings = settings
         self._metrics = metrics
         self._queue: deque[_Task] = deque()
-        self._generation = _Generation(settings.scorer)
+        self._generation = _Generation(settings.scorer, settings.provider)
         self._workers: list[_Worker] = []
         """Of all generations."""
         self._supervisors: set[asyncio.Task[None]] = set()
@@ -235,7 +236,7 @@ class Pool:
         return [worker for worker in self._workers if worker.generation is self._generation]
 
     async def _start_generation(self) -> None:
-        generation = _Generation(pin(self._settings.scorer))
+        generation = _Generation(pin(self._settings.scorer), self._settings.provider)
         try:
             # One first: it creates the index if there is none.
             first = await self._start_worker(generation)
