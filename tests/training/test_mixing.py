@@ -35,7 +35,7 @@ def test_a_choice_names_a_file_and_a_weight(tmp_path: Path) -> None:
 
     assert plain.weight == 1.0
     assert weighted.weight == 2.5
-    assert plain.examples[0].question == "q"
+    assert plain.take(1)[0].question == "q"
 
 
 @pytest.mark.parametrize("weight", ["0", "-1", "x", "inf", "nan"])

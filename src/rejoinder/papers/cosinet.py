@@ -215,7 +215,7 @@ def reproduce_rankers(
 def _run_table(
     table: RankerTable, rows: Sequence[RankerRow], options: RankerTableOptions, reporter: Reporter
 ) -> list[Run]:
-    read_train = cache(lambda: read_parts([table.train], options.folder))
+    read_train = cache(lambda: [part.load() for part in read_parts([table.train], options.folder)])
     read_test = cache(lambda: list(open_dataset(table.test, folder=options.folder)))
 
     def train(row: RankerRow, seed: int, on_step: OnStep) -> Run:

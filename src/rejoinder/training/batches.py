@@ -5,20 +5,25 @@ token.
 """
 
 import random
-from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from array import array
+from bisect import bisect_right
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
+import numpy as np
 import torch
 from torch import Tensor
 
+from rejoinder.errors import TrainingError
 from rejoinder.models.has.encoder import TextTokens
 from rejoinder.models.has.module import Texts, pad_texts
 from rejoinder.models.onnx_session import Feed, pad
 from rejoinder.models.selector.pair_reader import PairReader
+from rejoinder.text.packed import PackedTexts
 from rejoinder.text.wordpiece import pretokenize
-from rejoinder.training.mixing import Part
-from rejoinder.types import Candidate, Example
+from rejoinder.training.mixing import ExampleStream, Part
+from rejoinder.types import Candidate, Document, Example
 
 MAX_CANDIDATES = 8
 ELSEWHERE = 12
@@ -28,9 +33,10 @@ CHUNK = 32
 TRIPLET_CHUNK = 16
 """Candidates of triplets that are padded to the same length."""
 
+MAX_KNOWN_TEXTS = 1 << 15
+"""Texts whose tokens are found again: neighbouring questions often share their candidates."""
+
 Chosen = list[tuple[Candidate, bool]]
-WordSets = Mapping[str, frozenset[str]]
-"""The words of each text."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,27 +60,43 @@ class CandidateLists:
     """Lists of a selector's inputs: answers, hard negatives, and one negative from elsewhere.
 
     Scores must be comparable across documents, so each list gets a sentence of another one.
-    Lists are tokenised when a step needs them.
+    Only the chosen candidates are kept, without their documents unless the selector reads
+    context.  Lists are tokenised when a step needs them.
     """
 
     def __init__(
         self,
-        examples: Sequence[Example],
+        examples: Iterable[Example],
         reader: PairReader,
         *,
         seed: int = 0,
-        max_candidates: int = MAX_CANDIDATES,
+        max_candidates: int | None = MAX_CANDIDATES,
     ) -> None:
+        """Read the examples, twice if negatives come from elsewhere.
+
+        Args:
+            max_candidates: of each list; None keeps all, and adds none from elsewhere.
+
+        Raises:
+            TrainingError: the second pass gave other examples than the first.
+        """
         self._reader = reader
-        self._questions = [example.question for example in examples]
-        words = {text: frozenset(pretokenize(text)) for text in _all_texts(examples)}
-        self._lists = [
-            choose_candidates(
-                example, words, limit=max_candidates, rng=random.Random(f"{seed}/{at}")
+        self._questions: list[str] = []
+        self._lists: list[Chosen] = []
+        strip = _share_documents() if reader.reads_context else _drop_document
+        elsewhere = Elsewhere()
+        for at, example in enumerate(examples):
+            chosen = choose_candidates(
+                example, limit=max_candidates, rng=random.Random(f"{seed}/{at}")
             )
-            for at, example in enumerate(examples)
-        ]
-        _add_elsewhere(examples, self._lists, words, random.Random(seed))
+            self._questions.append(example.question)
+            self._lists.append([(strip(item), label) for item, label in chosen])
+            if max_candidates is not None:
+                elsewhere.add(example)
+        rng = random.Random(seed)
+        drawn = elsewhere.draw(examples, self._questions, rng, strip)
+        for number, item in drawn.items():
+            self._lists[number].append((item, False))
 
     def describe(self) -> dict[str, int]:
         """Return the counts that identify these lists in a checkpoint's fingerprint."""
@@ -94,6 +116,24 @@ class CandidateLists:
             feeds += self._reader.read(self._questions[question], [item for item, _ in chosen])
             labels += [float(label) for _, label in chosen]
         return TokenBatch(make_chunks(feeds), torch.tensor(labels), torch.tensor(lengths))
+
+
+def _drop_document(item: Candidate) -> Candidate:
+    return replace(item, document=None)
+
+
+def _share_documents() -> Callable[[Candidate], Candidate]:
+    """Return a function that gives candidates of equal documents the same document."""
+    known: dict[tuple[str, ...], Document] = {}
+
+    def share(item: Candidate) -> Candidate:
+        if item.document is None:
+            return item
+        key = (item.document.id, item.document.title, *item.document.sentences)
+        document = known.setdefault(key, item.document)
+        return item if document is item.document else replace(item, document=document)
+
+    return share
 
 
 def make_chunks(feeds: Sequence[Feed]) -> list[Chunk]:
@@ -116,52 +156,132 @@ def group_by_length(lengths: Sequence[int], size: int) -> list[list[int]]:
     return [order[first : first + size] for first in range(0, len(order), size)]
 
 
-def choose_candidates(
-    example: Example, words: WordSets, *, limit: int, rng: random.Random
-) -> Chosen:
+def choose_candidates(example: Example, *, limit: int | None, rng: random.Random) -> Chosen:
     """Return at most `limit` candidates: the answers (half of it at most), then negatives.
 
     Half of the negatives share most words with the question, half are drawn at random.
     """
-    question_words = words[example.question]
     answers, wrong = _split_judged(example)
-    if len(example.candidates) > limit:
+    if limit is not None and len(example.candidates) > limit:
         rng.shuffle(answers)
         answers = answers[: max(1, limit // 2)]
         rng.shuffle(wrong)
-        wrong.sort(key=lambda item: -len(question_words & words[item.text]))
+        question_words = set(pretokenize(example.question))
+        wrong.sort(key=lambda item: -_count_shared(question_words, item.text))
         room = limit - len(answers)
         hard, rest = wrong[: (room + 1) // 2], wrong[(room + 1) // 2 :]
         wrong = hard + rng.sample(rest, min(len(rest), room - len(hard)))
     return [(item, True) for item in answers] + [(item, False) for item in wrong]
 
 
-def _add_elsewhere(
-    examples: Sequence[Example], lists: list[Chosen], words: WordSets, rng: random.Random
-) -> None:
-    """Add to each list a sentence of another list, of the same page if there is one."""
-    pages: dict[str, list[Candidate]] = defaultdict(list)
-    everything: list[Candidate] = []
-    for example in examples:
-        pages[_page(example)].extend(example.candidates)
-        everything.extend(example.candidates)
-    for example, chosen in zip(examples, lists, strict=True):
-        own = {item.text for item in example.candidates}
-        drawn = _draw_others(pages[_page(example)], own, rng) or _draw_others(everything, own, rng)
-        if drawn:
-            question_words = words[example.question]
-            most = max(drawn, key=lambda item: len(question_words & words[item.text]))
-            chosen.append((most, False))
+def _count_shared(words: set[str], text: str) -> int:
+    return len(words.intersection(pretokenize(text)))
 
 
-def _draw_others(
-    candidates: Sequence[Candidate], own: set[str], rng: random.Random
-) -> list[Candidate]:
-    drawn = rng.choices(candidates, k=ELSEWHERE) if candidates else []
-    return sorted((item for item in drawn if item.text not in own), key=lambda item: item.text)
+class Elsewhere:
+    """Draws for each question a sentence of another list, of the same page if there is one.
+
+    The draw needs only a hash of each text, 8 bytes.  The drawn sentences are read in a second
+    pass, so that no text is kept for it, and the draw does not depend on the size of the data.
+    """
+
+    def __init__(self) -> None:
+        self._hashes = array("q")  # of all candidates
+        self._ends = array("q")  # of each question's candidates
+        self._titles: dict[str, _Page] = {}
+        self._pages: list[_Page] = []  # of each question
+
+    def add(self, example: Example) -> None:
+        """Add the candidates of the next question."""
+        page = self._titles.setdefault(_get_title(example), _Page())
+        page.add(len(self._hashes), len(example.candidates))
+        self._pages.append(page)
+        self._hashes.extend(hash(item.text) for item in example.candidates)
+        self._ends.append(len(self._hashes))
+
+    def draw(
+        self,
+        examples: Iterable[Example],
+        questions: Sequence[str],
+        rng: random.Random,
+        strip: Callable[[Candidate], Candidate],
+    ) -> dict[int, Candidate]:
+        """Return the drawn sentence that shares most words with each question, by its number.
+
+        Args:
+            examples: the added ones, to be read again.
+            strip: removes from a candidate what is not needed of it.
+        """
+        places, numbers = self._draw_places(rng)
+        best: dict[int, tuple[tuple[int, str, int], Candidate]] = {}
+        order = np.argsort(places, kind="stable")
+        found = self._find(examples, np.asarray(places)[order].tolist())
+        for draw, item in zip(order.tolist(), found, strict=True):
+            number = numbers[draw]
+            shared = _count_shared(set(pretokenize(questions[number])), item.text)
+            rank = (-shared, item.text, draw)
+            if number not in best or rank < best[number][0]:
+                best[number] = rank, strip(item)
+        return {number: item for number, (_, item) in best.items()}
+
+    def _draw_places(self, rng: random.Random) -> "tuple[array[int], array[int]]":
+        """Return places among all candidates, and the number of the question of each."""
+        places, numbers = array("q"), array("q")
+        start = 0
+        for number, (page, end) in enumerate(zip(self._pages, self._ends, strict=True)):
+            own = set(self._hashes[start:end])
+            everything = range(len(self._hashes))
+            drawn = self._draw_others(page, own, rng) or self._draw_others(everything, own, rng)
+            places.extend(drawn)
+            numbers.extend([number] * len(drawn))
+            start = end
+        return places, numbers
+
+    def _draw_others(self, places: "_Page | range", own: set[int], rng: random.Random) -> list[int]:
+        drawn = rng.choices(places, k=ELSEWHERE) if places else []
+        return [place for place in drawn if self._hashes[place] not in own]
+
+    def _find(self, examples: Iterable[Example], places: Sequence[int]) -> Iterator[Candidate]:
+        """Yield the candidates at these places, which rise."""
+        done = first = 0
+        for example in examples if places else ():
+            last = first + len(example.candidates)
+            while done < len(places) and places[done] < last:
+                item = example.candidates[places[done] - first]
+                if hash(item.text) != self._hashes[places[done]]:
+                    raise TrainingError(_CHANGED)
+                yield item
+                done += 1
+            first = last
+        if done < len(places):
+            raise TrainingError(_CHANGED)
 
 
-def _page(example: Example) -> str:
+_CHANGED = (
+    "the second pass over the examples gave others than the first; do not change the files"
+    " during a training, and give a list instead of a generator"
+)
+
+
+class _Page:
+    """The candidates of all questions about one page, as places among all candidates."""
+
+    def __init__(self) -> None:
+        self._starts, self._ends = array("q"), array("q")
+
+    def add(self, start: int, count: int) -> None:
+        self._starts.append(start)
+        self._ends.append(len(self) + count)
+
+    def __len__(self) -> int:
+        return self._ends[-1] if self._ends else 0
+
+    def __getitem__(self, number: int) -> int:
+        at = bisect_right(self._ends, number)
+        return self._starts[at] + number - (self._ends[at - 1] if at else 0)
+
+
+def _get_title(example: Example) -> str:
     document = example.candidates[0].document if example.candidates else None
     return document.title if document else ""
 
@@ -182,54 +302,63 @@ class Triplets:
     list has none.
     """
 
-    def __init__(self, examples: Sequence[Example], tokens: TextTokens) -> None:
-        ids = {text: tokens.encode(text) for text in _all_texts(examples)}
-        self._questions = [ids[example.question] for example in examples]
-        judged = [_split_judged(example) for example in examples]
-        self._answers = [ids[item.text] for answers, _ in judged for item in answers]
-        self._wrong = [[ids[item.text] for item in wrong] for _, wrong in judged]
-        self._all_wrong = [text for wrong in self._wrong for text in wrong] or self._answers
+    def __init__(self, examples: Iterable[Example], tokens: TextTokens) -> None:
+        self._texts = PackedTexts()
+        self._questions, self._answers, self._wrong = array("i"), array("i"), array("i")
+        self._wrong_ends = array("q", [0])
+        add = lru_cache(MAX_KNOWN_TEXTS)(lambda text: self._texts.add(tokens.encode(text)))
+        for example in examples:
+            answers, wrong = _split_judged(example)
+            self._questions.append(add(example.question))
+            self._answers.extend(add(item.text) for item in answers)
+            self._wrong.extend(add(item.text) for item in wrong)
+            self._wrong_ends.append(len(self._wrong))
 
     def describe(self) -> dict[str, int]:
         """Return the counts that identify these triplets in a checkpoint's fingerprint."""
+        all_wrong = self._wrong or self._answers
+        texts = (self._questions, self._answers, all_wrong)
         return {
             "triplets": len(self._answers),
-            "wrong": len(self._all_wrong),
-            "tokens": sum(map(len, (*self._questions, *self._answers, *self._all_wrong))),
+            "wrong": len(all_wrong),
+            "tokens": sum(map(self._texts.count_tokens, texts)),
         }
 
     def batch(self, questions: Tensor) -> TripletBatch:
         """Return these triplets; wrong candidates are drawn with torch's generator."""
         places = questions.tolist()
-        candidates = [self._answers[place] for place in places]
-        candidates += [_draw(self._wrong[place] or self._all_wrong) for place in places]
+        numbers = [self._answers[place] for place in places]
+        numbers += [self._draw_wrong(place) for place in places]
+        candidates = [self._texts[number] for number in numbers]
         chunks = [
             (torch.tensor(group), pad_texts([candidates[place] for place in group]))
             for group in group_by_length([*map(len, candidates)], TRIPLET_CHUNK)
         ]
-        return TripletBatch(pad_texts([self._questions[place] for place in places]), chunks)
+        asked = [self._texts[self._questions[place]] for place in places]
+        return TripletBatch(pad_texts(asked), chunks)
+
+    def _draw_wrong(self, place: int) -> int:
+        start, end = self._wrong_ends[place], self._wrong_ends[place + 1]
+        if start < end:
+            return self._wrong[start + int(torch.randint(end - start, ()))]
+        anywhere = self._wrong or self._answers
+        return anywhere[int(torch.randint(len(anywhere), ()))]
 
 
 def split_answers(part: Part) -> Part:
     """Return a part with one example per answer, without the other answers of its list."""
-    examples = []
-    for example in part.examples:
+    return Part(ExampleStream(lambda: _split_answers(part.examples)), part.weight)
+
+
+def _split_answers(examples: Iterable[Example]) -> Iterator[Example]:
+    for example in examples:
         answers, wrong = _split_judged(example)
         labels = (True, *(False for _ in wrong))
-        examples += [replace(example, candidates=(item, *wrong), labels=labels) for item in answers]
-    return Part(examples, part.weight)
+        for item in answers:
+            yield replace(example, candidates=(item, *wrong), labels=labels)
 
 
 def _split_judged(example: Example) -> tuple[list[Candidate], list[Candidate]]:
     """Return the answers and the wrong candidates of an example."""
     judged = list(zip(example.candidates, example.labels, strict=True))
     return [item for item, label in judged if label], [item for item, label in judged if not label]
-
-
-def _draw(texts: Sequence[list[int]]) -> list[int]:
-    return texts[int(torch.randint(len(texts), ()))]
-
-
-def _all_texts(examples: Sequence[Example]) -> set[str]:
-    texts = {example.question for example in examples}
-    return texts.union(item.text for example in examples for item in example.candidates)

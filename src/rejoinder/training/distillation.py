@@ -49,9 +49,9 @@ def distil(
         RejoinderError: the cached scores are another teacher's, or as for `train_ranker`.
     """
     scorer = open_scorer(teacher) if isinstance(teacher, str) else teacher
-    training_set = prepare(options, data)
+    training_set = prepare(options, data, hooks.get("say", lambda _: None))
     shares = [part.take_share(options.seed) for part in training_set.parts]
-    examples = join_lists(join_parts(shares), seed=options.seed)
+    examples = join_lists(list(join_parts(shares)), seed=options.seed)
     target = training_set.target
     cache = target.with_name(f"{target.name}.teacher.jsonl")
     if "say" in hooks:

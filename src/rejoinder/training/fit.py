@@ -17,7 +17,7 @@ from rejoinder.models.ranker.module.ranker import count_parameters
 from rejoinder.models.scorer import Scorer
 from rejoinder.training.checkpoint import Best, keep_checkpoint, load_checkpoint, save_checkpoint
 from rejoinder.training.loop import BatchSource, MeasureLoss, Recipe, Step, make_optimizer, train
-from rejoinder.training.mixing import Part, TrainingSet, order_epoch
+from rejoinder.training.mixing import AnsweredQuestions, Part, TrainingSet, order_epoch
 from rejoinder.training.options import Trained, TrainingOptions
 from rejoinder.types import Example
 
@@ -113,7 +113,7 @@ def fit_model(
     plan: Plan[Any],
     model: Network,
     parts: Sequence[Part],
-    make_source: Callable[[Sequence[Part]], BatchSource],
+    make_source: Callable[[AnsweredQuestions], BatchSource],
     *,
     to_scorer: Callable[[Network], Scorer],
     measure: MeasureLoss | None = None,
@@ -126,14 +126,15 @@ def fit_model(
     The last checkpoint stays on disk until the caller has written the network.
 
     Args:
-        make_source: makes the batches of the answered questions of all parts, in order.
+        make_source: reads the answered questions, in order, and makes their batches.
         to_scorer: wraps the network for its evaluation on `dev`.
         measure: computes the loss of a batch, if it is not a loss over scores.
     """
-    parts = _check(plan, parts, dev)
+    _check(plan, dev)
     begun = saved = time.monotonic()
-    recipe, source = plan.recipe, make_source(parts)
-    counts, weights = [len(part.examples) for part in parts], [part.weight for part in parts]
+    answered = AnsweredQuestions(parts)
+    recipe, source = plan.recipe, make_source(answered)
+    counts, weights = answered.count(), [part.weight for part in parts]
     sums = [f"{parameter.double().sum().item():.6g}" for parameter in model.parameters()]
     identity = json.dumps([asdict(plan), counts, weights, source.describe(), sums], default=str)
     fingerprint = sha256(identity.encode()).hexdigest()
@@ -167,13 +168,9 @@ def fit_model(
     return Fitted(model.eval(), time.monotonic() - begun, done)
 
 
-def _check(plan: Plan[Any], parts: Sequence[Part], dev: Sequence[Example]) -> list[Part]:
-    """Return the answered questions of each part, if they and the plan can be trained."""
+def _check(plan: Plan[Any], dev: Sequence[Example]) -> None:
+    """Raise TrainingError if the plan does not fit together."""
     if plan.keeps_best and not dev:
         raise TrainingError("keeping the best epoch needs dev examples to choose it on")
     if plan.patience is not None and not plan.keeps_best:
         raise TrainingError("stopping early requires keeping the best epoch: set both")
-    answered = [part.keep_answered() for part in parts]
-    if not all(part.examples for part in answered):
-        raise TrainingError("no question has an answer: there is nothing to learn from")
-    return answered

@@ -33,7 +33,7 @@ from rejoinder.text.wordpiece import WordPiece
 from rejoinder.training.batches import CHUNK, TripletBatch, Triplets, group_by_length, split_answers
 from rejoinder.training.fit import Control, Fitted, Hooks, Plan, fit_and_write, fit_model, make_plan
 from rejoinder.training.loop import Recipe
-from rejoinder.training.mixing import Part, TrainingData, join_parts, prepare
+from rejoinder.training.mixing import Part, TrainingData, prepare
 from rejoinder.training.options import HasOptions, Trained
 from rejoinder.types import Example, to_candidates
 
@@ -51,7 +51,7 @@ def train_has(options: HasOptions, data: TrainingData = (), **hooks: Unpack[Hook
 
     Args and errors are those of `train_ranker`.
     """
-    training_set = prepare(options, data)
+    training_set = prepare(options, data, hooks.get("say", lambda _: None))
     names = ("encoder", "composition", "attention_width", "width", "beta", "delta", "layers")
     config = HasConfig(**{name: getattr(options, name) for name in names})
     model, vocabulary = load_has(config, seed=options.seed)
@@ -63,7 +63,7 @@ def train_has(options: HasOptions, data: TrainingData = (), **hooks: Unpack[Hook
             vocabulary,
             precision=options.precision,
             training=training,
-            sample=list_texts(training_set.parts[0].examples[:PARITY_TEXTS])[:PARITY_TEXTS],
+            sample=list_texts(training_set.parts[0].take(PARITY_TEXTS))[:PARITY_TEXTS],
         )
 
     plan = make_plan(options, model.config, **DEFAULTS)
@@ -97,7 +97,7 @@ def fit_has(
         plan,
         model,
         [split_answers(part) for part in parts],
-        lambda answered: Triplets(join_parts(answered), tokens),
+        lambda answered: Triplets(answered, tokens),
         to_scorer=lambda trained: HasTorchScorer(trained, vocabulary),
         measure=measure_loss,
         **control,

@@ -37,7 +37,9 @@ def train_ranker(
         RejoinderError: an option, the data or the checkpoint does not fit, the loss is not
             finite, or the bundle does not score as torch does.
     """
-    return train_prepared(options, prepare(options, data), **hooks)
+    return train_prepared(
+        options, prepare(options, data, hooks.get("say", lambda _: None)), **hooks
+    )
 
 
 def train_prepared(options: RankerOptions, data: TrainingSet, **hooks: Unpack[Hooks]) -> Trained:
@@ -59,7 +61,7 @@ def train_prepared(options: RankerOptions, data: TrainingSet, **hooks: Unpack[Ho
             vectors,
             training=training,
             scores=scores if data.dev else {},
-            sample=data.parts[0].examples[:PARITY_SAMPLE],
+            sample=data.parts[0].take(PARITY_SAMPLE),
         )
 
     fit = partial(fit_ranker, vectors=vectors, start=start)
@@ -85,9 +87,9 @@ def fit_ranker(
         model,
         parts,
         lambda answered: TrainingPairs(
-            join_parts(answered),
+            answered,
             vectors,
-            targets=chain.from_iterable(part.get_targets() for part in answered),
+            targets=answered.get_targets(),
             context=plan.config.context,
         ),
         to_scorer=lambda model: TorchScorer(model, vectors),
@@ -105,4 +107,4 @@ def _load_vectors(
     if path.is_dir():
         return load_vectors(path)
     say(f"reading {path}")
-    return load_published_vectors(path, [*join_parts(data.parts), *data.dev])
+    return load_published_vectors(path, chain(join_parts(data.parts), data.dev))

@@ -31,7 +31,7 @@ from rejoinder.models.selector.module import (
 from rejoinder.training.batches import CandidateLists, TokenBatch, make_chunks
 from rejoinder.training.fit import Control, Fitted, Hooks, Plan, fit_and_write, fit_model, make_plan
 from rejoinder.training.loop import Recipe
-from rejoinder.training.mixing import Part, TrainingData, join_parts, prepare
+from rejoinder.training.mixing import Part, TrainingData, prepare
 from rejoinder.training.options import SelectorOptions, Trained
 from rejoinder.types import to_candidates
 
@@ -55,7 +55,7 @@ def train_selector(
 
     Args and errors are those of `train_ranker`.
     """
-    training_set = prepare(options, data)
+    training_set = prepare(options, data, hooks.get("say", lambda _: None))
     target, dev = training_set.target, training_set.dev
     starts = [open_start(start, options.encoder, options.layers) for start in options.start]
     starts = starts or [open_start(None, options.encoder, options.layers)]
@@ -69,7 +69,7 @@ def train_selector(
             vocabulary,
             precision=options.precision,
             training={"from": " ".join(options.start) or options.encoder, **training},
-            sample=training_set.parts[0].examples[:PARITY_SAMPLE],
+            sample=training_set.parts[0].take(PARITY_SAMPLE),
         )
 
     plan = make_plan(options, model.config, **DEFAULTS)
@@ -120,7 +120,7 @@ def fit_selector(
         plan,
         _InChunks(model),
         parts,
-        lambda answered: CandidateLists(join_parts(answered), reader, seed=plan.recipe.seed),
+        lambda answered: CandidateLists(answered, reader, seed=plan.recipe.seed),
         to_scorer=lambda trained: SelectorTorchScorer(trained.selector, vocabulary),
         **control,
     )

@@ -10,7 +10,7 @@ Axes: Q questions of a step, S sentences of a step, V word pieces, D width.
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -36,7 +36,7 @@ from rejoinder.models.sentence_encoder.static import KIND, PartWeights, StaticEn
 from rejoinder.models.sentence_encoder.transformer import TransformerEncoder
 from rejoinder.text.wordpiece import WordPiece
 from rejoinder.training.fit import Fitted, Hooks, fit_and_write, fit_model, make_plan
-from rejoinder.training.mixing import Part, TrainingData, join_parts, prepare
+from rejoinder.training.mixing import AnsweredQuestions, Part, TrainingData, prepare
 from rejoinder.training.options import StaticEncoderOptions, Trained
 from rejoinder.training.teacher import VectorCache
 from rejoinder.types import Example
@@ -64,13 +64,13 @@ def train_static_encoder(
     The teacher's vectors are cached beside the bundle, for a second run.  Args and errors are
     those of `train_ranker`; a weight below 1 selects a share of a data set once.
     """
-    training_set = prepare(options, data)
-    shares = [part.take_share(options.seed).keep_answered() for part in training_set.parts]
+    say = hooks.get("say", lambda _: None)
+    training_set = prepare(options, data, say)
+    questions = AnsweredQuestions([part.take_share(options.seed) for part in training_set.parts])
     teacher = open_teacher(Path(options.teacher))
-    pool = SentencePool(join_parts(shares), options.seed)
+    pool = SentencePool(questions, options.seed)
     target = training_set.target
     cache = VectorCache(target.with_name(f"{target.name}.teacher-{teacher.hash}"), teacher.width)
-    say = hooks.get("say", lambda _: None)
     say(
         f"{len(pool.questions)} questions, {len(pool.sentences)} sentences; the teacher's"
         f" vectors are cached in {cache.path}"
@@ -97,7 +97,7 @@ def train_static_encoder(
     plan = make_plan(
         options, {"teacher": teacher.hash, "width": options.width}, loss="distillation"
     )
-    single = replace(training_set, parts=[Part(join_parts(shares))])
+    single = replace(training_set, parts=[Part(questions)])
     trained = fit_and_write(plan, single, fit, write, **hooks)
     if not training_set.dev:
         return trained
@@ -131,8 +131,8 @@ class PooledSentence(NamedTuple):
 class SentencePool:
     """The sentences of all lists, each once, and the questions with places of their answers."""
 
-    def __init__(self, examples: Sequence[Example], seed: int) -> None:
-        self.questions = [example.question for example in examples]
+    def __init__(self, examples: Iterable[Example], seed: int) -> None:
+        self.questions: list[str] = []
         self.answers: list[list[int]] = []
         self.wrong: list[list[int]] = []
         self._numbers: dict[tuple[str, str], int] = {}
@@ -142,6 +142,7 @@ class SentencePool:
             labels = np.array(example.labels, dtype=bool)
             wrong = rng.permutation(np.flatnonzero(~labels))[:MAX_WRONG]
             title = _find_title(example)
+            self.questions.append(example.question)
             self.answers.append(self._add(example, title, np.flatnonzero(labels)))
             self.wrong.append(self._add(example, title, wrong))
 

@@ -94,6 +94,11 @@ class PairReader:
         self._similarity = similarity
         self._finder = self._make_finder(None)
 
+    @property
+    def reads_context(self) -> bool:
+        """Whether the inputs depend on the candidates' documents."""
+        return self._config.form != "none"
+
     def bind(self, stored: SidecarRows) -> "PairReader":
         """Return the same reader that reads stored page vectors."""
         bound = copy.copy(self)

@@ -71,7 +71,7 @@ def test_pairs_are_grouped_by_segment_in_document_order() -> None:
     pairs = TrainingPairs([example], VECTORS)
 
     batch = pairs.batch(torch.tensor([0]))
-    assert pairs.order == [[2, 0, 1, 3]]
+    assert pairs.order.tolist() == [2, 0, 1, 3]
     assert batch.segment_lengths.tolist() == [2, 1, 1]
     assert batch.labels.tolist() == [0, 1, 0, 0]
 

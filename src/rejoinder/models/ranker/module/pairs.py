@@ -7,9 +7,10 @@ Axes: Q questions, S segments, P pairs, N words of one side of all pairs, W dist
 E vector width.
 """
 
+from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
-from itertools import chain
+from itertools import chain, repeat
 from typing import Protocol
 
 import numpy as np
@@ -17,12 +18,16 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from rejoinder.models.kernel import Ids, Matrix
+from rejoinder.models.kernel import Matrix
 from rejoinder.models.ranker.relatedness import get_context_features, max_relatedness
 from rejoinder.models.ranker.scorer import MAX_WORDS
-from rejoinder.models.scorer import find_segments
+from rejoinder.models.scorer import Places, find_segments
+from rejoinder.text.packed import PackedTexts
 from rejoinder.text.wordpiece import pretokenize
 from rejoinder.types import Example
+
+MAX_RELATED_WORDS = 1 << 25
+"""Words of the candidates up to which relatedness is kept: 12 bytes a word, and the question's."""
 
 
 class WordVectors(Protocol):
@@ -57,55 +62,58 @@ class Batch:
 
 
 class TrainingPairs:
-    """All pairs of a data set, with the vectors of all of its words."""
+    """All pairs of a data set, with the vectors of all of its words.
+
+    The relatedness of words is computed once; for data with very many words, in each batch.
+    """
 
     def __init__(
         self,
-        examples: Sequence[Example],
+        examples: Iterable[Example],
         vectors: WordVectors,
         *,
         targets: Iterable[Sequence[float]] | None = None,
         context: bool = False,
     ) -> None:
-        """Pack the examples.
+        """Pack the examples, in one pass.
 
         Args:
             targets: a target from 0 to 1 for each candidate, instead of the example's labels.
             context: whether to compute context features.
         """
-        segments = [find_segments(example.candidates) for example in examples]
-        self.order = [list(chain.from_iterable(parts)) for parts in segments]
-        """For each question, the index of each pair in the example's candidates."""
-        lists = [
-            (example.question, [example.candidates[at] for at in order])
-            for example, order in zip(examples, self.order, strict=True)
-        ]
-        vocabulary = {"": 0}
-        words = [
-            [_to_rows(text, vocabulary) for text in (question, *(item.text for item in items))]
-            for question, items in lists
-        ]
-        table = vectors.embed(list(vocabulary))
+        order, labels = array("i"), array("f")
+        segments_of_list, segment_lengths = array("q"), array("q")
+        features = []
+        self._words = WordLists()
+        given = repeat(None) if targets is None else targets
+        for example, target in zip(examples, given, strict=targets is not None):
+            segments = find_segments(example.candidates)
+            places = list(chain.from_iterable(segments))
+            candidates = [example.candidates[place] for place in places]
+            self._words.add(example.question, [item.text for item in candidates])
+            order.extend(places)
+            labels.extend(float((target or example.labels)[place]) for place in places)
+            segments_of_list.append(len(segments))
+            segment_lengths.extend(map(len, segments))
+            if context:
+                features.append(get_context_features(example.question, candidates, vectors.embed))
+        self.order: Places = np.asarray(order)
+        """The index of each pair in its example's candidates."""
+        table = vectors.embed(list(self._words.vocabulary))
         table[0] = 0
         self.vectors = torch.from_numpy(table)  # (vocabulary, E)
-        self._question, self._candidate = _relate(words, table)
-        ordered = zip(targets or (example.labels for example in examples), self.order, strict=True)
-        labels = [float(target[at]) for target, order in ordered for at in order]
-        self._labels = torch.tensor(labels, dtype=torch.float32)
-        self._list_lengths = _count(self.order)
+        self._labels = torch.from_numpy(np.asarray(labels))
+        self._list_lengths = torch.from_numpy(self._words.list_lengths)
         self._list_starts = start_offsets(self._list_lengths)
-        self._segment_lengths = _count(chain.from_iterable(segments))
-        self._segments_of_list = _count(segments)
+        self._segment_lengths = torch.from_numpy(np.asarray(segment_lengths))
+        self._segments_of_list = torch.from_numpy(np.asarray(segments_of_list))
         self._segment_starts = start_offsets(self._segments_of_list)
-        self._question_starts = start_offsets(self._question.lengths)
-        self._candidate_starts = start_offsets(self._candidate.lengths)
-        self._context_features = torch.zeros((len(self._labels), 0))
-        if context:
-            features = [
-                get_context_features(question, candidates, vectors.embed)
-                for question, candidates in lists
-            ]
-            self._context_features = torch.from_numpy(np.concatenate(features))
+        no_features = np.zeros((len(labels), 0), np.float32)
+        self._context_features = torch.from_numpy(np.concatenate(features or [no_features]))
+        self._sides: list[tuple[Side, Tensor]] | None = None
+        if self._words.count() <= MAX_RELATED_WORDS:
+            related = self._words.relate(range(len(self)), table)
+            self._sides = [(side, start_offsets(side.lengths)) for side in related]
 
     def __len__(self) -> int:
         return len(self._list_lengths)
@@ -117,8 +125,7 @@ class TrainingPairs:
             *self.vectors.shape,
             float(self.vectors.double().sum()),
             float(self._labels.sum()),
-            float(self._question.words.sum()),
-            float(self._candidate.words.sum()),
+            *self._words.sum_numbers(),
         ]
 
     def batch(self, questions: Tensor) -> Batch:
@@ -126,8 +133,10 @@ class TrainingPairs:
         lengths = self._list_lengths[questions]
         pairs = join_ranges(self._list_starts[questions], lengths)
         segments = join_ranges(self._segment_starts[questions], self._segments_of_list[questions])
-        question = _select(self._question, self._question_starts, pairs)
-        candidate = _select(self._candidate, self._candidate_starts, pairs)
+        if self._sides is None:
+            question, candidate = self._words.relate(questions.tolist(), self.vectors.numpy())
+        else:
+            question, candidate = (_select(side, starts, pairs) for side, starts in self._sides)
         used, question_rows, *words = _number_words(question.words, candidate.words)
         return Batch(
             self.vectors[used],
@@ -139,6 +148,57 @@ class TrainingPairs:
             self._segment_lengths[segments],
             self._context_features[pairs],
         )
+
+
+class WordLists:
+    """The words of each question and of its candidates, as numbers of a vocabulary."""
+
+    def __init__(self) -> None:
+        self.vocabulary = {"": 0}
+        self._questions, self._candidates = PackedTexts(), PackedTexts()
+        self._ends = array("q", [0])  # of each list among all candidates
+
+    @property
+    def list_lengths(self) -> Places:
+        """How many candidates each question has."""
+        return np.diff(np.asarray(self._ends))
+
+    def add(self, question: str, texts: Iterable[str]) -> None:
+        """Add a question and its candidates."""
+        self._questions.add(self._number(question))
+        for text in texts:
+            self._candidates.add(self._number(text))
+        self._ends.append(len(self._candidates))
+
+    def count(self) -> int:
+        """Return how many words the candidates have."""
+        return self._candidates.count_tokens()
+
+    def sum_numbers(self) -> list[int]:
+        """Return the sums of the numbers of both sides, for a fingerprint."""
+        return [self._questions.sum_ids(), self._candidates.sum_ids()]
+
+    def relate(self, lists: Iterable[int], vectors: Matrix) -> tuple[Side, Side]:
+        """Return both sides of the pairs of these lists."""
+        parts = []
+        for number in lists:
+            question, _ = self._questions.get_range(number, number + 1)
+            first, last = self._ends[number], self._ends[number + 1]
+            flat, lengths = self._candidates.get_range(first, last)
+            distinct, words = np.unique(flat, return_inverse=True)
+            cosines = vectors[question] @ vectors[distinct].T
+            related, related_question = max_relatedness(cosines, words, lengths)
+            copies = np.tile(question, len(lengths))
+            copy_lengths = np.full(len(lengths), len(question), dtype=np.int64)
+            parts.append((copies, related_question.ravel(), copy_lengths, flat, related, lengths))
+        columns = [torch.from_numpy(np.concatenate(column)) for column in zip(*parts, strict=True)]
+        return Side(*columns[:3]), Side(*columns[3:])
+
+    def _number(self, text: str) -> list[int]:
+        """Return the number of each word, adding new words to the vocabulary."""
+        # A text without words has one position: padding.
+        words, vocabulary = pretokenize(text)[:MAX_WORDS] or [""], self.vocabulary
+        return [vocabulary.setdefault(word, len(vocabulary)) for word in words]
 
 
 def start_offsets(lengths: Tensor) -> Tensor:
@@ -160,10 +220,6 @@ def pad_lists(values: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     return padded, mask
 
 
-def _count(lists: Iterable[Sequence[object]]) -> Tensor:
-    return torch.tensor([len(items) for items in lists], dtype=torch.long)
-
-
 def _number_words(question: Tensor, candidate: Tensor) -> tuple[Tensor, int, Tensor, Tensor]:
     """Number the distinct words of a batch: padding is 0, then the questions' words.
 
@@ -183,26 +239,3 @@ def _select(side: Side, starts: Tensor, pairs: Tensor) -> Side:
     lengths = side.lengths[pairs]
     positions = join_ranges(starts[pairs], lengths)
     return Side(side.words[positions], side.related[positions], lengths)
-
-
-def _to_rows(text: str, vocabulary: dict[str, int]) -> Ids:
-    """Return the number of each word, adding new words to the vocabulary."""
-    # A text without words has one position: padding.
-    words = pretokenize(text)[:MAX_WORDS] or [""]
-    return np.array([vocabulary.setdefault(word, len(vocabulary)) for word in words], np.int64)
-
-
-def _relate(lists: Sequence[Sequence[Ids]], vectors: Matrix) -> tuple[Side, Side]:
-    """Return both sides of the pairs of lists, each a question and its candidates."""
-    parts = []
-    for question, *texts in lists:
-        lengths = np.array([len(text) for text in texts], dtype=np.int64)
-        flat = np.concatenate([np.empty(0, np.int64), *texts])
-        distinct, words = np.unique(flat, return_inverse=True)
-        cosines = vectors[question] @ vectors[distinct].T
-        related, related_question = max_relatedness(cosines, words, lengths)
-        copies = np.tile(question, len(texts))
-        copy_lengths = np.full(len(texts), len(question), dtype=np.int64)
-        parts.append((copies, related_question.ravel(), copy_lengths, flat, related, lengths))
-    columns = [torch.from_numpy(np.concatenate(column)) for column in zip(*parts, strict=True)]
-    return Side(*columns[:3]), Side(*columns[3:])

@@ -105,5 +105,5 @@ class TorchScorer:
         example = Example("", question, given, (False,) * len(given))
         pairs = TrainingPairs([example], self._vectors, context=self._model.config.context)
         with torch.no_grad():
-            scores[pairs.order[0]] = self._model(pairs.batch(torch.tensor([0]))).numpy()
+            scores[pairs.order] = self._model(pairs.batch(torch.tensor([0]))).numpy()
         return scores
