@@ -15,7 +15,7 @@ import sys
 import time
 from pathlib import Path
 
-from rejoinder.index import update
+from rejoinder.index import file_reader
 from rejoinder.index.index import Index
 from rejoinder.text.wordpiece import WordPiece
 from tests.index.digests import Digests
@@ -31,7 +31,7 @@ def work(folder: Path, seed: int) -> None:
     """Add and remove documents, and compact, until someone ends this."""
     rng = random.Random(seed)
     if seed % 2:  # as if the files were too large to be read before they are written
-        update.MAX_HELD_SENTENCES = SENTENCES // 2
+        file_reader.MAX_HELD_SENTENCES = SENTENCES // 2
     with open_index(folder) as index:
         present = sorted(item.name for item in index.store.get_documents())
         for number in range(1_000_000):

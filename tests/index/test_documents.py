@@ -7,7 +7,7 @@ import pytest
 
 from rejoinder.documents.reading import convert_document
 from rejoinder.errors import InputError
-from rejoinder.index import update
+from rejoinder.index import batch
 from rejoinder.index.index import Index
 from rejoinder.types import Document
 from tests.index.conftest import PIECES
@@ -102,7 +102,7 @@ def test_metadata_filters_and_overrides(index: Index) -> None:
 
 
 def test_documents_are_committed_in_batches(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(update, "MAX_BATCH_SENTENCES", 2)
+    monkeypatch.setattr(batch, "MAX_BATCH_SENTENCES", 2)
     before = index.count().documents
     good = [
         Document(str(number), text="It is raining here. It is pouring there.")

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from rejoinder.documents.parsed import ParsedDocument
-from rejoinder.index import update
+from rejoinder.index import batch, file_reader
 from rejoinder.index.index import Index
-from rejoinder.index.update import FileEvent
+from rejoinder.index.report import FileEvent
 
 ROWS = 200
 HELD = 20
@@ -21,7 +21,7 @@ BROKEN = "{"
 
 @pytest.fixture(autouse=True)
 def _small_limit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(update, "MAX_HELD_SENTENCES", HELD)
+    monkeypatch.setattr(file_reader, "MAX_HELD_SENTENCES", HELD)
 
 
 def make_rows(about: str, *, end: str = "") -> str:
@@ -42,14 +42,14 @@ def find(index: Index, question: str) -> list[str]:
 def test_a_large_file_is_added_whole(
     index: Index, docs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    hold, held = update._hold, list[int]()
+    hold, held = file_reader._hold, list[int]()
 
     def spy(documents: Iterator[ParsedDocument]) -> object:
         result = hold(documents)
         held.append(result[1])
         return result
 
-    monkeypatch.setattr(update, "_hold", spy)
+    monkeypatch.setattr(file_reader, "_hold", spy)
     (docs / "rows.jsonl").write_text(make_rows("ice"), encoding="utf-8")
 
     event = add(index, docs)["rows.jsonl"]
@@ -117,14 +117,14 @@ def test_a_broken_upload_keeps_the_earlier_one(index: Index, tmp_path: Path) -> 
 KILLED = """
 import os, signal, sys
 from pathlib import Path
-from rejoinder.index import update
+from rejoinder.index import batch, file_reader
 from rejoinder.index.index import Index
 
 def kill(done, total):
     if total // 2 < done < total:
         os.kill(os.getpid(), signal.SIGKILL)
 
-update.MAX_HELD_SENTENCES, update.MAX_BATCH_SECONDS = 20, 0
+file_reader.MAX_HELD_SENTENCES, batch.MAX_BATCH_SECONDS = 20, 0
 with Index(Path(sys.argv[1])) as index:
     index.add([Path(sys.argv[2])], on_progress=kill)
 """
@@ -155,7 +155,7 @@ def test_a_kill_in_the_middle_of_a_large_file_loses_nothing(index: Index, docs: 
 def test_progress_never_goes_back_and_ends_at_the_total(
     index: Index, docs: Path, monkeypatch: pytest.MonkeyPatch, seconds: int
 ) -> None:
-    monkeypatch.setattr(update, "MAX_BATCH_SECONDS", seconds)
+    monkeypatch.setattr(batch, "MAX_BATCH_SECONDS", seconds)
     (docs / "rows.jsonl").write_text(make_rows("ice"), encoding="utf-8")
     (docs / "page.html.gz").write_bytes(gzip.compress(b"<p>Fog is very thick.</p>" * 500))
     (docs / "bad.pdf").write_bytes(b"nothing")

@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from rejoinder.errors import InputError
-from rejoinder.index import update
+from rejoinder.index import batch
 from rejoinder.index.index import Index, get_cached_index
+from rejoinder.index.report import FileEvent
 from rejoinder.index.sqlite.database import FORMAT
-from rejoinder.index.update import FileEvent
 
 
 def follow(index: Index, *paths: Path, **metadata: str) -> dict[str, str]:
@@ -116,7 +116,7 @@ def test_a_reserved_metadata_key_is_refused(index: Index, docs: Path) -> None:
 def test_files_are_acknowledged_in_batches_with_progress(
     index: Index, docs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(update, "MAX_BATCH_SENTENCES", 3)
+    monkeypatch.setattr(batch, "MAX_BATCH_SENTENCES", 3)
     for number in range(4):
         (docs / f"{number}.txt").write_text(
             "It is raining here. It is pouring there.", encoding="utf-8"
@@ -131,7 +131,7 @@ def test_files_are_acknowledged_in_batches_with_progress(
 def test_the_full_text_index_is_committed_now_and_then(
     index: Index, docs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(update, "MAX_BATCH_SENTENCES", 0)
+    monkeypatch.setattr(batch, "MAX_BATCH_SENTENCES", 0)
     monkeypatch.setattr("rejoinder.index.writer.MAX_UNCOMMITTED", 1)
     for number in range(3):
         (docs / f"{number}.txt").write_text(
@@ -148,7 +148,7 @@ def test_the_full_text_index_is_committed_now_and_then(
 def test_an_interrupted_add_keeps_what_was_acknowledged(
     index: Index, docs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(update, "MAX_BATCH_SENTENCES", 0)
+    monkeypatch.setattr(batch, "MAX_BATCH_SENTENCES", 0)
     (docs / "a.txt").write_text("Xylophones can ring loudly.", encoding="utf-8")
     (docs / "b.txt").write_text("Trumpets can blare loudly.", encoding="utf-8")
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from rejoinder.errors import RejoinderError, StoreError
 from rejoinder.index.index import Index
-from rejoinder.index.update import FileEvent
+from rejoinder.index.report import FileEvent
 from rejoinder.text.wordpiece import WordPiece
 from tests.index.vectors.encoders import HashedWords
 

@@ -1,6 +1,7 @@
 """Finds files to read: named ones, and those of a known format below folders."""
 
 import os
+import stat
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -8,6 +9,8 @@ from pathlib import Path
 
 from rejoinder.documents.formats import FORMATS, find_format
 from rejoinder.errors import InputError
+
+MAX_FILE_BYTES = 200_000_000
 
 
 @dataclass(slots=True)
@@ -52,6 +55,17 @@ def list_files(paths: Iterable[Path]) -> FoundFiles:
             raise InputError(f"{show_path(path)}: {error.strerror}") from error
     found.files = list(files)
     return found
+
+
+def stat_file(path: Path) -> os.stat_result:
+    """Return the status of a file; refuse one that is too large, or a pipe, which would block."""
+    status = path.stat()
+    if not stat.S_ISREG(status.st_mode):
+        raise InputError("not a file")
+    if status.st_size > MAX_FILE_BYTES:
+        size, most = status.st_size // 1_000_000, MAX_FILE_BYTES // 1_000_000
+        raise InputError(f"{size} MB, more than {most} MB; split it")
+    return status
 
 
 def describe_empty(paths: Iterable[Path]) -> str:

@@ -1,7 +1,5 @@
 """Reads one file, of any known format, into documents."""
 
-import os
-import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from itertools import chain
@@ -9,14 +7,12 @@ from pathlib import Path
 
 from rejoinder.documents import formats
 from rejoinder.documents.blocks import Block, ExtractedDocument, fold, sanitize
-from rejoinder.documents.discovery import show_path
+from rejoinder.documents.discovery import show_path, stat_file
 from rejoinder.documents.parsed import ParsedDocument, SegmentedBlock, Sentence
 from rejoinder.documents.sandbox import SandboxedReader
 from rejoinder.documents.segment import MAX_BLOCK, segment
 from rejoinder.errors import InputError
 from rejoinder.types import Document
-
-MAX_FILE_BYTES = 200_000_000
 
 
 def read_file(
@@ -55,17 +51,6 @@ def prefetch_file(path: Path, *, sandbox: SandboxedReader) -> None:
     format_ = _get_format(path)
     if _is_sandboxed(path, format_):
         sandbox.prefetch(path, format_)
-
-
-def stat_file(path: Path) -> os.stat_result:
-    """Return the status of a file; refuse one that is too large, or a pipe, which would block."""
-    status = path.stat()
-    if not stat.S_ISREG(status.st_mode):
-        raise InputError("not a file")
-    if status.st_size > MAX_FILE_BYTES:
-        size, most = status.st_size // 1_000_000, MAX_FILE_BYTES // 1_000_000
-        raise InputError(f"{size} MB, more than {most} MB; split it")
-    return status
 
 
 def parse_document(

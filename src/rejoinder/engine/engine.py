@@ -23,7 +23,7 @@ from rejoinder.models.staged import Deadline
 from rejoinder.types import Answer, Answers, Candidate, Mark, ScoredCandidate, Source, Where
 
 if TYPE_CHECKING:
-    from rejoinder.index.update import FileEvent
+    from rejoinder.index.report import FileEvent
     from rejoinder.retrieval import Retriever
 
 RETRIEVED = 100

@@ -50,7 +50,7 @@ from rejoinder.types import (
 )
 
 if TYPE_CHECKING:
-    from rejoinder.index.update import FileEvent, UpdateReport
+    from rejoinder.index.report import FileEvent, UpdateReport
 
 DATABASE = "index.sqlite"
 MAX_COPIES = 20

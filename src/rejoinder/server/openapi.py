@@ -14,14 +14,14 @@ import msgspec
 from rejoinder import types
 from rejoinder.cascade import file as cascade_file
 from rejoinder.engine import texts
-from rejoinder.index import update
+from rejoinder.index import report
 from rejoinder.index.sqlite import documents
 from rejoinder.server import problems
 from rejoinder.server.api import cohere, rerank, status, tei, v1
 from rejoinder.server.operation import WORKER_STATUSES, Json, Operation
 from rejoinder.server.workers import messages
 
-REPLIES = (types, texts, update, documents, cascade_file)
+REPLIES = (types, texts, report, documents, cascade_file)
 MODULES = (*REPLIES, messages, status, rerank, cohere, v1, tei, problems)
 """Where the types of requests and replies are defined."""
 BODY_STATUSES = (400, 408, 413, *WORKER_STATUSES)

@@ -12,7 +12,7 @@ from tests.server.local import TEA
 
 from rejoinder.engine.engine import Engine
 from rejoinder.index.index import Index
-from rejoinder.index.update import FileEvent
+from rejoinder.index.report import FileEvent
 from rejoinder.server.workers.jobs import JobRunner
 
 

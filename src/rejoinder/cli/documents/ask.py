@@ -15,7 +15,7 @@ from rejoinder.types import Answers, Source
 
 if TYPE_CHECKING:
     from rejoinder.engine.engine import Engine
-    from rejoinder.index.update import FileEvent
+    from rejoinder.index.report import FileEvent
 
 
 @click.command(

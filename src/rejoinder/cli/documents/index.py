@@ -12,7 +12,7 @@ from rejoinder.cli.output import count, print_json, print_table, say, show_progr
 
 if TYPE_CHECKING:
     from rejoinder.index.index import Index
-    from rejoinder.index.update import FileEvent, UpdateReport
+    from rejoinder.index.report import FileEvent, UpdateReport
     from rejoinder.models.sentence_encoder.encoder import SentenceEncoder
     from rejoinder.models.sidecar import SidecarEncoder
 

@@ -6,7 +6,7 @@ from starlette.responses import Response
 
 from rejoinder.documents.formats import find_suffix
 from rejoinder.engine.texts import DocumentRanking
-from rejoinder.index.update import FileEvent
+from rejoinder.index.report import FileEvent
 from rejoinder.server.operation import (
     WORKER_STATUSES,
     Call,

@@ -12,8 +12,8 @@ from msgspec import Meta, Struct, field
 
 from rejoinder.cascade.file import Point
 from rejoinder.engine.texts import DocumentRanking
+from rejoinder.index.report import FileEvent
 from rejoinder.index.sqlite.documents import ListedDocument
-from rejoinder.index.update import FileEvent
 from rejoinder.types import Answers
 
 ALL_SPANS = 2**31
