@@ -100,7 +100,7 @@ def test_parts_and_examples_can_be_mixed(examples: list[Example], tmp_path: Path
 def test_a_selector_is_trained_on_examples(examples: list[Example], tmp_path: Path) -> None:
     encoder = str(write_encoder(tmp_path / "encoder"))
     options = SelectorOptions(
-        to=tmp_path / "m", encoder=encoder, dev=examples, precision="fp32", learning_rate=1e-3
+        to=tmp_path / "m", encoder=encoder, dev=examples, int8=False, learning_rate=1e-3
     )
 
     trained = rejoinder.train_selector(options, examples)
@@ -113,9 +113,7 @@ def test_a_selector_is_trained_on_examples(examples: list[Example], tmp_path: Pa
 
 def test_has_is_trained_on_examples(examples: list[Example], tmp_path: Path) -> None:
     encoder = str(write_encoder(tmp_path / "encoder"))
-    options = HasOptions(
-        to=tmp_path / "m", encoder=encoder, epochs=1, dev=examples, precision="fp32"
-    )
+    options = HasOptions(to=tmp_path / "m", encoder=encoder, epochs=1, dev=examples, int8=False)
 
     trained = rejoinder.train_has(options, examples)
 

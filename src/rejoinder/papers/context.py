@@ -208,7 +208,7 @@ class _Trainer:
         try:
             train(options)
         except BundleError:  # one row that rounds badly must not end a long table
-            train(replace(options, precision="fp32"))  # from the checkpoint of the last step
+            train(replace(options, int8=False))  # from the checkpoint of the last step
         return folder
 
     def _make_cosinet(self, row: ContextRow, seed: int, on_step: OnStep) -> Path:

@@ -179,11 +179,17 @@ class HasTableOptions(TableOptions):
     tables: Sequence[str] = ("wikiqa", "squad-pools")
     epochs: int | None = None
     learning_rate: float | None = None
-    precision: str = "int8"
+    int8: bool = True
+    """Whether rows are measured as int8 bundles, not fp32."""
     study: bool = False
     """Only the study over beta and delta."""
     costs: bool = False
     """Only time and memory."""
+
+    @property
+    def bundle_precision(self) -> str:
+        """The precision of the measured bundles."""
+        return "int8" if self.int8 else "fp32"
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,7 +209,7 @@ def reproduce_has(options: HasTableOptions, reporter: Reporter = SILENT) -> dict
     """
     use_threads(options.threads)
     tables = [_reproduce_table(table, options, reporter) for table in _choose_tables(options)]
-    costs = [] if options.study else measure_untrained(options.precision)
+    costs = [] if options.study else measure_untrained(options.bundle_precision)
     if not options.study:
         reporter.show(_print_costs(costs))
         reporter.show(PUBLISHED_COSTS)
@@ -286,7 +292,7 @@ def train_rows(
         epochs=options.epochs or table.epochs,
         learning_rate=options.learning_rate or RECIPE.learning_rate,
     )
-    name = f"{table.name}, {recipe.epochs} epochs at {recipe.peak:g}, {options.precision}"
+    name = f"{table.name}, {recipe.epochs} epochs at {recipe.peak:g}, {options.bundle_precision}"
     read = cache(lambda: read_data(table, options.folder))
     last: dict[tuple[HasConfig, Recipe], _Trained] = {}
 
@@ -298,7 +304,7 @@ def train_rows(
             if key not in last:  # else the rows differ only in the scorer that is measured
                 last.clear()
                 last[key] = _train(*key, read(), checkpoint, on_step)
-            values = _measure(table, row, last[key], read(), options.precision)
+            values = _measure(table, row, last[key], read(), options.bundle_precision)
         fitted, _ = last[key]
         size = count_parameters(fitted.model)
         return Run(name, row.name, seed, values, size, round(fitted.seconds, 2))

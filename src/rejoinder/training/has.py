@@ -61,7 +61,7 @@ def train_has(options: HasOptions, data: TrainingData = (), **hooks: Unpack[Hook
             training_set.target,
             model,
             vocabulary,
-            precision=options.precision,
+            precision=options.bundle_precision,
             training=training,
             sample=list_texts(training_set.parts[0].take(PARITY_TEXTS))[:PARITY_TEXTS],
         )

@@ -128,7 +128,16 @@ class EncoderOptions(TrainingOptions):
 
     encoder: str = option(DEFAULT, "Folder, or name on a hub, of a BERT-like encoder.")
     layers: int | None = option(None, "Keep only this many first layers of the encoder.", min=1)
-    precision: str = option("int8", "Precision of the bundle.", choices=("int8", "fp32"))
+    int8: bool = option(
+        True,
+        "Round the bundle's weights to int8, a quarter of the size; --no-int8 keeps fp32.",
+        "--int8/--no-int8",
+    )
+
+    @property
+    def bundle_precision(self) -> str:
+        """The precision in the bundle's manifest."""
+        return "int8" if self.int8 else "fp32"
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

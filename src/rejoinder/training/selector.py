@@ -67,7 +67,7 @@ def train_selector(
             target,
             model,
             vocabulary,
-            precision=options.precision,
+            precision=options.bundle_precision,
             training={"from": " ".join(options.start) or options.encoder, **training},
             sample=training_set.parts[0].take(PARITY_SAMPLE),
         )

@@ -32,7 +32,7 @@ def test_train_store_and_ask(dataset: Path, encoder: Path, tmp_path: Path) -> No
         "--keep-best",
     ]
 
-    trained = run("train", "has", dataset, "--to", bundle, *options, "--precision", "fp32")
+    trained = run("train", "has", dataset, "--to", bundle, *options, "--no-int8")
     added = run("index", "add", docs, "--index", index, "--sidecar", bundle)
     cascade = tmp_path / "c.toml"
     cascade.write_text(

@@ -79,7 +79,7 @@ def test_context_is_added_and_two_selectors_form_an_ensemble(
 
 def test_fewer_layers_in_full_precision(dataset: Path, encoder: Path, tmp_path: Path) -> None:
     target = tmp_path / "small"
-    result = train(dataset, target, "--encoder", encoder, "--layers", "1", "--precision", "fp32")
+    result = train(dataset, target, "--encoder", encoder, "--layers", "1", "--no-int8")
 
     assert result.exit_code == 0, result.output
     manifest = open_bundle(target).manifest
@@ -92,7 +92,6 @@ def test_fewer_layers_in_full_precision(dataset: Path, encoder: Path, tmp_path: 
         (["--from", "nowhere"], 1, "nowhere: no such folder"),
         (["--encoder", "."], 1, "config.json"),
         (["--loss", "listwize"], 2, "'listwize' is not one of 'pointwise', 'pairwise', 'listwise'"),
-        (["--precision", "int7"], 2, "'int7' is not one of 'int8', 'fp32'"),
     ],
 )
 def test_an_invalid_option_is_one_line(

@@ -64,8 +64,7 @@ def test_finished_runs_are_not_trained_again(tmp_path: Path) -> None:
         "1",
         "--runs",
         runs,
-        "--precision",
-        "fp32",
+        "--no-int8",
     ]
 
     first = run("reproduce", "has", *options)
@@ -112,7 +111,7 @@ def test_an_interrupted_training_resumes(tmp_path: Path, monkeypatch: pytest.Mon
 
             yield note
 
-        options = HasTableOptions(seeds=1, runs=tmp_path / "runs.jsonl", epochs=4, precision="fp32")
+        options = HasTableOptions(seeds=1, runs=tmp_path / "runs.jsonl", epochs=4, int8=False)
         return has_paper.train_rows(table, table.rows[:1], options, Reporter(progress=progress))
 
     with pytest.raises(KeyboardInterrupt):
@@ -131,7 +130,7 @@ def test_a_kept_run_that_lacks_a_measure_is_trained_again(tmp_path: Path) -> Non
     runs = tmp_path / "runs.jsonl"
     lacking = Run("tiny, 1 epochs at 2e-05, fp32", "pooling", 0, {"MAP": [1.0]}, 1, 1.0)
     runs.write_text(json.dumps(lacking.to_dict()) + "\n", encoding="utf-8")
-    options = ["--tables", "tiny", "--models", "pooling", "--seeds", "1", "--precision", "fp32"]
+    options = ["--tables", "tiny", "--models", "pooling", "--seeds", "1", "--no-int8"]
 
     result = run("reproduce", "has", *options, "--runs", runs)
 

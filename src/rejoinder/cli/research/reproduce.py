@@ -158,7 +158,12 @@ def context(as_json: bool, **given: Any) -> None:
 @_seeds(3)
 @click.option("--epochs", type=click.IntRange(min=1), help="[default: the table's own]")
 @click.option("--learning-rate", type=float, help="[default: 2e-5]")
-@click.option("--precision", type=click.Choice(["int8", "fp32"]), default="int8", show_default=True)
+@click.option(
+    "--int8/--no-int8",
+    default=True,
+    show_default=True,
+    help="Measure bundles in int8; --no-int8 measures fp32.",
+)
 @_runs
 @click.option("--study", is_flag=True, help="The study over beta and delta, on WikiQA dev.")
 @click.option("--costs", is_flag=True, help="Time and memory only, without training.")

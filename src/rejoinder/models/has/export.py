@@ -119,6 +119,6 @@ def _check(actual: Sequence[Matrix], expected: Sequence[Matrix], precision: str)
     if not flipped <= MAX_FLIPPED:
         raise BundleError(
             f"in {precision} {flipped:.1%} of all bits differ from torch's, more than"
-            f" {MAX_FLIPPED:.0%}: nothing was written; export in fp32"
+            f" {MAX_FLIPPED:.0%}: nothing was written; export in fp32 (--no-int8)"
         )
     return flipped

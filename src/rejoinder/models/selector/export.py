@@ -216,7 +216,7 @@ def _check(actual: Scores, expected: Scores, precision: str) -> float:
     if len(actual) >= MIN_PAIRS and not correlation >= MIN_CORRELATION:
         raise BundleError(
             f"ranks in {precision} correlate by {correlation:.3f} with torch's, less than"
-            f" {MIN_CORRELATION}: nothing was written; export in fp32"
+            f" {MIN_CORRELATION}: nothing was written; export in fp32 (--no-int8)"
         )
     return ceil(100 * MARGIN * difference) / 100
 
