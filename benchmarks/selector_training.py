@@ -21,14 +21,15 @@ from torch import Tensor
 
 from benchmarks.common import describe_machine
 from rejoinder.datasets.catalogue import open_dataset
-from rejoinder.models.ranker.module.convolution import IN_BFLOAT16
 from rejoinder.models.selector.module import Selector, SelectorConfig, load_selector, make_reader
 from rejoinder.training.batches import CandidateLists, TokenBatch
+from rejoinder.training.devices import choose_compute
 from rejoinder.training.loop import use_threads
 
 QUESTIONS = 16
 """Per step, as in training."""
 WARM_UP = 2
+COMPUTE = choose_compute("cpu")
 
 
 class PaddedSelector(Selector):
@@ -69,7 +70,7 @@ def main() -> None:
 
 def time_step(model: Selector, batch: TokenBatch) -> float:
     start = time.perf_counter()
-    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=IN_BFLOAT16):
+    with COMPUTE.autocast():
         scores = [model(**chunk.inputs) for chunk in batch.chunks]
     torch.cat(scores).float().square().mean().backward()
     taken = time.perf_counter() - start
@@ -90,7 +91,7 @@ def summarise(
             for name, taken in seconds.items()
         },
         "ratio_median": round(median(b / a for a, b in zip(ours, padded, strict=True)), 2),
-        "in_bfloat16": IN_BFLOAT16,
+        "in_bfloat16": COMPUTE.dtype == torch.bfloat16,
         "machine": describe_machine(),
     }
 

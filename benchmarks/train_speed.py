@@ -30,8 +30,9 @@ from rejoinder.evaluation import evaluate
 from rejoinder.models.ranker.module.pairs import Batch, Side, TrainingPairs
 from rejoinder.models.ranker.module.ranker import Ranker, RankerConfig, TorchScorer, initialise
 from rejoinder.models.static_vectors.vectors import load_vectors
+from rejoinder.training.devices import choose_compute
 from rejoinder.training.fit import Plan
-from rejoinder.training.loop import Recipe, make_optimizer, train
+from rejoinder.training.loop import Recipe, make_state, train
 from rejoinder.training.mixing import Part, order_epoch
 from rejoinder.training.ranker import fit_ranker
 from rejoinder.types import Example
@@ -105,10 +106,9 @@ def train_plain(
     ranker = initialise(config, recipe.seed)
     plain: Any = PlainRanker(ranker, chunk, in_bfloat16=in_bfloat16)
     steps = train(
-        plain,
+        make_state(plain, recipe, choose_compute("cpu")),
         pairs,
         recipe,
-        make_optimizer(plain, recipe),
         order=lambda epoch: order_epoch([len(pairs)], [1], recipe.seed, epoch),
     )
     for _ in steps:

@@ -20,6 +20,7 @@ from rejoinder.papers.cosinet import (  # noqa: E402
     train_row,
 )
 from rejoinder.papers.table import Run, Summary  # noqa: E402
+from rejoinder.training.devices import choose_compute  # noqa: E402
 from rejoinder.training.loop import Step  # noqa: E402
 from rejoinder.training.mixing import Part  # noqa: E402
 
@@ -116,7 +117,9 @@ def to_nq(place: int, animal: str) -> dict[str, object]:
 
 def train(row: RankerRow) -> tuple[list[float], int, float, int]:
     steps: list[Step] = []
-    scorer, parameters, seconds = train_row(row, 0, [Part(EXAMPLES)], steps.append)
+    scorer, parameters, seconds = train_row(
+        row, 0, [Part(EXAMPLES)], choose_compute("cpu"), steps.append
+    )
     scores = scorer.score(EXAMPLES[0].question, EXAMPLES[0].candidates)
     return scores.tolist(), parameters, seconds, len(steps)
 

@@ -16,6 +16,7 @@ from rejoinder.models.has.module import (  # noqa: E402
 )
 from rejoinder.text.wordpiece import WordPiece  # noqa: E402
 from rejoinder.training.batches import Triplets, split_answers  # noqa: E402
+from rejoinder.training.devices import choose_compute  # noqa: E402
 from rejoinder.training.fit import Plan  # noqa: E402
 from rejoinder.training.has import HasTorchScorer, fit_has, measure_loss  # noqa: E402
 from rejoinder.training.loop import Recipe  # noqa: E402
@@ -40,7 +41,7 @@ def test_the_loss_is_a_hinge_over_triplets_in_any_batches(
     monkeypatch.setattr("rejoinder.training.batches.TRIPLET_CHUNK", 1)
     batch = Triplets(right + other, tokens).batch(torch.tensor([0, 1]))
 
-    loss = measure_loss(model, batch, "triplet").item()
+    loss = measure_loss(model, batch, "triplet", compute=choose_compute("cpu")).item()
 
     expected = []
     with torch.no_grad():
@@ -63,7 +64,7 @@ def test_delta_weighs_the_distance() -> None:
     losses = {}
     for delta in (0.0, 1e-3, 2e-3):
         model = make_has(delta=delta)
-        losses[delta] = measure_loss(model, batch, "triplet").item()
+        losses[delta] = measure_loss(model, batch, "triplet", compute=choose_compute("cpu")).item()
 
     assert losses[1e-3] > losses[0.0]
     assert losses[2e-3] - losses[1e-3] == pytest.approx(losses[1e-3] - losses[0.0], rel=1e-3)

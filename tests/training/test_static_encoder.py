@@ -20,6 +20,7 @@ from rejoinder.models.sentence_encoder.static import StaticEncoder  # noqa: E402
 from rejoinder.models.sentence_encoder.transformer import TransformerEncoder  # noqa: E402
 from rejoinder.text.wordpiece import WordPiece  # noqa: E402
 from rejoinder.training import fit as fitting  # noqa: E402
+from rejoinder.training.devices import choose_compute  # noqa: E402
 from rejoinder.training.loop import Step  # noqa: E402
 from rejoinder.training.options import StaticEncoderOptions, Trained  # noqa: E402
 from rejoinder.training.static_encoder import (  # noqa: E402
@@ -127,7 +128,7 @@ def test_one_batch_is_learnt_by_heart() -> None:
     optimizer = torch.optim.Adam(model.parameters(), lr=0.03)
     losses = []
     for _ in range(100):
-        loss = measure_loss(model, batch, "distillation")
+        loss = measure_loss(model, batch, "distillation", compute=choose_compute("cpu", "fp32"))
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()

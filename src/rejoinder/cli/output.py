@@ -69,7 +69,7 @@ def say(text: str) -> None:
 
 @contextmanager
 def show_progress(
-    title: str, *, in_bytes: bool = False
+    title: str, *, in_bytes: bool = False, shown: bool = True
 ) -> Iterator[Callable[[int, int, str], None]]:
     """Yield a function that updates a progress bar; only shown on a terminal."""
     from rich import progress
@@ -84,7 +84,7 @@ def show_progress(
         "{task.fields[note]}",
     )
     with progress.Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
+        *columns, console=console, transient=True, disable=not (shown and console.is_terminal)
     ) as bar:
         task = bar.add_task(title, total=None, note="")
         yield lambda done, total, note: bar.update(task, completed=done, total=total, note=note)

@@ -38,10 +38,10 @@ from rejoinder.papers.table import (
     round_values,
     run_rows,
     show_gain,
+    start_training,
     summarise,
 )
 from rejoinder.training.checkpoint import check_target
-from rejoinder.training.loop import use_threads
 from rejoinder.training.options import RankerOptions, SelectorOptions
 from rejoinder.training.ranker import train_ranker
 from rejoinder.training.selector import train_selector
@@ -116,7 +116,7 @@ def reproduce_context(options: ContextTableOptions, reporter: Reporter = SILENT)
     Raises:
         RejoinderError: an option names no row, data is not here, or bundles cannot be written.
     """
-    use_threads(options.threads)
+    start_training(options)
     if options.to:
         check_target(options.to / BASE.name)
     rows = choose_rows(ROWS, options.models, of="context")
@@ -148,7 +148,7 @@ def train_rows(
     """Return one run per row and seed; `data` is only called when a row has to be trained."""
     name = f"context, {options.pairs} pairs"
     with TemporaryDirectory() as place:
-        trainer = _Trainer(name, cache(data), options.pairs, options.to or Path(place))
+        trainer = _Trainer(name, cache(data), options, options.to or Path(place))
         return run_rows(name, rows, options, ContextRun, trainer.run, reporter)
 
 
@@ -158,7 +158,7 @@ class _Trainer:
 
     table: str
     data: Callable[[], ContextData]
-    pairs: int
+    options: ContextTableOptions
     folder: Path
 
     def run(self, row: ContextRow, seed: int, on_step: OnStep) -> ContextRun:
@@ -188,7 +188,7 @@ class _Trainer:
         if not row.is_trained:
             return list_shipped().get(start, Path(start))
         folder = self._name(row, seed)
-        command = f"rejoinder reproduce context --models {row.name} --pairs {self.pairs}"
+        command = f"rejoinder reproduce context --models {row.name} --pairs {self.options.pairs}"
         if _is_kept(folder, {"command": command, "seed": seed}):
             return folder
         starts = [start]
@@ -203,6 +203,8 @@ class _Trainer:
             questions_per_step=8,
             learning_rate=3e-5,
             seed=seed,
+            device=self.options.device,
+            precision=self.options.precision,
         )
         train = partial(train_selector, data=self.data().train, on_step=on_step, command=command)
         try:
@@ -219,6 +221,8 @@ class _Trainer:
             start=COSINET,
             context=row.name != COSINET,
             seed=seed,
+            device=self.options.device,
+            precision=self.options.precision,
         )
         return train_ranker(options, self.data().train, on_step=on_step).bundle
 

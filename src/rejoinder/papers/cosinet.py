@@ -41,10 +41,12 @@ from rejoinder.papers.table import (
     measure_gain,
     round_values,
     run_rows,
+    start_training,
     summarise,
 )
+from rejoinder.training.devices import Compute, choose_compute
 from rejoinder.training.fit import Plan
-from rejoinder.training.loop import Recipe, use_threads
+from rejoinder.training.loop import Recipe
 from rejoinder.training.mixing import Part, read_parts
 from rejoinder.training.ranker import fit_ranker
 from rejoinder.training.selector import ADAPTING, SelectorTorchScorer, fit_selector, open_start
@@ -186,7 +188,7 @@ def reproduce_rankers(
     Raises:
         RejoinderError: an option names no row, or a data set is not here.
     """
-    use_threads(options.threads)
+    start_training(options)
     results = []
     for table in TABLES[name]:
         rows = choose_rows(table.rows, options.models, of=table.name)
@@ -215,11 +217,12 @@ def reproduce_rankers(
 def _run_table(
     table: RankerTable, rows: Sequence[RankerRow], options: RankerTableOptions, reporter: Reporter
 ) -> list[Run]:
+    compute = choose_compute(options.device, options.precision)
     read_train = cache(lambda: [part.load() for part in read_parts([table.train], options.folder)])
     read_test = cache(lambda: list(open_dataset(table.test, folder=options.folder)))
 
     def train(row: RankerRow, seed: int, on_step: OnStep) -> Run:
-        scorer, parameters, seconds = train_row(row, seed, read_train(), on_step)
+        scorer, parameters, seconds = train_row(row, seed, read_train(), compute, on_step)
         report = evaluate(
             scorer, read_test(), protocol=Protocol(table.protocol), measures=table.measures
         )
@@ -230,7 +233,7 @@ def _run_table(
 
 
 def train_row(
-    row: RankerRow, seed: int, parts: Sequence[Part], on_step: OnStep
+    row: RankerRow, seed: int, parts: Sequence[Part], compute: Compute, on_step: OnStep
 ) -> tuple[Scorer, int, float]:
     """Return a row's scorer, its number of parameters, and the seconds of its training.
 
@@ -240,19 +243,19 @@ def train_row(
     if row.is_shipped and row.model not in list_shipped():
         raise InputError(f"{row.name}: the weights of {row.model} are not installed")
     if row.model.startswith(SELECTOR):
-        return _train_selector(row, seed, parts, on_step)
+        return _train_selector(row, seed, parts, compute, on_step)
     vectors = load_vectors()
     config = RankerConfig(row.model, vectors.width, row.head)
     if not row.is_seeded:  # measured as it is used: without torch
         return open_scorer(row.model), count_parameters(initialise(config, seed=0)), 0.0
     start = read_weights(row.model, config) if row.is_shipped else None
-    plan = Plan(config, Recipe(row.loss, seed=seed))
+    plan = Plan(config, Recipe(row.loss, seed=seed), compute=compute)
     fitted = fit_ranker(plan, parts, vectors, start=start, on_step=on_step)
     return TorchScorer(fitted.model, vectors), count_parameters(fitted.model), fitted.seconds
 
 
 def _train_selector(
-    row: RankerRow, seed: int, parts: Sequence[Part], on_step: OnStep
+    row: RankerRow, seed: int, parts: Sequence[Part], compute: Compute, on_step: OnStep
 ) -> tuple[Scorer, int, float]:
     layers = row.model.removeprefix(SELECTOR).removeprefix("-").removesuffix("-layers")
     start = SELECTOR if row.is_shipped else None
@@ -260,9 +263,10 @@ def _train_selector(
     size = count_parameters(model)
     if not row.is_seeded:  # measured as it is used: in int8, without torch
         return open_scorer(row.model), size, 0.0
-    plan = Plan(model.config, replace(ADAPTING, loss=row.loss, seed=seed))
+    plan = Plan(model.config, replace(ADAPTING, loss=row.loss, seed=seed), compute=compute)
     fitted = fit_selector(plan, parts, model, vocabulary, on_step=on_step)
-    return SelectorTorchScorer(model, vocabulary), size, fitted.seconds
+    scorer = SelectorTorchScorer(fitted.model.to(compute.device), vocabulary)
+    return scorer, size, fitted.seconds
 
 
 def measure_gains(table: RankerTable, runs: Sequence[Run]) -> list[Gain]:

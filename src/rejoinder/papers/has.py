@@ -37,12 +37,14 @@ from rejoinder.papers.table import (
     measure_gain,
     round_values,
     run_rows,
+    start_training,
     summarise,
 )
 from rejoinder.training.checkpoint import keep_checkpoint
+from rejoinder.training.devices import choose_compute
 from rejoinder.training.fit import Fitted, Plan
 from rejoinder.training.has import RECIPE, fit_has
-from rejoinder.training.loop import Recipe, use_threads
+from rejoinder.training.loop import Recipe
 from rejoinder.training.mixing import Part
 from rejoinder.types import Example
 
@@ -207,7 +209,7 @@ def reproduce_has(options: HasTableOptions, reporter: Reporter = SILENT) -> dict
     Raises:
         UnknownNameError: an option names no table, or no row.
     """
-    use_threads(options.threads)
+    start_training(options)
     tables = [_reproduce_table(table, options, reporter) for table in _choose_tables(options)]
     costs = [] if options.study else measure_untrained(options.bundle_precision)
     if not options.study:
@@ -293,6 +295,7 @@ def train_rows(
         learning_rate=options.learning_rate or RECIPE.learning_rate,
     )
     name = f"{table.name}, {recipe.epochs} epochs at {recipe.peak:g}, {options.bundle_precision}"
+    compute = choose_compute(options.device, options.precision)
     read = cache(lambda: read_data(table, options.folder))
     last: dict[tuple[HasConfig, Recipe], _Trained] = {}
 
@@ -303,7 +306,8 @@ def train_rows(
         with keep_checkpoint(path) if path else nullcontext() as checkpoint:
             if key not in last:  # else the rows differ only in the scorer that is measured
                 last.clear()
-                last[key] = _train(*key, read(), checkpoint, on_step)
+                plan = Plan(*key, keeps_best=True, compute=compute)
+                last[key] = _train(plan, read(), checkpoint, on_step)
             values = _measure(table, row, last[key], read(), options.bundle_precision)
         fitted, _ = last[key]
         size = count_parameters(fitted.model)
@@ -318,11 +322,11 @@ _Trained = tuple[Fitted[Has], Sequence[str]]
 
 
 def _train(
-    config: HasConfig, recipe: Recipe, data: HasData, checkpoint: Path | None, on_step: OnStep
+    plan: Plan[HasConfig], data: HasData, checkpoint: Path | None, on_step: OnStep
 ) -> _Trained:
-    model, vocabulary = load_has(config, seed=recipe.seed)
+    model, vocabulary = load_has(plan.config, seed=plan.recipe.seed)
     fitted = fit_has(
-        Plan(model.config, recipe, keeps_best=True),
+        replace(plan, config=model.config),
         [Part(data.train)],
         model,
         vocabulary,

@@ -94,9 +94,22 @@ class TableOptions:
     """Names or prefixes of rows; all rows where it is empty."""
     runs: Path | None = None
     """Journal of finished runs, which are not trained again."""
+    device: str = "auto"
+    precision: str | None = None
+    """Precision of training; None chooses it by device."""
     threads: int | None = None
     folder: Path | None = None
     """Folder of data sets."""
+
+
+def start_training(options: TableOptions) -> None:
+    """Check the device before data are read, and limit torch's threads."""
+    from rejoinder.training.devices import choose_compute, need_one_process
+    from rejoinder.training.loop import use_threads
+
+    need_one_process("reproduce")
+    choose_compute(options.device, options.precision)
+    use_threads(options.threads)
 
 
 def run_rows(

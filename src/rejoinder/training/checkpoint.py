@@ -14,12 +14,13 @@ from typing import Any
 import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import save
-from torch import Tensor, nn
-from torch.optim import Optimizer
+from torch import Tensor
 
 from rejoinder.bundle.folder import check_place
 from rejoinder.errors import InputError, TrainingError
 from rejoinder.storage.files import atomic_write
+from rejoinder.training.devices import is_first
+from rejoinder.training.loop import TrainingState
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,27 +47,31 @@ def check_target(target: Path) -> None:
 def keep_checkpoint(target: Path, say: Callable[[str], None] = lambda _: None) -> Iterator[Path]:
     """Give the checkpoint's path beside a bundle; delete the file if the block succeeds.
 
-    A bundle that cannot be written must not cost its training.
+    A bundle that cannot be written must not cost its training.  Of several processes, the first
+    writes and deletes it.
     """
     checkpoint = target.with_name(f"{target.name}.checkpoint")
     if checkpoint.exists():
         say(f"resuming from {checkpoint}")
     yield checkpoint
-    checkpoint.unlink(missing_ok=True)
+    if is_first():
+        checkpoint.unlink(missing_ok=True)
 
 
 def save_checkpoint(
-    path: Path, model: nn.Module, optimizer: Optimizer, *, done: int, best: Best | None, of: str
+    path: Path, state: TrainingState, *, done: int, best: Best | None, of: str
 ) -> None:
     """Write the state after `done` steps of the training with fingerprint `of`."""
-    tensors = {f"model/{name}": tensor for name, tensor in model.state_dict().items()}
-    for place, parameter in enumerate(model.parameters()):
-        for name, value in optimizer.state[parameter].items():
+    if not is_first():
+        return
+    tensors = {f"model/{name}": tensor for name, tensor in state.model.state_dict().items()}
+    for place, parameter in enumerate(state.model.parameters()):
+        for name, value in state.optimizer.state[parameter].items():
             tensors[f"optimizer/{place}/{name}"] = torch.as_tensor(value)
     if best:
         tensors |= {f"best/{name}": tensor for name, tensor in best.weights.items()}
     best_epoch = {"value": best.value, "epoch": best.epoch} if best else {}
-    metadata = {"done": done, "of": of, "best": best_epoch}
+    metadata = {"done": done, "of": of, "best": best_epoch, "scaler": state.scaler.state_dict()}
     try:
         contiguous = {name: tensor.contiguous() for name, tensor in tensors.items()}
         with atomic_write(path) as file:
@@ -75,10 +80,8 @@ def save_checkpoint(
         raise TrainingError(f"cannot write {path}: {error.strerror}") from error
 
 
-def load_checkpoint(
-    path: Path, model: nn.Module, optimizer: Optimizer, *, of: str
-) -> tuple[int, Best | None]:
-    """Load a checkpoint into the model and the optimizer; return its steps and its best."""
+def load_checkpoint(path: Path, state: TrainingState, *, of: str) -> tuple[int, Best | None]:
+    """Load a checkpoint of any device into a state; return its steps and its best."""
     try:
         with safe_open(path, framework="pt") as file:
             metadata: dict[str, Any] = json.loads(file.metadata()["training"])
@@ -90,14 +93,18 @@ def load_checkpoint(
             f"{path}: belongs to a training with other data or options;"
             " use the same ones, or remove it to start over"
         )
-    model.load_state_dict(_below("model/", tensors))
-    for place, parameter in enumerate(model.parameters()):
-        state = _below(f"optimizer/{place}/", tensors)
-        # The fused kernel expects the moments of Adam in their parameter's memory layout.
-        optimizer.state[parameter] = {
-            name: torch.empty_like(parameter).copy_(tensor) if tensor.ndim else tensor
-            for name, tensor in state.items()
+    state.model.load_state_dict(_below("model/", tensors))
+    for place, parameter in enumerate(state.model.parameters()):
+        # The fused kernel expects the moments of Adam in their parameter's memory layout, and
+        # the number of steps on its device.
+        state.optimizer.state[parameter] = {
+            name: torch.empty_like(parameter).copy_(tensor)
+            if tensor.ndim
+            else (tensor.to(parameter.device) if state.optimizer.defaults["fused"] else tensor)
+            for name, tensor in _below(f"optimizer/{place}/", tensors).items()
         }
+    if metadata.get("scaler") and state.scaler.is_enabled():
+        state.scaler.load_state_dict(metadata["scaler"])
     weights = _below("best/", tensors)
     return int(metadata["done"]), Best(**metadata["best"], weights=weights) if weights else None
 

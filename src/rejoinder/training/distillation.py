@@ -20,6 +20,7 @@ from rejoinder.models.scorer import Scorer
 from rejoinder.models.static_vectors.export import write_vectors
 from rejoinder.models.static_vectors.vectors import StaticVectors
 from rejoinder.training.checkpoint import check_target
+from rejoinder.training.devices import choose_compute, need_one_process
 from rejoinder.training.fit import Hooks
 from rejoinder.training.mixing import Part, TrainingData, join_parts, prepare
 from rejoinder.training.options import DistilOptions, StaticVectorsOptions, Trained
@@ -48,6 +49,7 @@ def distil(
     Raises:
         RejoinderError: the cached scores are another teacher's, or as for `train_ranker`.
     """
+    need_one_process("distil")  # the teacher's scores are appended to one file
     scorer = open_scorer(teacher) if isinstance(teacher, str) else teacher
     training_set = prepare(options, data, hooks.get("say", lambda _: None))
     shares = [part.take_share(options.seed) for part in training_set.parts]
@@ -68,8 +70,12 @@ def train_static_vectors(options: StaticVectorsOptions, *, command: str = "") ->
     Raises:
         RejoinderError: the encoder cannot be loaded, or the bundle cannot be written.
     """
-    check_target(Path(options.to))
-    return write_vectors(Path(options.to), options.encoder, width=options.width, command=command)
+    need_one_process("train static-vectors")
+    target, device = Path(options.to), str(choose_compute(options.device).device)
+    check_target(target)
+    return write_vectors(
+        target, options.encoder, width=options.width, device=device, command=command
+    )
 
 
 def join_lists(examples: Sequence[Example], *, share: float = 0.5, seed: int = 0) -> list[Example]:

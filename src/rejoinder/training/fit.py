@@ -3,7 +3,7 @@
 import json
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -15,8 +15,10 @@ from rejoinder.errors import TrainingError
 from rejoinder.evaluation import evaluate
 from rejoinder.models.ranker.module.ranker import count_parameters
 from rejoinder.models.scorer import Scorer
+from rejoinder.training import devices
 from rejoinder.training.checkpoint import Best, keep_checkpoint, load_checkpoint, save_checkpoint
-from rejoinder.training.loop import BatchSource, MeasureLoss, Recipe, Step, make_optimizer, train
+from rejoinder.training.devices import Compute, choose_compute
+from rejoinder.training.loop import BatchSource, MeasureLoss, Recipe, Step, make_state, train
 from rejoinder.training.mixing import AnsweredQuestions, Part, TrainingSet, order_epoch
 from rejoinder.training.options import Trained, TrainingOptions
 from rejoinder.types import Example
@@ -38,6 +40,16 @@ class Plan(Generic[Config]):
     """Keep the epoch with the highest MAP on dev, not the last one."""
     patience: int | None = None
     """Stop after this many epochs without a better one; needs `keeps_best`."""
+    compute: Compute = field(default_factory=choose_compute)
+
+    def describe(self) -> dict[str, Any]:
+        """Return what determines the result, for a checkpoint's fingerprint.
+
+        A training may resume on another device, in another precision, or with less memory.
+        """
+        described = asdict(replace(self, recipe=replace(self.recipe, questions_at_once=None)))
+        del described["compute"]
+        return described
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +59,7 @@ class Fitted(Generic[Network]):
     model: Network
     seconds: float
     steps: int
+    compute: Compute
 
 
 class Control(TypedDict, total=False):
@@ -74,7 +87,8 @@ def make_plan(options: TrainingOptions, config: AnyConfig, **fixed: Any) -> Plan
     """Return the plan of a training; `fixed` are hyper-parameters that are not options."""
     names = {item.name for item in fields(Recipe)} & {item.name for item in fields(options)}
     recipe = Recipe(**{name: getattr(options, name) for name in names}, **fixed)
-    return Plan(config, recipe, options.keep_best, options.patience)
+    compute = choose_compute(options.device, options.precision)
+    return Plan(config, recipe, options.keep_best, options.patience, compute)
 
 
 def fit_and_write(
@@ -93,18 +107,22 @@ def fit_and_write(
         fit: takes plan and parts, and by keyword `dev`, `checkpoint` and `on_step`.
         write: takes the network and the provenance that the manifest records.
     """
-    with keep_checkpoint(data.target, say) as checkpoint:
+    with devices.join_processes(plan.compute), keep_checkpoint(data.target, say) as checkpoint:
         fitted = fit(plan, data.parts, dev=data.dev, checkpoint=checkpoint, on_step=on_step)
         training = {
             "data": list(data.names),
             **asdict(plan.recipe),
+            "device": fitted.compute.device.type,
+            "precision": fitted.compute.precision,
+            "processes": devices.count_processes(),
             "learning_rate": plan.recipe.peak,
             "kept": "best epoch on dev" if plan.keeps_best else "last epoch",
             "steps": fitted.steps,
             "seconds": round(fitted.seconds, 1),
             **({"command": command} if command else {}),
         }
-        write(fitted.model, training)
+        if devices.is_first():
+            write(fitted.model, training)
     parameters, seconds = count_parameters(fitted.model), round(fitted.seconds, 2)
     return Trained(data.target, parameters, fitted.steps, seconds, data.dev_name)
 
@@ -135,26 +153,25 @@ def fit_model(
     answered = AnsweredQuestions(parts)
     recipe, source = plan.recipe, make_source(answered)
     counts, weights = answered.count(), [part.weight for part in parts]
-    sums = [f"{parameter.double().sum().item():.6g}" for parameter in model.parameters()]
-    identity = json.dumps([asdict(plan), counts, weights, source.describe(), sums], default=str)
-    fingerprint = sha256(identity.encode()).hexdigest()
-    optimizer = make_optimizer(model, recipe)
+    fingerprint = _identify(model, plan.describe(), counts, weights, source.describe())
+    state = make_state(model, recipe, plan.compute)
     done, best = 0, None
     if checkpoint and checkpoint.exists():
-        done, best = load_checkpoint(checkpoint, model, optimizer, of=fingerprint)
+        done, best = load_checkpoint(checkpoint, state, of=fingerprint)
+    devices.check_same((fingerprint, done))
 
     def save() -> None:
         if checkpoint:
-            save_checkpoint(checkpoint, model, optimizer, done=done, best=best, of=fingerprint)
+            save_checkpoint(checkpoint, state, done=done, best=best, of=fingerprint)
 
     order = partial(order_epoch, counts, weights, recipe.seed)
-    for step in train(model, source, recipe, optimizer, order=order, done=done, measure=measure):
+    for step in train(state, source, recipe, order=order, done=done, measure=measure):
         done = step.number
         if step.ends_epoch and plan.keeps_best:
-            value = evaluate(to_scorer(model), dev, measures=["MAP"]).means["MAP"]
+            value = devices.compute_once(lambda: _measure(to_scorer(model), dev))
             if best is None or value > best.value:
-                state = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-                best = Best(value, step.epoch, state)
+                kept = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+                best = Best(value, step.epoch, kept)
         if time.monotonic() - saved > SECONDS_BETWEEN_CHECKPOINTS:
             save()
             saved = time.monotonic()
@@ -165,7 +182,17 @@ def fit_model(
     save()
     if best:
         model.load_state_dict(dict(best.weights))
-    return Fitted(model.eval(), time.monotonic() - begun, done)
+    return Fitted(devices.to_host(model).eval(), time.monotonic() - begun, done, plan.compute)
+
+
+def _identify(model: nn.Module, *described: Any) -> str:
+    """Return the fingerprint of a training: of its initial weights, and all that determines it."""
+    sums = [f"{parameter.double().sum().item():.6g}" for parameter in model.parameters()]
+    return sha256(json.dumps([*described, sums], default=str).encode()).hexdigest()
+
+
+def _measure(scorer: Scorer, dev: Sequence[Example]) -> float:
+    return evaluate(scorer, dev, measures=["MAP"]).means["MAP"]
 
 
 def _check(plan: Plan[Any], dev: Sequence[Example]) -> None:

@@ -27,10 +27,11 @@ from rejoinder.models.has.module import (
     pool,
 )
 from rejoinder.models.has.scorer import HasScorer
-from rejoinder.models.ranker.module.convolution import IN_BFLOAT16
+from rejoinder.models.ranker.module.pairs import move
 from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.text.wordpiece import WordPiece
 from rejoinder.training.batches import CHUNK, TripletBatch, Triplets, group_by_length, split_answers
+from rejoinder.training.devices import Compute
 from rejoinder.training.fit import Control, Fitted, Hooks, Plan, fit_and_write, fit_model, make_plan
 from rejoinder.training.loop import Recipe
 from rejoinder.training.mixing import Part, TrainingData, prepare
@@ -99,19 +100,19 @@ def fit_has(
         [split_answers(part) for part in parts],
         lambda answered: Triplets(answered, tokens),
         to_scorer=lambda trained: HasTorchScorer(trained, vocabulary),
-        measure=measure_loss,
+        measure=partial(measure_loss, compute=plan.compute),
         **control,
     )
 
 
-def measure_loss(model: nn.Module, batch: TripletBatch, _: str) -> Tensor:
+def measure_loss(model: nn.Module, batch: TripletBatch, _: str, *, compute: Compute) -> Tensor:
     """Return the triplet hinge and, for HAS, the distance of words from bits; a mean."""
     assert isinstance(model, Has)
-    questions = pool(_encode_fast(model, batch.questions))  # (T, D)
+    questions = pool(_encode_fast(model, batch.questions, compute))  # (T, D)
     count = len(questions)
     scores, distances = [], []
     for places, texts in batch.chunks:
-        hashed = model.hash(_encode_fast(model, texts))
+        hashed = model.hash(_encode_fast(model, texts, compute))
         scores.append(model.score(questions[places % count], hashed))
         distances.append(measure_distance(hashed).sum())
     places = torch.cat([places for places, _ in batch.chunks])
@@ -135,19 +136,25 @@ class HasTorchScorer:
         texts = [self._tokens.encode(item.text) for item in to_candidates(candidates)]
         scores = np.empty(len(texts), dtype=np.float64)
         with torch.inference_mode():
-            pooled = pool(_encode(self._model, pad_texts([self._tokens.encode(question)])))
+            pooled = pool(self._encode([self._tokens.encode(question)]))
             for places in group_by_length([*map(len, texts)], CHUNK):
-                words = _encode(self._model, pad_texts([texts[place] for place in places]))
-                repeated = pooled.expand(len(places), -1)
-                scores[places] = self._model.score(repeated, self._model.to_bits(words)).numpy()
+                words = self._encode([texts[place] for place in places])
+                found = self._model.score(
+                    pooled.expand(len(places), -1), self._model.to_bits(words)
+                )
+                scores[places] = found.numpy(force=True)
         return scores
+
+    def _encode(self, texts: Sequence[Sequence[int]]) -> Words:
+        device = next(self._model.parameters()).device
+        return _encode(self._model, move(pad_texts(texts), device))
 
 
 def _encode(model: Has, texts: Texts) -> Words:
     return model.encode(texts.ids, texts.mask)
 
 
-def _encode_fast(model: Has, texts: Texts) -> Words:
-    """Encode with products in bfloat16, as the selector does; all that follows is float32."""
-    with torch.autocast("cpu", dtype=torch.bfloat16, enabled=IN_BFLOAT16):
+def _encode_fast(model: Has, texts: Texts, compute: Compute) -> Words:
+    """Encode with products in the training's precision; all that follows is float32."""
+    with compute.autocast():
         return _encode(model, texts)

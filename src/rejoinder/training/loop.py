@@ -4,24 +4,35 @@ The caller owns the model, the data and the clock.  Everything random depends on
 and on the step's number, so a resumed training ends with the same bits.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from math import ceil, isfinite
 from typing import Any, Protocol
 
 import torch
 from torch import Tensor, nn
+from torch.amp import GradScaler
 from torch.optim import Adam, AdamW, Optimizer
 
 from rejoinder.errors import TrainingError
-from rejoinder.models.ranker.module.pairs import pad_lists
-from rejoinder.training.losses import LOSSES
+from rejoinder.models.ranker.module.pairs import move, pad_lists
+from rejoinder.training.devices import (
+    Compute,
+    choose_compute,
+    count_processes,
+    explain_out_of_memory,
+    has_fused_optimizer,
+    sum_gradients,
+    sum_over_processes,
+    take_share,
+)
+from rejoinder.training.losses import MEANS, count_terms, measure_terms
 
 PEAKS = {"pointwise": 2e-3, "pairwise": 2e-4, "listwise": 2e-4, "anchored": 2e-4}
 """Default peak learning rate of each loss."""
 
 MeasureLoss = Callable[[nn.Module, Any, str], Tensor]
-"""Computes the loss of a model on a batch; the text is the name of the loss."""
+"""Computes the loss of a model on a batch: one mean, or several; the text names the loss."""
 
 
 class BatchSource(Protocol):
@@ -58,13 +69,23 @@ class Recipe:
     clip: float | None = None
     """Largest norm of the gradient."""
     questions_at_once: int | None = None
-    """Accumulate gradients over parts of a step, to save memory."""
+    """Accumulate gradients over parts of a step, to save memory; None computes all at once."""
     seed: int = 0
 
     @property
     def peak(self) -> float:
         """The peak learning rate; without `learning_rate`, the default of the loss."""
         return self.learning_rate or PEAKS[self.loss]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingState:
+    """Everything that a step changes, on the device of a training."""
+
+    model: nn.Module
+    optimizer: Optimizer
+    scaler: GradScaler
+    compute: Compute
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,6 +119,13 @@ def slanted_triangle(step: int, steps: int) -> float:
     return (1 + height * 31) / 32
 
 
+def make_state(model: nn.Module, recipe: Recipe, compute: Compute | None = None) -> TrainingState:
+    """Move a model to the device of a training, and return it with its optimizer."""
+    compute = compute or choose_compute()
+    model.to(compute.device)
+    return TrainingState(model, make_optimizer(model, recipe), compute.make_scaler(), compute)
+
+
 def make_optimizer(model: nn.Module, recipe: Recipe) -> Optimizer:
     """Return Adam, or AdamW if the recipe has weight decay.
 
@@ -110,16 +138,16 @@ def make_optimizer(model: nn.Module, recipe: Recipe) -> Optimizer:
     groups: list[dict[str, Any]] = [{"params": pretrained, "peak": recipe.peak}]
     if new:
         groups.append({"params": new, "peak": recipe.new_learning_rate})
+    fused = has_fused_optimizer(model)
     if recipe.weight_decay:
-        return AdamW(groups, lr=recipe.peak, weight_decay=recipe.weight_decay, fused=True)
-    return Adam(groups, lr=recipe.peak, fused=True)
+        return AdamW(groups, lr=recipe.peak, weight_decay=recipe.weight_decay, fused=fused)
+    return Adam(groups, lr=recipe.peak, fused=fused)
 
 
 def train(
-    model: nn.Module,
+    state: TrainingState,
     source: BatchSource,
     recipe: Recipe,
-    optimizer: Optimizer,
     *,
     order: Callable[[int], Tensor],
     done: int = 0,
@@ -128,29 +156,11 @@ def train(
     """Train, yielding after every step, so that the caller can evaluate, save or stop.
 
     Args:
-        model: returns one score per pair of a batch.
+        state: its model returns one score per pair of a batch.
         order: returns the questions of an epoch in order; every epoch has the same number.
         done: steps already taken, when a training is resumed.
-        measure: computes the loss of a batch, if it is none of `LOSSES` over scores.
+        measure: computes the loss of a batch, a mean over questions, if it is none of `LOSSES`.
     """
-    compute_loss = measure or measure_loss
-
-    def take_step(questions: Tensor, number: int) -> float:
-        model.train()
-        optimizer.zero_grad()
-        total = 0.0
-        with torch.random.fork_rng():
-            torch.manual_seed(recipe.seed * 1_000_003 + number)
-            for part in questions.split(recipe.questions_at_once or len(questions)):
-                loss = compute_loss(model, source.batch(part), recipe.loss)
-                loss = loss * (len(part) / len(questions))
-                loss.backward()
-                total += loss.item()
-        if recipe.clip is not None:
-            nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
-        optimizer.step()
-        return total
-
     per_epoch = ceil(len(order(0)) / recipe.questions_per_step)
     steps = per_epoch * recipe.epochs
     for epoch in range(done // per_epoch, recipe.epochs):
@@ -158,9 +168,10 @@ def train(
             number = epoch * per_epoch + place
             if number < done:
                 continue
-            for group in optimizer.param_groups:
+            for group in state.optimizer.param_groups:
                 group["lr"] = group["peak"] * slanted_triangle(number, steps)
-            loss = take_step(questions, number)
+            with state.compute.seeded(recipe.seed * 1_000_003 + number):
+                loss = _take_step(state, source, recipe, questions, measure)
             if not isfinite(loss):
                 raise TrainingError(
                     f"the loss became {loss} at step {number + 1} of {steps};"
@@ -169,8 +180,62 @@ def train(
             yield Step(number + 1, steps, epoch + 1, loss, place + 1 == per_epoch)
 
 
-def measure_loss(model: nn.Module, batch: Any, loss: str) -> Tensor:
-    """Return the loss with this name over a batch's scores."""
+def _take_step(
+    state: TrainingState,
+    source: BatchSource,
+    recipe: Recipe,
+    questions: Tensor,
+    measure: MeasureLoss | None,
+) -> float:
+    """Update the weights by the gradient of all questions; return their loss."""
+    model, optimizer, scaler = state.model.train(), state.optimizer, state.scaler
+    device = state.compute.device
+    optimizer.zero_grad()
+    own = take_share(questions)
+    parts = own.split(recipe.questions_at_once or len(own)) if len(own) else ()
+    batches = [source.batch(part) for part in parts]
+    shares = _weigh(batches, parts, recipe.loss if measure is None else None, device)
+    total = torch.zeros((), device=device)
+    with explain_out_of_memory(max(map(len, parts), default=0)):
+        for batch, share in zip(batches, shares, strict=True):
+            means = (measure or measure_means)(model, move(batch, device), recipe.loss)
+            loss = (means * share).sum()
+            scaler.scale(loss).backward()
+            total += loss.detach()
+    sum_gradients(model, total)
+    if recipe.clip is not None:
+        scaler.unscale_(optimizer)
+        nn.utils.clip_grad_norm_(model.parameters(), recipe.clip)
+    scaler.step(optimizer)
+    scaler.update()
+    return total.item()
+
+
+def _weigh(
+    batches: Sequence[Any], parts: Sequence[Tensor], loss: str | None, device: torch.device
+) -> Sequence[Tensor]:
+    """Return the share of each part in the means of the whole step, of all processes.
+
+    The means of a loss are over candidates, answers or questions; without its name, it is one
+    mean over questions.
+    """
+    if len(parts) == 1 and count_processes() == 1:
+        return [torch.ones(1, device=device)]
+    counts = torch.zeros(len(parts), len(MEANS[loss]) if loss else 1, device=device)
+    for row, (batch, part) in enumerate(zip(batches, parts, strict=True)):
+        counts[row] = _count_terms(batch, loss) if loss else len(part)
+    totals = counts.sum(dim=0)
+    sum_over_processes([totals])
+    return (counts / totals.clamp(min=1)).unbind()
+
+
+def measure_means(model: nn.Module, batch: Any, loss: str) -> Tensor:
+    """Return the means over a batch's scores that the loss with this name adds up."""
     scores, mask = pad_lists(model(batch), batch.list_lengths)
     labels, _ = pad_lists(batch.labels, batch.list_lengths)
-    return LOSSES[loss](scores, labels, mask)
+    return measure_terms(loss, scores, labels, mask)
+
+
+def _count_terms(batch: Any, loss: str) -> Tensor:
+    labels, mask = pad_lists(batch.labels, batch.list_lengths)
+    return count_terms(loss, labels, mask)

@@ -55,6 +55,25 @@ def anchored(scores: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
 LOSSES: dict[str, Loss] = {
     loss.__name__: loss for loss in (pointwise, pairwise, listwise, anchored)
 }
+MEANS = {name: (name,) for name in LOSSES} | {"anchored": ("listwise", "pointwise")}
+"""The means that a loss adds up; each is over something else."""
+
+
+def measure_terms(loss: str, scores: Tensor, labels: Tensor, mask: Tensor) -> Tensor:
+    """Return each of the means that a loss adds up, shape (means,)."""
+    return torch.stack([LOSSES[name](scores, labels, mask) for name in MEANS[loss]])
+
+
+def count_terms(loss: str, labels: Tensor, mask: Tensor) -> Tensor:
+    """Return how many candidates, answers or questions each of these means is over, (means,)."""
+    target = labels.masked_fill(~mask, 0.0)
+    has_wrong = (mask & (labels == 0)).any(dim=1, keepdim=True)
+    counts = {
+        "pointwise": mask.sum(),
+        "pairwise": ((target > 0) & has_wrong).sum(),
+        "listwise": (target.sum(dim=1) > 0).sum(),
+    }
+    return torch.stack([counts[name] for name in MEANS[loss]])
 
 
 def _mean(values: Tensor, scores: Tensor) -> Tensor:

@@ -18,6 +18,7 @@ from rejoinder.datasets.catalogue import DATASETS, open_dataset
 from rejoinder.engine.feedback import read_feedback
 from rejoinder.errors import InputError, TrainingError
 from rejoinder.training.checkpoint import check_target
+from rejoinder.training.devices import choose_compute
 from rejoinder.training.loop import use_threads
 from rejoinder.training.options import TrainingOptions
 from rejoinder.types import Example
@@ -139,10 +140,11 @@ class TrainingSet:
 def prepare(
     options: TrainingOptions, data: TrainingData, say: Callable[[str], None] = lambda _: None
 ) -> TrainingSet:
-    """Check the target, limit torch's threads, and open the data.
+    """Check the target and the device, limit torch's threads, and open the data.
 
     Data sets and files are read when training needs them; `say` then receives the progress.
     """
+    choose_compute(options.device, options.precision)
     use_threads(options.threads)
     target = Path(options.to)
     check_target(target)

@@ -12,9 +12,14 @@ from typing import Any
 
 from rejoinder.errors import InputError, UnknownNameError
 from rejoinder.models.encoders.loading import DEFAULT
+from rejoinder.training.devices import DEVICES, PRECISIONS
 from rejoinder.types import Example
 
 LOSS_HELP = "anchored: listwise and pointwise together."
+DEVICE_HELP = "Where torch computes; auto is a GPU if there is one."
+PRECISION_HELP = (
+    "Precision of large products in training.  [default: bf16 where it is native, else fp32]"
+)
 LOSS_NAMES = ("pointwise", "pairwise", "listwise", "anchored")
 
 
@@ -71,6 +76,12 @@ class TrainingOptions:
         None, "With --keep-best: stop after this many epochs without a better one.", min=1
     )
     seed: int = option(0, "Seed of everything random.", min=0)
+    device: str = option("auto", DEVICE_HELP, choices=DEVICES)
+    precision: str | None = option(
+        None,
+        PRECISION_HELP,
+        choices=PRECISIONS,
+    )
     threads: int | None = option(None, "Threads of torch.  [default: all cores]", min=1)
     data_folder: Path | str | None = option(
         None, "Folder of data sets; else $REJOINDER_DATA, else the user's cache.", "--data"
@@ -128,6 +139,12 @@ class EncoderOptions(TrainingOptions):
 
     encoder: str = option(DEFAULT, "Folder, or name on a hub, of a BERT-like encoder.")
     layers: int | None = option(None, "Keep only this many first layers of the encoder.", min=1)
+    questions_at_once: int | None = option(
+        None,
+        "Questions whose gradient is computed at a time: less memory, the same result."
+        "  [default: all of a step]",
+        min=1,
+    )
     int8: bool = option(
         True,
         "Round the bundle's weights to int8, a quarter of the size; --no-int8 keeps fp32.",
@@ -163,6 +180,9 @@ class SelectorOptions(EncoderOptions):
     loss: str = option("anchored", LOSS_HELP, choices=LOSS_NAMES)
     epochs: int = option(1, "Passes over the training data.", min=1)
     questions_per_step: int = option(16, "Questions per optimizer step.", min=1)
+    questions_at_once: int | None = option(
+        16, "Questions whose gradient is computed at a time: less memory, the same result.", min=1
+    )
     learning_rate: float = option(5e-5, "Peak learning rate.")
 
 
@@ -191,6 +211,7 @@ class StaticVectorsOptions:
     to: Path | str = field(metadata={"option": Option("Bundle to write.")})
     encoder: str = option(DEFAULT, "Folder, or name on a hub, of a BERT-like encoder.")
     width: int = option(256, "Numbers per vector.", min=1)
+    device: str = option("auto", DEVICE_HELP, choices=DEVICES)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from rejoinder.evaluation import evaluate
 from rejoinder.models.ranker.export import read_weights, write_ranker
+from rejoinder.models.ranker.module.convolution import PooledConvolution, set_product_type
 from rejoinder.models.ranker.module.pairs import TrainingPairs, WordVectors
 from rejoinder.models.ranker.module.ranker import Ranker, RankerConfig, TorchScorer, initialise
 from rejoinder.models.static_vectors.files import load_published_vectors
@@ -80,10 +81,14 @@ def fit_ranker(
 ) -> Fitted[Ranker]:
     """Train a small ranker from initial weights, random ones by default, or its checkpoint."""
     model = initialise(plan.config, plan.recipe.seed)
+    compute = plan.compute
+    if not any(isinstance(module, PooledConvolution) for module in model.modules()):
+        compute = compute.only_if_chosen()  # small products gain little
+    set_product_type(model, compute.dtype)
     if start is not None:
         model.load_state_dict(dict(start))
     return fit_model(
-        plan,
+        replace(plan, compute=compute),
         model,
         parts,
         lambda answered: TrainingPairs(

@@ -13,7 +13,7 @@ from torch import Tensor, nn
 from rejoinder.errors import InputError
 from rejoinder.evaluation import evaluate
 from rejoinder.models.encoders.loading import DEFAULT
-from rejoinder.models.ranker.module.convolution import IN_BFLOAT16
+from rejoinder.models.ranker.module.pairs import move
 from rejoinder.models.registry import list_shipped, open_scorer
 from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.models.selector.context import ContextConfig
@@ -29,6 +29,7 @@ from rejoinder.models.selector.module import (
     make_reader,
 )
 from rejoinder.training.batches import CandidateLists, TokenBatch, make_chunks
+from rejoinder.training.devices import Compute
 from rejoinder.training.fit import Control, Fitted, Hooks, Plan, fit_and_write, fit_model, make_plan
 from rejoinder.training.loop import Recipe
 from rejoinder.training.mixing import Part, TrainingData, prepare
@@ -38,7 +39,6 @@ from rejoinder.types import to_candidates
 DEFAULTS: dict[str, Any] = {
     "clip": 1.0,
     "weight_decay": 0.01,
-    "questions_at_once": 16,
     "new_learning_rate": 2e-4,
 }
 """Fixed hyper-parameters."""
@@ -118,13 +118,13 @@ def fit_selector(
     reader = make_reader(plan.config, tuple(vocabulary))
     fitted = fit_model(
         plan,
-        _InChunks(model),
+        _InChunks(model, plan.compute),
         parts,
         lambda answered: CandidateLists(answered, reader, seed=plan.recipe.seed),
         to_scorer=lambda trained: SelectorTorchScorer(trained.selector, vocabulary),
         **control,
     )
-    return Fitted(fitted.model.selector, fitted.seconds, fitted.steps)
+    return Fitted(fitted.model.selector, fitted.seconds, fitted.steps, fitted.compute)
 
 
 class SelectorTorchScorer:
@@ -139,9 +139,11 @@ class SelectorTorchScorer:
         """Return one score per candidate, in the order given."""
         feeds = self._reader.read(question, to_candidates(candidates))
         scores = np.empty(len(feeds), dtype=np.float64)
+        device = next(self._model.parameters()).device
         with torch.inference_mode():
             for chunk in make_chunks(feeds):
-                scores[chunk.places.numpy()] = self._model(**chunk.inputs).numpy()
+                found = self._model(**move(chunk.inputs, device))
+                scores[chunk.places.numpy()] = found.numpy(force=True)
         return scores
 
 
@@ -152,15 +154,16 @@ class _InChunks(nn.Module):
     weights and gradients stay in float32.
     """
 
-    def __init__(self, selector: AnySelector) -> None:
+    def __init__(self, selector: AnySelector, compute: Compute) -> None:
         super().__init__()
         self.selector = selector
+        self._compute = compute
 
     def get_new_parameters(self) -> list[nn.Parameter]:
         return self.selector.get_new_parameters()
 
     def forward(self, batch: TokenBatch) -> Tensor:
         places = torch.cat([chunk.places for chunk in batch.chunks])
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=IN_BFLOAT16):
+        with self._compute.autocast():
             scores = [self.selector(**chunk.inputs) for chunk in batch.chunks]
         return torch.cat(scores).float()[torch.argsort(places)]

@@ -35,7 +35,8 @@ from rejoinder.models.sentence_encoder.scorer import CosineScorer
 from rejoinder.models.sentence_encoder.static import KIND, PartWeights, StaticEncoder
 from rejoinder.models.sentence_encoder.transformer import TransformerEncoder
 from rejoinder.text.wordpiece import WordPiece
-from rejoinder.training.fit import Fitted, Hooks, fit_and_write, fit_model, make_plan
+from rejoinder.training.devices import Compute, need_one_process
+from rejoinder.training.fit import Fitted, Hooks, Plan, fit_and_write, fit_model, make_plan
 from rejoinder.training.mixing import AnsweredQuestions, Part, TrainingData, prepare
 from rejoinder.training.options import StaticEncoderOptions, Trained
 from rejoinder.training.teacher import VectorCache
@@ -64,6 +65,7 @@ def train_static_encoder(
     The teacher's vectors are cached beside the bundle, for a second run.  Args and errors are
     those of `train_ranker`; a weight below 1 selects a share of a data set once.
     """
+    need_one_process("train static-encoder")  # a step compares all of its sentences
     say = hooks.get("say", lambda _: None)
     training_set = prepare(options, data, say)
     questions = AnsweredQuestions([part.take_share(options.seed) for part in training_set.parts])
@@ -80,14 +82,15 @@ def train_static_encoder(
     source = Steps(pool, taught, pieces)
     start = make_table(teacher, source.count_sentences(), options.width)
 
-    def fit(plan: Any, parts: Sequence[Part], **control: Any) -> Fitted[StaticTable]:
+    def fit(plan: Plan[Any], parts: Sequence[Part], **control: Any) -> Fitted[StaticTable]:
+        compute = plan.compute.only_if_chosen()  # the products are small
         return fit_model(
-            plan,
+            replace(plan, compute=compute),
             StaticTable(torch.from_numpy(start)),
             parts,
             lambda _: source,
             to_scorer=partial(_to_scorer, vocabulary=teacher.vocabulary),
-            measure=measure_loss,
+            measure=partial(measure_loss, compute=compute),
             **control,
         )
 
@@ -258,15 +261,19 @@ class Steps:
         )
 
 
-def measure_loss(model: nn.Module, batch: StepBatch, _: str) -> Tensor:
+def measure_loss(model: nn.Module, batch: StepBatch, _: str, *, compute: Compute) -> Tensor:
     """Return the loss of a step."""
     assert isinstance(model, StaticTable)
-    sentences = model.encode_sentences(batch.sentences)
-    scores = model.encode_questions(batch.questions) @ sentences.T / TEMPERATURE
+    sentences, questions = (
+        model.encode_sentences(batch.sentences),
+        model.encode_questions(batch.questions),
+    )
+    with compute.autocast():
+        products = questions @ sentences.T, sentences[batch.alike] @ sentences.T
+    scores, alike = (product.float() / TEMPERATURE for product in products)
     loss = _diverge(scores, batch.targets)
     own = scores.masked_fill(batch.is_other, float("-inf"))
     loss = loss + ANSWER_WEIGHT * cross_entropy(own, batch.answers)
-    alike = sentences[batch.alike] @ sentences.T / TEMPERATURE
     # A sentence is most similar to itself, which teaches nothing.
     itself, low = batch.alike[:, None], -1e4
     targets = batch.alike_targets.scatter(1, itself, low)
@@ -349,8 +356,8 @@ def _write(
     training: Mapping[str, Any],
     card: str,
 ) -> None:
-    table = model.table.detach().numpy()
-    gains = model.log_gains.detach().exp().numpy()
+    table = model.table.numpy(force=True)
+    gains = model.log_gains.exp().numpy(force=True)
     write_static_encoder(folder, vocabulary, table, gains, WEIGHTS, training=training, card=card)
 
 

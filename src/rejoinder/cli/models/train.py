@@ -1,6 +1,7 @@
 """`rejoinder train`: one command for each model that has a training."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import MISSING, asdict
 from pathlib import Path
 from pkgutil import resolve_name
@@ -10,7 +11,9 @@ import click
 
 from rejoinder.cli import options
 from rejoinder.cli.output import count, get_command, percent, print_json, say, show_progress
+from rejoinder.errors import RejoinderError
 from rejoinder.models.registry import FAMILIES, Family, get_family
+from rejoinder.training.devices import fails_first, is_first
 from rejoinder.training.options import Option, StaticVectorsOptions, Trained, Trainer, list_options
 
 DATA_HELP = (
@@ -97,6 +100,17 @@ def train() -> None:
     """Train a model and write it as a bundle."""
 
 
+@contextmanager
+def _one_message() -> Iterator[None]:
+    """Let one of several processes that fail say why."""
+    try:
+        yield
+    except RejoinderError as error:
+        if fails_first():
+            raise
+        raise click.exceptions.Exit(1) from error
+
+
 def _make_command(family: Family, trainer: Trainer) -> click.Command:
     call = f"rejoinder train {family.name} wikiqa --to my-model --data data"
     summary = f"{family.summary[0].upper()}{family.summary[1:]}."
@@ -107,16 +121,17 @@ def _make_command(family: Family, trainer: Trainer) -> click.Command:
     @add_options(trainer.options)
     @options.as_json
     def run(datasets: tuple[str, ...], as_json: bool, **given: Any) -> None:
-        made = trainer.make_options(family.name, **given)
-        with show_progress(f"training {family.name}") as progress:
+        speaks = is_first()
+        with _one_message(), show_progress(f"training {family.name}", shown=speaks) as progress:
             trained = resolve_name(trainer.train)(
-                made,
+                trainer.make_options(family.name, **given),
                 datasets,
                 on_step=lambda step: progress(step.number, step.of, f"loss {step.loss:.3f}"),
-                say=say,
+                say=say if speaks else lambda _: None,
                 command=get_command(),
             )
-        print_trained(trained, as_json=as_json)
+        if speaks:
+            print_trained(trained, as_json=as_json)
 
     return run
 

@@ -9,6 +9,8 @@ import click
 
 from rejoinder.cli import options
 from rejoinder.cli.output import print_json, print_table, say, show_progress
+from rejoinder.training.devices import DEVICES, PRECISIONS
+from rejoinder.training.options import DEVICE_HELP, PRECISION_HELP
 
 if TYPE_CHECKING:
     from rejoinder.papers.table import PrintedTable, Reporter
@@ -30,6 +32,11 @@ _runs = click.option(
     type=click.Path(path_type=Path),
     help="Keep every finished run in this file, and resume from it.",
 )
+
+_device = click.option(
+    "--device", type=click.Choice(DEVICES), default="auto", show_default=True, help=DEVICE_HELP
+)
+_precision = click.option("--precision", type=click.Choice(PRECISIONS), help=PRECISION_HELP)
 
 
 def _seeds(default: int, help_: str | None = None) -> Callable[[_Command], _Command]:
@@ -67,6 +74,8 @@ def _add_rankers(name: str, title: str) -> None:
     @click.option(
         "--plot", type=click.Path(path_type=Path), help="Plot quality against training time."
     )
+    @_device
+    @_precision
     @options.threads
     @options.data_folder
     @options.as_json
@@ -125,6 +134,8 @@ def sequential(as_json: bool, **given: Any) -> None:
     type=click.Path(path_type=Path),
     help="Keep the trained bundles in this folder, and resume from those that are there.",
 )
+@_device
+@_precision
 @options.threads
 @options.data_folder
 @options.as_json
@@ -167,6 +178,8 @@ def context(as_json: bool, **given: Any) -> None:
 @_runs
 @click.option("--study", is_flag=True, help="The study over beta and delta, on WikiQA dev.")
 @click.option("--costs", is_flag=True, help="Time and memory only, without training.")
+@_device
+@_precision
 @options.threads
 @options.data_folder
 @options.as_json

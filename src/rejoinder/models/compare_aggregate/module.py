@@ -132,7 +132,7 @@ def attend(
 
 
 def _pad(rows: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
-    positions, mask = pad_lists(torch.arange(len(rows)), lengths)
+    positions, mask = pad_lists(torch.arange(len(rows), device=rows.device), lengths)
     return rows.index_select(0, positions.flatten()).view(*positions.shape, -1), mask
 
 

@@ -57,7 +57,7 @@ def build_sentence_encoder(
     Args:
         pooling: a text's vector is the `mean` of its states, or the `first` state.
     """
-    state = {name: value.detach().cpu().numpy() for name, value in encoder.state_dict().items()}
+    state = {name: value.numpy(force=True) for name, value in encoder.state_dict().items()}
     graph = Graph(state, is_int8=is_int8, epsilon=encoder.config.layer_norm_eps)
     states = add_encoder(graph, encoder, np.asarray(rows), max_tokens, scope="")
     if pooling == "mean":

@@ -76,7 +76,8 @@ def drop(states: Tensor, dropout: Any) -> Tensor:
     if not dropout.training or not dropout.p:
         return states
     count = states.numel()
-    drawn = torch.empty(-(-count // DRAWS), dtype=torch.int64).random_(-(2**63), None)
+    drawn = torch.empty(-(-count // DRAWS), dtype=torch.int64, device=states.device)
+    drawn.random_(-(2**63), None)
     threshold = round(dropout.p * 2**16) - 2**15
     kept = drawn.view(torch.int16)[:count].view(states.shape) >= threshold
     return states * kept.to(states.dtype).mul_(1 / (1 - dropout.p))

@@ -67,7 +67,7 @@ def write_has(
 
 def _read_attention(model: Has) -> dict[str, Matrix]:
     weights = {
-        name: np.ascontiguousarray(value.detach().numpy())
+        name: np.ascontiguousarray(value.numpy(force=True))
         for name, value in model.state_dict().items()
         if name.startswith("attention.")
     }
@@ -81,7 +81,7 @@ def _build(model: Has, rows: Sequence[int], precision: str) -> bytes:
         from rejoinder.models.encoders.onnx_graph import Graph
     except ImportError as error:
         raise MissingExtraError("exporting HAS", extra="train") from error
-    state = {name: value.detach().cpu().numpy() for name, value in model.state_dict().items()}
+    state = {name: value.numpy(force=True) for name, value in model.state_dict().items()}
     epsilon = model.encoder.config.layer_norm_eps
     graph = Graph(state, is_int8=precision == "int8", epsilon=epsilon)
     max_tokens = model.config.max_tokens

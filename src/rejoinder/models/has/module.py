@@ -87,7 +87,7 @@ class Has(nn.Module):
         if self.project is not None:
             states = self.project(states).float()
         # Of n tokens the first is [CLS] and the last [SEP]: words are at 1 to n - 2.
-        places = torch.arange(ids.shape[1])
+        places = torch.arange(ids.shape[1], device=ids.device)
         is_word = (places > 0) & (places < mask.sum(dim=1, keepdim=True) - 1)
         return Words(states, is_word)
 
@@ -147,7 +147,7 @@ def load_has(config: HasConfig, *, seed: int = 0) -> tuple[Has, list[str]]:
     base, vocabulary = load_selector(
         SelectorConfig(config.encoder, config.layers, config.max_tokens), seed=seed
     )
-    with torch.random.fork_rng():
+    with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = Has(replace(config, max_tokens=base.config.max_tokens), base.encoder)
     return model, vocabulary

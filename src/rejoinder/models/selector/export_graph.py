@@ -31,7 +31,7 @@ def build_graph(model: AnySelector, rows: Sequence[int], *, precision: str) -> b
     Raises:
         BundleError: the encoder has another activation than BERT's.
     """
-    state = {name: value.detach().cpu().numpy() for name, value in model.state_dict().items()}
+    state = {name: value.numpy(force=True) for name, value in model.state_dict().items()}
     first = model.local if isinstance(model, Ensemble) else model
     epsilon = first.encoder.config.layer_norm_eps
     graph = Graph(state, is_int8=precision == "int8", epsilon=epsilon)

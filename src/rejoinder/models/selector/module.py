@@ -255,7 +255,7 @@ def join_selectors(models: Sequence[AnySelector], context: ContextConfig) -> Ens
             "an ensemble begins with two selectors: the first trained with context local,"
             f" the second with context global, both by {context.similarity}"
         )
-    with torch.random.fork_rng():
+    with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         return Ensemble(replace(members[0].config, context=context), *members)
 
@@ -275,7 +275,7 @@ def add_context(model: Selector, context: ContextConfig) -> Selector:
     encoder = deepcopy(model.encoder)
     if not context.is_vectors:
         _add_kinds(encoder)
-    with torch.random.fork_rng():
+    with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         extended = Selector(replace(model.config, context=context), encoder)
     extended.alike.data.copy_(model.alike.data)
@@ -316,7 +316,7 @@ def load_selector(config: SelectorConfig, *, seed: int = 0) -> tuple[Selector, l
         encoder.encoder.layer = encoder.encoder.layer[: config.layers]
         encoder.config.num_hidden_layers = len(encoder.encoder.layer)
     room = min(config.max_tokens, encoder.config.max_position_embeddings)
-    with torch.random.fork_rng():
+    with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         model = Selector(replace(config, max_tokens=room), encoder)
     freeze_embeddings(model)

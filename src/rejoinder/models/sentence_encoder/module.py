@@ -4,7 +4,7 @@ Axes: T texts, V word pieces, D width.
 """
 
 from collections.abc import Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -61,20 +61,23 @@ class StaticTable(nn.Module):
 
     def encode_sentences(self, bags: Bags) -> Tensor:
         """Return the vectors of sentences, (T, D)."""
-        return self._encode(bags, torch.from_numpy(bags.weights))
+        return self._encode(bags, self._place(bags.weights))
 
     def encode_questions(self, bags: Bags) -> Tensor:
         """Return the vectors of questions, (T, D)."""
-        gains = self.log_gains[torch.from_numpy(bags.pieces)].exp()
-        return self._encode(bags, torch.from_numpy(bags.weights) * gains)
+        gains = self.log_gains[self._place(bags.pieces)].exp()
+        return self._encode(bags, self._place(bags.weights) * gains)
 
     def _encode(self, bags: Bags, weights: Tensor) -> Tensor:
-        starts = torch.from_numpy(np.concatenate([[0], bags.ends[:-1]]).astype(np.int64))
+        starts = self._place(np.concatenate([[0], bags.ends[:-1]]).astype(np.int64))
         sums = embedding_bag(
-            torch.from_numpy(bags.pieces),
+            self._place(bags.pieces),
             self.table,
             starts,
             mode="sum",
             per_sample_weights=weights,
         )
         return normalize(sums, dim=1)
+
+    def _place(self, array: NDArray[Any]) -> Tensor:
+        return torch.from_numpy(array).to(self.table.device)

@@ -5,11 +5,12 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from tests.models.reference_models import assert_agree, convolve_plainly  # noqa: E402
-from torch import Tensor  # noqa: E402
+from torch import Tensor, dtype  # noqa: E402
 
 from rejoinder.models.ranker.module.convolution import (  # noqa: E402
     PooledConvolution,
     PooledConvolutions,
+    set_product_type,
 )
 
 WIDTH, FEATURES, CHANNELS = 6, 2, 7
@@ -63,13 +64,15 @@ def test_a_text_does_not_depend_on_its_neighbours() -> None:
     torch.testing.assert_close(together[:1], alone)
 
 
-def test_training_may_round_its_product_but_not_its_gradient() -> None:
+@pytest.mark.parametrize("kind", [torch.bfloat16, torch.float16])
+def test_training_may_round_its_product_but_not_its_gradient(kind: dtype) -> None:
     torch.manual_seed(0)
     module = PooledConvolution(WIDTH, features=1, channels=CHANNELS)
     vectors = torch.nn.functional.normalize(torch.randn(8, WIDTH), dim=1)
     words, features = torch.randint(1, 8, (7,)), torch.rand(7, 1)
     lengths = torch.tensor([3, 4])
 
+    set_product_type(module, kind)
     trained = module.train()(vectors, words, features, lengths)
     trained.sum().backward()
     gradient = torch.clone(module.convolution.weight.grad)
@@ -77,6 +80,7 @@ def test_training_may_round_its_product_but_not_its_gradient() -> None:
     exact = module.eval()(vectors, words, features, lengths)
     exact.sum().backward()
 
+    assert not torch.equal(trained, exact)
     torch.testing.assert_close(trained, exact, atol=1e-2, rtol=1e-2)
     torch.testing.assert_close(gradient, module.convolution.weight.grad)
 

@@ -15,7 +15,7 @@ from rejoinder.models.ranker.module.ranker import (  # noqa: E402
     initialise,
     list_rankers,
 )
-from rejoinder.training.loop import Recipe, make_optimizer, train  # noqa: E402
+from rejoinder.training.loop import Recipe, make_state, train  # noqa: E402
 from rejoinder.training.losses import LOSSES  # noqa: E402
 
 EXAMPLES = make_examples()
@@ -46,10 +46,9 @@ def test_one_batch_is_memorised(model: str, head: str, loss: str) -> None:
 
     steps = list(
         train(
-            network,
+            make_state(network, recipe),
             pairs,
             recipe,
-            make_optimizer(network, recipe),
             order=lambda _: torch.arange(4),
         )
     )

@@ -5,8 +5,8 @@
 - a convolution is linear, so each distinct word of the batch is multiplied with each slice of
   the kernel once, and a position is the sum of five rows of that table;
 - a feature of one word (its relatedness) is a rank-one update;
-- in training, the one large product is computed in bfloat16 if the processor multiplies it
-  natively, at twice the speed and other last digits (docs/decisions/0008).
+- in training, the one large product is computed in the type that `set_product_type` chose:
+  bfloat16 where it is native, at twice the speed and other last digits (docs/decisions/0008).
 
 `PooledConvolutions` has several widths and is for the output of other layers, where every
 position has to be computed.  In both, the gradient of max-pooling reaches one position per text
@@ -29,14 +29,14 @@ from torch.nn import functional
 
 from rejoinder.models.ranker.module.pairs import join_ranges, start_offsets
 
-IN_BFLOAT16 = torch.cpu._is_avx512_bf16_supported()
-
 
 class PooledConvolution(nn.Module):
     """A max-pooled convolution over [word vector; features], padded by K // 2.
 
     The parameters are those of `nn.Conv1d(width + features, channels, kernel)`.
     """
+
+    product_type = torch.float32
 
     def __init__(self, width: int, *, features: int, channels: int, kernel: int = 5) -> None:
         super().__init__()
@@ -64,7 +64,9 @@ class PooledConvolution(nn.Module):
             functional.pad(features, (0, 0, 0, 1))[windows],
             start_offsets(lengths),
             self.convolution.weight,
-            self.training and IN_BFLOAT16 and vectors.dtype == torch.float32,
+            self.product_type
+            if self.training and vectors.dtype == torch.float32
+            else vectors.dtype,
         )
         assert self.convolution.bias is not None
         return pooled + self.convolution.bias
@@ -77,6 +79,8 @@ class PooledConvolutions(nn.Module):
     those of `nn.Conv1d(width, channels, K)`, as a matrix of shape (C, K * E).
     """
 
+    product_type = torch.float32
+
     def __init__(self, width: int, *, channels: int, kernels: Sequence[int]) -> None:
         super().__init__()
         self.span = max(kernels) // 2 * 2 + 1
@@ -88,8 +92,21 @@ class PooledConvolutions(nn.Module):
         padded = functional.pad(rows, (0, 0, 0, 1))
         windows = padded.index_select(0, indices.flatten()).view(len(rows), -1)  # (N, M * E)
         weights = [layer.get_parameter("weight") for layer in self.convolutions]
-        pooled: Tensor = _PooledRows.apply(windows, rows.shape[1], start_offsets(lengths), *weights)
+        pooled: Tensor = _PooledRows.apply(
+            windows,
+            rows.shape[1],
+            start_offsets(lengths),
+            self.product_type if self.training and rows.dtype == torch.float32 else rows.dtype,
+            *weights,
+        )
         return pooled + torch.cat([layer.get_parameter("bias") for layer in self.convolutions])
+
+
+def set_product_type(model: nn.Module, dtype: torch.dtype) -> None:
+    """Set the type in which convolutions multiply in training."""
+    for module in model.modules():
+        if isinstance(module, PooledConvolution | PooledConvolutions):
+            module.product_type = dtype
 
 
 def window_indices(lengths: Tensor, kernel: int) -> Tensor:
@@ -97,10 +114,11 @@ def window_indices(lengths: Tensor, kernel: int) -> Tensor:
     total = int(lengths.sum())
     inside = join_ranges(torch.zeros_like(lengths), lengths)  # position in its text
     length = torch.repeat_interleave(lengths, lengths)
-    offsets = torch.arange(kernel) - kernel // 2
+    offsets = torch.arange(kernel, device=lengths.device) - kernel // 2
     shifted = inside[:, None] + offsets
     exists = (shifted >= 0) & (shifted < length[:, None])
-    return torch.where(exists, torch.arange(total)[:, None] + offsets, total)
+    words = torch.arange(total, device=lengths.device)
+    return torch.where(exists, words[:, None] + offsets, total)
 
 
 class _PooledWords(torch.autograd.Function):
@@ -114,13 +132,13 @@ class _PooledWords(torch.autograd.Function):
         features: Tensor,  # (K, N, F)
         starts: Tensor,  # (P,)
         weight: Tensor,  # (C, E + F, K)
-        in_bfloat16: bool,
+        product_type: torch.dtype,
     ) -> Tensor:
         channels, _, kernel = weight.shape
         width = vectors.shape[1]
         slices = weight.permute(2, 0, 1).reshape(kernel * channels, -1)  # (K * C, E + F)
-        table = _multiply(vectors, slices[:, :width], in_bfloat16).view(-1, channels)  # (W * K, C)
-        rows = words.t() * kernel + torch.arange(kernel)
+        table = _multiply(vectors, slices[:, :width], product_type).view(-1, channels)  # (W * K, C)
+        rows = words.t() * kernel + torch.arange(kernel, device=words.device)
         positions = functional.embedding_bag(rows, table, mode="sum")  # (N, C)
         by_feature = weight[:, width:].permute(2, 1, 0).reshape(-1, channels)  # (K * F, C)
         positions.addmm_(features.transpose(0, 1).flatten(1), by_feature)
@@ -143,17 +161,16 @@ class _PooledWords(torch.autograd.Function):
         return None, None, None, None, joined.permute(1, 2, 0), None
 
 
-def _multiply(vectors: Tensor, slices: Tensor, in_bfloat16: bool) -> Tensor:
-    if in_bfloat16:
-        return (vectors.bfloat16() @ slices.bfloat16().t()).float()
-    return vectors @ slices.t()
+def _multiply(vectors: Tensor, weights: Tensor, product_type: torch.dtype) -> Tensor:
+    """Return the products of all pairs of rows; the type is that of the vectors."""
+    return (vectors.to(product_type) @ weights.to(product_type).t()).to(vectors.dtype)
 
 
 def _max_pool(positions: Tensor, starts: Tensor) -> tuple[Tensor, Tensor]:
     """Return the maxima of runs of rows and their positions, (P, C) each."""
     # Unlike the public `embedding_bag`, the operator returns the positions.
     pooled, _, _, maxima = torch.ops.aten._embedding_bag(
-        positions, torch.arange(len(positions)), starts, False, 2
+        positions, torch.arange(len(positions), device=positions.device), starts, False, 2
     )
     return pooled, maxima
 
@@ -167,10 +184,13 @@ class _PooledRows(torch.autograd.Function):
         windows: Tensor,  # (N, M * E)
         width: int,
         starts: Tensor,  # (P,)
+        product_type: torch.dtype,
         *weights: Tensor,  # (C, K * E) each
     ) -> Tensor:
         parts = zip(_narrow(windows, width, weights), weights, strict=True)
-        results = [_max_pool(part @ weight.t(), starts) for part, weight in parts]
+        results = [
+            _max_pool(_multiply(part, weight, product_type), starts) for part, weight in parts
+        ]
         ctx.width = width
         ctx.save_for_backward(windows, *weights, *(maxima for _, maxima in results))
         return torch.cat([pooled for pooled, _ in results], dim=1)
@@ -195,7 +215,7 @@ class _PooledRows(torch.autograd.Function):
                 functional.embedding_bag(chosen, part, per_sample_weights=weighted, mode="sum")
             )
             target += _sum_weights(weight, positions, slope, len(windows))
-        return by_window, None, None, *by_weight
+        return by_window, None, None, None, *by_weight
 
 
 def _narrow(windows: Tensor, width: int, weights: Sequence[Tensor]) -> Iterator[Tensor]:
@@ -213,7 +233,7 @@ def _sum_weights(weight: Tensor, maxima: Tensor, slope: Tensor, windows: int) ->
     return functional.embedding_bag(
         order % len(weight),
         weight,
-        torch.searchsorted(owners, torch.arange(windows)),
+        torch.searchsorted(owners, torch.arange(windows, device=owners.device)),
         per_sample_weights=slope.flatten()[order],
         mode="sum",
     )

@@ -76,11 +76,12 @@ def _plan_steps(lengths: Tensor, directions: int) -> tuple[Tensor, Tensor, int]:
     finished segment reads pair 0, and the result is not used.
     """
     starts = lengths.cumsum(0) - lengths
-    steps = torch.arange(int(lengths.max()))[:, None]
+    steps = torch.arange(int(lengths.max()), device=lengths.device)[:, None]
     is_running = steps < lengths
-    segment = torch.repeat_interleave(torch.arange(len(lengths)), lengths)
+    numbers = torch.arange(len(lengths), device=lengths.device)
+    segment = torch.repeat_interleave(numbers, lengths)
     total = len(segment)
-    inside = torch.arange(total) - starts[segment]
+    inside = torch.arange(total, device=lengths.device) - starts[segment]
     reads = [torch.where(is_running, starts + steps, 0)]
     read_at = [(inside * directions) * len(lengths) + segment]
     if directions == 2:

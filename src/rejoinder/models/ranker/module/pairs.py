@@ -9,9 +9,9 @@ E vector width.
 
 from array import array
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, is_dataclass, replace
 from itertools import chain, repeat
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -210,14 +210,32 @@ def join_ranges(starts: Tensor, lengths: Tensor) -> Tensor:
     """Return start, start + 1, … of each range, one range after another."""
     ends = lengths.cumsum(0)
     total = int(ends[-1]) if len(ends) else 0
-    return torch.repeat_interleave(starts - (ends - lengths), lengths) + torch.arange(total)
+    places = torch.arange(total, device=lengths.device)
+    return torch.repeat_interleave(starts - (ends - lengths), lengths) + places
 
 
 def pad_lists(values: Tensor, lengths: Tensor) -> tuple[Tensor, Tensor]:
     """Return the values (P,) of consecutive lists as a padded matrix and its mask, (Q, C) each."""
-    mask = torch.arange(int(lengths.max())) < lengths[:, None]
-    padded = torch.zeros(mask.shape, dtype=values.dtype).masked_scatter(mask, values)
-    return padded, mask
+    places = torch.arange(int(lengths.max()), device=lengths.device)
+    mask = (places < lengths[:, None]).to(values.device)
+    padded = torch.zeros(mask.shape, dtype=values.dtype, device=values.device)
+    return padded.masked_scatter(mask, values), mask
+
+
+def move(batch: Any, device: torch.device) -> Any:
+    """Return a batch of tensors, dataclasses, tuples, lists and dictionaries on a device."""
+    if isinstance(batch, Tensor):
+        return batch.to(device)
+    if is_dataclass(batch) and not isinstance(batch, type):
+        return replace(
+            batch,
+            **{item.name: move(getattr(batch, item.name), device) for item in fields(batch)},
+        )
+    if isinstance(batch, dict):
+        return {name: move(value, device) for name, value in batch.items()}
+    if type(batch) in (list, tuple):
+        return type(batch)(move(value, device) for value in batch)
+    return batch
 
 
 def _number_words(question: Tensor, candidate: Tensor) -> tuple[Tensor, int, Tensor, Tensor]:
@@ -230,7 +248,7 @@ def _number_words(question: Tensor, candidate: Tensor) -> tuple[Tensor, int, Ten
     others, candidate_ids = candidate.unique(return_inverse=True)
     is_new = ~torch.isin(others, first)
     numbers = torch.searchsorted(first, others)
-    numbers[is_new] = len(first) + torch.arange(int(is_new.sum()))
+    numbers[is_new] = len(first) + torch.arange(int(is_new.sum()), device=numbers.device)
     distinct = torch.cat([first, others[is_new]])
     return distinct, len(first), question_numbers[1:], numbers[candidate_ids]
 

@@ -11,7 +11,7 @@ from torch.nn import functional
 from rejoinder.errors import UnknownNameError
 from rejoinder.models.ranker.heads import HEADS
 from rejoinder.models.ranker.module.heads import make_head_module
-from rejoinder.models.ranker.module.pairs import Batch, TrainingPairs, WordVectors
+from rejoinder.models.ranker.module.pairs import Batch, TrainingPairs, WordVectors, move
 from rejoinder.models.ranker.relatedness import CONTEXT_FEATURES
 from rejoinder.models.registry import FAMILIES, get_family, load_object
 from rejoinder.models.scorer import Candidates, Scores
@@ -83,7 +83,7 @@ def count_parameters(model: nn.Module) -> int:
 
 def initialise(config: RankerConfig, seed: int) -> Ranker:
     """Return a new network whose weights depend on the seed alone."""
-    with torch.random.fork_rng():
+    with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         return Ranker(config)
 
@@ -104,6 +104,7 @@ class TorchScorer:
         given = tuple(to_candidates(candidates))
         example = Example("", question, given, (False,) * len(given))
         pairs = TrainingPairs([example], self._vectors, context=self._model.config.context)
+        batch = move(pairs.batch(torch.tensor([0])), self._model.output.weight.device)
         with torch.no_grad():
-            scores[pairs.order] = self._model(pairs.batch(torch.tensor([0]))).numpy()
+            scores[pairs.order] = self._model(batch).numpy(force=True)
         return scores
