@@ -12,30 +12,33 @@ the index brings stale derived data up to date.
 
 import logging
 import os
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import replace
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
-from rejoinder.errors import BundleError, StoreError
+from rejoinder.errors import StoreError
+from rejoinder.index.candidates import (
+    MAX_COPIES,
+    find_candidates,
+    locate,
+    locate_copies,
+    read_distinct,
+    to_document,
+)
 from rejoinder.index.fulltext.full_text_index import FullTextIndex
 from rejoinder.index.merging import merge
-from rejoinder.index.sidecar.sidecars import FROM_START, IndexRows, Progress, Sidecars, get_name
 from rejoinder.index.sqlite.database import FORMAT
 from rejoinder.index.sqlite.documents import (
     Counts,
     DocumentStore,
     Place,
-    StoredDocument,
-    StoredSentences,
     get_number,
 )
 from rejoinder.index.vectors.vector_index import VectorIndex
 from rejoinder.index.writer import Writer
-from rejoinder.models.registry import open_sidecar
 from rejoinder.models.sentence_encoder.encoder import SentenceEncoder
 from rejoinder.models.sidecar import SidecarEncoder
 from rejoinder.storage.files import get_cache_folder, lock_folder
@@ -51,10 +54,10 @@ from rejoinder.types import (
 
 if TYPE_CHECKING:
     from rejoinder.index.report import FileEvent, UpdateReport
+    from rejoinder.index.sidecar.sidecars import IndexRows, Progress, Sidecars
 
 DATABASE = "index.sqlite"
-MAX_COPIES = 20
-"""Other places of a sentence that are listed."""
+SIDECARS = "sidecar"
 MIN_SEARCHED = 200
 """Sentences that each source finds, so that their scores can be compared."""
 
@@ -91,7 +94,6 @@ class Index:
         if create:
             _create_folder(self.folder)
         self.store = DocumentStore(self.folder / DATABASE, create=create)
-        self.sidecars = Sidecars(self.folder, self.store)
         self._full_text = FullTextIndex(self.folder, self.store)
         self.vectors = VectorIndex(self.folder, self.store, encoder)
         if self._full_text.is_stale or self.vectors.is_stale:
@@ -101,6 +103,13 @@ class Index:
                     self.vectors.catch_up(rebuild=False)
             except StoreError as error:
                 log.info("%s: read as it is: %s", self.folder, error)
+
+    @cached_property
+    def sidecars(self) -> "Sidecars":
+        """The rows that models made of the sentences."""
+        from rejoinder.index.sidecar.sidecars import Sidecars
+
+        return Sidecars(self.folder / SIDECARS, self.store)
 
     def __enter__(self) -> "Index":
         return self
@@ -227,7 +236,7 @@ class Index:
 
     def documents(self) -> list[Document]:
         """Return all documents, in the order of their addition; sentences are read lazily."""
-        return [self._to_document(stored) for stored in self.store.get_documents()]
+        return [to_document(self.store, stored) for stored in self.store.get_documents()]
 
     def get_text(self, document: Document) -> str:
         """Return the text that offsets of a document's sentences count in; empty if removed."""
@@ -248,26 +257,10 @@ class Index:
         limit = max(MIN_SEARCHED, 2 * k)
         while True:
             found, is_all = self._search_both(question, limit, where)
-            results = self._read_distinct(found, k)
+            results = read_distinct(self.store, found, k)
             if len(results) == k or is_all or limit > MAX_COPIES * k:
                 return results
             limit *= 4  # most of them are copies of each other
-
-    def _read_distinct(
-        self, found: Mapping[Place, RetrievalScores], k: int
-    ) -> list[ScoredCandidate]:
-        """Return the first k sentences of different text; more are not read."""
-        results: dict[str, ScoredCandidate] = {}
-        places = list(found)
-        for start in range(0, len(places), k):
-            for place, candidate in self._find_candidates(places[start : start + k]):
-                if candidate.text not in results and len(results) < k:
-                    scored = replace(candidate, retrieval=found[place])
-                    rank = len(results) + 1
-                    results[candidate.text] = ScoredCandidate(scored, found[place].merged, rank)
-            if len(results) == k:
-                break
-        return list(results.values())
 
     def _search_both(
         self, question: str, limit: int, where: Where | None
@@ -281,47 +274,18 @@ class Index:
 
     def get_candidate(self, number: int, position: int) -> Candidate | None:
         """Return the sentence at a position of a document; None where it was removed."""
-        return next((item for _, item in self._find_candidates([(number, position)])), None)
+        found = find_candidates(self.store, [(number, position)])
+        return next((candidate for _, candidate in found), None)
 
     def locate(self, candidate: Candidate) -> Source | None:
         """Return the source of a candidate of this index; None where it was removed."""
-        document, position = candidate.document, candidate.position
-        if document is None or position is None:
-            return None
-        return self._locate(document, get_number(document), position)
+        return locate(self.store, candidate.document, candidate.position)
 
     def locate_copies(self, candidate: Candidate, *, where: Where | None = None) -> list[Source]:
         """Return the other places where a candidate occurs word for word, the first of many."""
-        own = (get_number(candidate.document), candidate.position)
-        copies = self.store.find_copies(candidate.text, where=where, limit=MAX_COPIES + 1)
-        places = [place for place in copies if place != own][:MAX_COPIES]
-        rows = self.store.find_documents("id", {number for number, _ in places})
-        documents = {row.id: self._to_document(row) for row in rows}
-        sources = (
-            self._locate(documents[number], number, position)
-            for number, position in places
-            if number in documents
-        )
-        return [source for source in sources if source]
+        return locate_copies(self.store, candidate, where)
 
-    def _locate(self, document: Document, number: int, position: int) -> Source | None:
-        row = self.store.get_sentence(number, position) if number >= 0 else None
-        if row is None:
-            return None
-        path, anchor = self.store.get_section(number, row.block)
-        headings = path[1:] if path[:1] == (document.title,) else path
-        return Source(
-            document.id,
-            document.title,
-            row.line,
-            row.start,
-            row.end,
-            row.page,
-            headings,
-            anchor,
-        )
-
-    def open_sidecar(self, encoder: SidecarEncoder) -> IndexRows | None:
+    def open_sidecar(self, encoder: SidecarEncoder) -> "IndexRows | None":
         """Return the stored rows of an encoder, brought up to date where possible.
 
         None where nothing is stored.
@@ -329,6 +293,8 @@ class Index:
         Raises:
             StoreError: they are corrupt, or were made by another bundle.
         """
+        from rejoinder.index.sidecar.sidecars import IndexRows
+
         rows = self.sidecars.open(encoder)
         if rows is None:
             return None
@@ -342,7 +308,7 @@ class Index:
         return IndexRows(rows)
 
     def store_sidecar(
-        self, encoder: SidecarEncoder, on_progress: Progress = lambda *_: None
+        self, encoder: SidecarEncoder, on_progress: "Progress" = lambda *_: None
     ) -> None:
         """Store the rows that an encoder makes of all sentences.
 
@@ -353,15 +319,14 @@ class Index:
             StoreError: they cannot be written, or another process is writing.
         """
         with self._locked():
-            rows = self.sidecars.open_or_create(encoder)
-            self.sidecars.follow(rows, encoder, on_progress, since=FROM_START)
+            self.sidecars.store(encoder, on_progress)
             self._forget_removed()
 
     def update_sidecars(
         self,
         encoders: Sequence[SidecarEncoder] = (),
         *,
-        on_progress: Progress = lambda *_: None,
+        on_progress: "Progress" = lambda *_: None,
         on_warning: Callable[[str], None] = log.warning,
     ) -> None:
         """Store the rows of these encoders, and bring all other sidecars up to date.
@@ -376,24 +341,8 @@ class Index:
             StoreError: rows cannot be written, or another process is writing.
         """
         given = {encoder.name: encoder for encoder in encoders}
-        stored: dict[str, SidecarEncoder] = {}
-        for folder, state in self.sidecars.get_states().items():
-            name = get_name(folder)
-            if name in given:
-                continue
-            try:
-                encoder = open_sidecar(Path(state.bundle))
-            except BundleError as error:
-                on_warning(f"{folder}: new documents are not stored: {error}")
-                continue
-            if (encoder.name, encoder.hash) == (name, state.hash):
-                stored[name] = encoder
-            else:
-                on_warning(
-                    f"{folder}: new documents are not stored: {state.bundle} is another"
-                    f" bundle now; --sidecar {state.bundle} stores all with it"
-                )
-        for encoder in {**given, **stored}.values():
+        stored = self.sidecars.open_encoders(on_warning, leave_out=given.keys())
+        for encoder in [*given.values(), *stored]:
             self.store_sidecar(encoder, on_progress)
 
     def drop_vectors(self) -> None:
@@ -441,35 +390,9 @@ class Index:
 
     def check(self) -> list[str]:
         """Return all problems: damaged or missing documents, stale or corrupt derived data."""
-        problems = self.store.find_damage()
-        problems.extend(self.sidecars.find_damage())
-        for document in self.store.get_documents():
-            if problem := self._check_document(document):
-                problems.append(f"{document.name}: {problem}; remove its file and add it again")
-        try:
-            self._full_text.refresh()
-        except StoreError as error:
-            return [*problems, str(error)]
-        expected = self.store.count_candidates()
-        return [
-            *problems,
-            *self._check_full_text(expected),
-            *self.vectors.find_damage(expected),
-        ]
+        from rejoinder.index.check import find_problems
 
-    def _check_full_text(self, expected: int) -> list[str]:
-        """Return the problems of the full-text index, which should hold so many sentences."""
-        full_text = self._full_text.current
-        if corrupt := full_text.find_damage():
-            return corrupt
-        if self._full_text.is_stale:
-            return ["the full-text index is stale; it is brought up to date once no process writes"]
-        if full_text.sentence_count != expected:
-            return [
-                f"the full-text index holds {full_text.sentence_count} of {expected} sentences;"
-                " rebuild it with 'rejoinder index compact'"
-            ]
-        return []
+        return find_problems(self.store, self._full_text, self.vectors, self.sidecars)
 
     @contextmanager
     def writing(self, *, adds: bool = True) -> Iterator[Writer]:
@@ -505,36 +428,9 @@ class Index:
     def _locked(self) -> Iterator[None]:
         """Hold the lock, over rows that are not ahead of SQLite."""
         with lock_folder(self.folder):
-            self.sidecars.fall_back()
+            if self._has_sidecars():
+                self.sidecars.fall_back()
             yield
-
-    def _check_document(self, document: StoredDocument) -> str:
-        """Return the problem of a corrupt document; empty where it is intact."""
-        text = self.store.get_text(document.id)
-        rows = self.store.get_sentences(document.id)
-        if [row.position for row in rows] != list(range(document.sentences)):
-            return f"{len(rows)} of {document.sentences} sentences are there"
-        with suppress(TypeError, AttributeError):  # values of other types: the checksum tells
-            if any(
-                _get_letters(text[row.start : row.end]) != _get_letters(row.text) for row in rows
-            ):
-                return "the offsets of a sentence do not match the text"
-        return "" if self.store.has_valid_checksum(document.id) else "checksum mismatch"
-
-    def _find_candidates(self, places: Collection[Place]) -> Iterator[tuple[Place, Candidate]]:
-        """Yield the sentences at these places that are still there, in the same order."""
-        rows = self.store.find_documents("id", {number for number, _ in places})
-        documents = {row.id: self._to_document(row) for row in rows}
-        sentences = self.store.find_sentences(places)
-        for place in places:
-            document, row = documents.get(place[0]), sentences.get(place)
-            if document and row:
-                id_ = f"{document.id}#{row.position}"
-                yield place, Candidate(id_, row.text, document, row.position, row.tokens)
-
-    def _to_document(self, stored: StoredDocument) -> Document:
-        sentences = StoredSentences(self.store, stored.id, stored.sentences)
-        return Document(stored.name, stored.title, sentences, metadata=stored.metadata)
 
     def _catch_up(self) -> None:
         """Bring a stale full-text index up to date; the lock is held."""
@@ -544,9 +440,14 @@ class Index:
 
     def _forget_removed(self) -> None:
         """Drop removed documents from all derived data, then their numbers from SQLite."""
-        self.sidecars.drop_removed()
-        generation = min(self._full_text.current.generation, self.sidecars.get_generation())
+        generation = self._full_text.current.generation
+        if self._has_sidecars():
+            self.sidecars.drop_removed()
+            generation = min(generation, self.sidecars.get_generation())
         self.store.forget_removed(until=generation)
+
+    def _has_sidecars(self) -> bool:
+        return (self.folder / SIDECARS).exists()
 
 
 def get_cached_index(paths: Iterable[Path]) -> Path:
@@ -564,11 +465,6 @@ def load_tokenizer() -> WordPiece:
     tokenizer = load_vectors().pieces
     assert tokenizer is not None
     return tokenizer
-
-
-def _get_letters(text: str) -> str:
-    """Return text without the characters that reading adds and drops at line ends."""
-    return "".join(text.split()).replace("-", "")
 
 
 def _announce(folder: Path, done: int, total: int, _: str) -> None:

@@ -8,19 +8,19 @@ bundle, it is brought up to date.  An index keeps one folder per name.
 
 import logging
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 
-from rejoinder.errors import StoreError
+from rejoinder.errors import BundleError, StoreError
 from rejoinder.index.sidecar.rows import RowStore, State
 from rejoinder.index.sqlite.documents import DocumentStore, StoredDocument, get_number
+from rejoinder.models.registry import open_sidecar
 from rejoinder.models.sidecar import Bytes, SidecarEncoder, StoredRows
 from rejoinder.types import Candidate, Document
 
-FOLDER = "sidecar"
 MAX_UNCOMMITTED = 2_000
 """Sentences that are encoded, a few seconds' work, before their rows are committed."""
 FROM_START = 0
@@ -53,7 +53,7 @@ class Sidecars:
     """All sidecars of one index."""
 
     def __init__(self, folder: Path, store: DocumentStore) -> None:
-        self._folder = folder / FOLDER
+        self._folder = folder
         self._store = store
 
     def list_folders(self, name: str | None = None) -> list[Path]:
@@ -87,6 +87,33 @@ class Sidecars:
             shutil.rmtree(place)
         bundle, row_bytes = str(encoder.folder.resolve()), encoder.row_bytes
         return RowStore.create(place, bundle=bundle, hash_=encoder.hash, row_bytes=row_bytes)
+
+    def open_encoders(
+        self, on_warning: Callable[[str], None], *, leave_out: Collection[str]
+    ) -> list[SidecarEncoder]:
+        """Return the encoders that made the rows; warn where a bundle is gone or has changed."""
+        encoders: dict[str, SidecarEncoder] = {}
+        for folder, state in self.get_states().items():
+            name = get_name(folder)
+            if name in leave_out:
+                continue
+            try:
+                encoder = open_sidecar(Path(state.bundle))
+            except BundleError as error:
+                on_warning(f"{folder}: new documents are not stored: {error}")
+                continue
+            if (encoder.name, encoder.hash) == (name, state.hash):
+                encoders[name] = encoder
+            else:
+                on_warning(
+                    f"{folder}: new documents are not stored: {state.bundle} is another"
+                    f" bundle now; --sidecar {state.bundle} stores all with it"
+                )
+        return list(encoders.values())
+
+    def store(self, encoder: SidecarEncoder, on_progress: Progress) -> None:
+        """Store the rows that an encoder makes of all sentences; the lock is held."""
+        self.follow(self.open_or_create(encoder), encoder, on_progress, since=FROM_START)
 
     def follow(
         self,
