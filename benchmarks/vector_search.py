@@ -34,10 +34,10 @@ from numpy.typing import NDArray  # noqa: E402
 
 from benchmarks.common import describe_machine, get_percentiles  # noqa: E402
 from benchmarks.corpora.embeddings import ENCODERS, WIDTH, load_network  # noqa: E402
+from benchmarks.corpora.indexes import encode_sentences  # noqa: E402
 from benchmarks.corpora.pooled import read_pool  # noqa: E402
 from benchmarks.corpora.questions import MANUALS_DEV, read_manual_questions  # noqa: E402
 from benchmarks.manuals.readers import ROOT  # noqa: E402
-from rejoinder.documents.passages import iterate_passages  # noqa: E402
 from rejoinder.index.sqlite.documents import DocumentStore  # noqa: E402
 from rejoinder.index.vectors.store import VectorState, VectorStore, VectorWriter  # noqa: E402
 from rejoinder.models.registry import open_sentence_encoder  # noqa: E402
@@ -108,16 +108,11 @@ def encode_manuals(folder: Path, count: int) -> Corpus:
     """Return the vectors of the shipped encoder."""
     encoder = open_sentence_encoder()
     store = DocumentStore(folder / "index.sqlite")
-    parts = [
-        encoder.encode_passages(
-            document.title, list(iterate_passages(store.iterate_blocks(document.id)))
-        )
-        for document in store.get_documents()
-    ]
+    _, vectors = encode_sentences(store, encoder)
     store.close()
     asked = [item.text for item in read_manual_questions(MANUALS_DEV)][:count]
     questions = np.stack([encoder.encode_question(text) for text in asked])
-    return Corpus("static encoder", np.concatenate(parts), questions)
+    return Corpus("static encoder", vectors, questions)
 
 
 def read_embedded(options: argparse.Namespace) -> Corpus:

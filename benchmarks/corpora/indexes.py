@@ -9,9 +9,14 @@ from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+
 from benchmarks.manuals.readers import ROOT
+from rejoinder.documents.passages import iterate_passages
 from rejoinder.documents.reading import convert_document
 from rejoinder.index.index import Index
+from rejoinder.index.sqlite.documents import DocumentStore
+from rejoinder.models.sentence_encoder.encoder import Matrix, SentenceEncoder
 from rejoinder.types import Document, Source
 
 PARTS = ("documents", "index", "text", "models/sentence_encoder", "weights/static-encoder")
@@ -67,6 +72,16 @@ def write_documents(documents: Iterable[Document], folder: Path) -> Path:
     path = folder / f"pooled-{sha256(content).hexdigest()[:12]}.jsonl"
     path.write_bytes(content)
     return path.resolve()
+
+
+def encode_sentences(store: DocumentStore, encoder: SentenceEncoder) -> tuple[list[str], Matrix]:
+    """Return all sentences that may answer, and their vectors, shape (sentences, width)."""
+    texts, parts = [], []
+    for document in store.get_documents():
+        passages = list(iterate_passages(store.iterate_blocks(document.id)))
+        texts += [passage.sentence.text for passage in passages]
+        parts.append(encoder.encode_passages(document.title, passages))
+    return texts, np.concatenate(parts)
 
 
 def list_entries(index: Index) -> list[Entry]:

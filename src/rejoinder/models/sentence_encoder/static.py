@@ -27,7 +27,7 @@ WIDTHS = range(64, 4097, 64)
 MAX_CACHED_TEXTS = 1_000
 """Titles and headings whose sums are cached."""
 MIN_COSINE = 0.3
-"""Of 100 right sentences of the dev sets, 99 have a cosine above 0.39 with their question."""
+"""It hides a right sentence among the 200 nearest from 1 of 1,021 dev questions."""
 
 Ids = NDArray[np.signedinteger]
 
