@@ -188,6 +188,25 @@ def test_a_truncated_line_is_named_with_its_column(write: Write) -> None:
         list(read_json_lines(path))
 
 
+@pytest.mark.parametrize(
+    ("read", "text", "problem"),
+    [
+        (read_json_lines, '{"a": 1}\n{"a": "b', "not JSON: .* at column 7"),
+        (lambda path: read_fields(path, 3), "q\ta\t1\nq\tb", "expected 3 columns, found 2"),
+    ],
+)
+def test_a_file_that_ends_inside_a_line_seems_truncated(
+    write: Write, read: Callable[[Path], Iterable[object]], text: str, problem: str
+) -> None:
+    hint = "; the file seems to be truncated: get it again"
+    with pytest.raises(DataError, match=rf"a\.txt:2: {problem}{hint}$"):
+        list(read(write("a.txt", text)))
+    with pytest.raises(DataError, match=rf"a\.txt:2: {problem}$"):
+        list(read(write("a.txt", f"{text}\n{text}\n")))
+    with pytest.raises(DataError, match=rf"a\.txt:2: {problem}$"):
+        list(read(write("a.txt", f"{text}\n")))
+
+
 def test_a_line_must_be_an_object(write: Write) -> None:
     with pytest.raises(DataError, match=r"a\.jsonl:1: expected a JSON object on each line$"):
         list(read_json_lines(write("a.jsonl", "[1]\n")))

@@ -1,10 +1,17 @@
+import json
 import random
+from collections.abc import Iterator
+from dataclasses import replace
+from hashlib import sha256
+from pathlib import Path
+from weakref import WeakSet
 
 import pytest
 
 torch = pytest.importorskip("torch")
 
 from rejoinder.datasets.readers.judged import Judged, to_ordered_example, to_unordered_example  # noqa: E402
+from rejoinder.errors import TrainingError  # noqa: E402
 from rejoinder.models.onnx_session import to_feed  # noqa: E402
 from rejoinder.models.selector.context import ContextConfig  # noqa: E402
 from rejoinder.models.selector.pair_reader import (  # noqa: E402
@@ -13,6 +20,7 @@ from rejoinder.models.selector.pair_reader import (  # noqa: E402
 )
 from rejoinder.text.wordpiece import WordPiece  # noqa: E402
 from rejoinder.training.batches import CandidateLists, choose_candidates, make_chunks  # noqa: E402
+from rejoinder.training.mixing import AnsweredQuestions, ExampleStream, read_parts  # noqa: E402
 from rejoinder.types import Example  # noqa: E402
 
 WORDS = [f"w{at}" for at in range(60)]
@@ -80,3 +88,102 @@ def test_padding_is_masked() -> None:
 def test_lists_describe_themselves() -> None:
     lists = CandidateLists([make_example("a", 1, 2)], READER)
     assert lists.describe() == {"questions": 1, "pairs": 3, "characters": 17}
+
+
+def get_digest(lists: CandidateLists) -> str:
+    """Return a hash of all lists: their texts and labels, in order."""
+    chosen = [[(item.id, item.text, label) for item, label in pairs] for pairs in lists._lists]
+    return sha256(json.dumps(chosen).encode()).hexdigest()[:16]
+
+
+def test_the_lists_of_published_models_stay_the_same(data_folder: Path) -> None:
+    parts = read_parts(["wikiqa", "trecqa"], data_folder)
+    assert get_digest(CandidateLists(AnsweredQuestions(parts), READER)) == "c6943ca932e9ff9e"
+
+
+def draw_examples(count: int) -> list[Example]:
+    """Return random lists of 1 to 30 sentences about 4 pages; some sentences occur twice."""
+    rng = random.Random(0)
+    examples = []
+    for number in range(count):
+        texts = [" ".join(rng.choices(WORDS, k=3)) for _ in range(rng.randint(1, 30))]
+        judged = [Judged(text, place % 9 == 0) for place, text in enumerate(texts)]
+        title = f"page {number % 4}"
+        examples.append(to_ordered_example(f"q{number}", texts[0], judged, title=title))
+    return examples
+
+
+def test_lists_depend_on_the_seed_alone_not_on_how_examples_are_read() -> None:
+    examples = draw_examples(60)
+    stream = ExampleStream(lambda: iter(draw_examples(60)))
+    digests = [get_digest(CandidateLists(given, READER)) for given in (examples, stream)]
+    assert digests == ["88878e44be9fa607"] * 2
+    assert get_digest(CandidateLists(examples, READER, seed=1)) != digests[0]
+
+
+class CountedText(str):
+    """A text whose life can be followed."""
+
+    __slots__ = ("__weakref__",)
+
+
+def test_only_chosen_candidates_stay_in_memory() -> None:
+    alive: WeakSet[CountedText] = WeakSet()
+    most = 0
+
+    def read() -> Iterator[Example]:
+        nonlocal most
+        for number in range(200):
+            texts = [CountedText(f"w{number % 60} n{number}x{place}") for place in range(100)]
+            alive.update(texts)
+            most = max(most, len(alive))
+            judged = [Judged(text, place == 0) for place, text in enumerate(texts)]
+            del texts
+            yield to_ordered_example(str(number), f"w{number % 60}", judged)
+            del judged
+
+    lists = CandidateLists(ExampleStream(read), READER)
+
+    assert lists.describe()["pairs"] == 200 * 9
+    assert len(alive) <= 200 * 9
+    assert most <= 200 * 9 + 3 * 100
+
+
+def test_context_keeps_the_documents_once() -> None:
+    reader = PairReader(PairTokens(PIECES, max_tokens=40), ContextConfig("local"), None)
+    lists = CandidateLists(ExampleStream(lambda: iter(draw_examples(60))), reader)
+    chosen = [item.document for pairs in lists._lists for item, _ in pairs]
+    assert {document.id for document in chosen if document} == {f"q{at}" for at in range(60)}
+    assert len({id(document) for document in chosen}) == 60
+
+
+def test_all_candidates_are_kept_without_a_limit() -> None:
+    passes = 0
+
+    def read() -> Iterator[Example]:
+        nonlocal passes
+        passes += 1
+        return iter([make_example("a", 6, 20), make_example("b", 1, 20)])
+
+    lists = CandidateLists(ExampleStream(read), READER, max_candidates=None)
+
+    assert lists.batch(torch.tensor([0, 1])).list_lengths.tolist() == [26, 21]
+    assert passes == 1
+
+
+def test_examples_that_change_between_the_passes_are_an_error() -> None:
+    with pytest.raises(TrainingError, match="give a list instead of a generator"):
+        CandidateLists(iter(draw_examples(10)), READER)
+    first = [draw_examples(10)]
+
+    def read() -> Iterator[Example]:
+        if first:
+            return iter(first.pop())
+        return (replace(item, candidates=item.candidates[::-1]) for item in draw_examples(10))
+
+    with pytest.raises(TrainingError, match="do not change the files"):
+        CandidateLists(ExampleStream(read), READER)
+
+
+def test_no_examples_make_no_lists() -> None:
+    assert CandidateLists([], READER).describe() == {"questions": 0, "pairs": 0, "characters": 0}

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -44,11 +45,12 @@ def decode_lines(file: Iterable[bytes], path: Path) -> Iterator[tuple[int, str]]
 
 def read_fields(path: Path, columns: int) -> Iterator[tuple[int, list[str]]]:
     """Yield (line number, fields) of a file with this many tab-separated columns in each line."""
-    for number, line in read_lines(path):
+    lines = read_lines(path)
+    for number, line in lines:
         fields = line.split("\t")
         if len(fields) != columns:
             problem = f"expected {columns} columns, found {len(fields)}"
-            raise DataError(problem, path=path, line=number)
+            raise DataError(problem + _explain_end(path, lines), path=path, line=number)
         yield number, fields
 
 
@@ -57,6 +59,16 @@ def parse_label(text: str, path: Path, line: int) -> bool:
     if text not in ("0", "1"):
         raise DataError(f"label must be 0 or 1, found {text!r}", path=path, line=line)
     return text == "1"
+
+
+def _explain_end(path: Path, rest: Iterator[tuple[int, str]]) -> str:
+    """Return a hint if a malformed line is the last one and has no line end."""
+    if next(rest, None) is not None or not path.is_file():
+        return ""
+    with path.open("rb") as file:
+        file.seek(-1, os.SEEK_END)
+        is_whole = file.read() == b"\n" or path.suffix == ".gz"
+    return "" if is_whole else "; the file seems to be truncated: get it again"
 
 
 def _open(path: Path) -> IO[bytes] | gzip.GzipFile:
@@ -169,9 +181,14 @@ def read_json_lines(path: Path) -> Iterator[JsonObject]:
 
 def parse_json_lines(lines: Iterable[tuple[int, str]], path: Path) -> Iterator[JsonObject]:
     """Yield the objects of numbered lines; blank lines are skipped."""
+    lines = iter(lines)
     for number, line in lines:
         if line.strip():
-            value = _parse(line, path, number)
+            try:
+                value = _parse(line, path, number)
+            except DataError as error:
+                hint = _explain_end(path, lines)
+                raise DataError(error.problem + hint, path=path, line=error.line) from error
             if not isinstance(value, dict):
                 raise DataError("expected a JSON object on each line", path=path, line=number)
             yield JsonObject(value, path, number)

@@ -9,7 +9,7 @@ from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 import torch
@@ -216,9 +216,10 @@ class Elsewhere:
         best: dict[int, tuple[tuple[int, str, int], Candidate]] = {}
         order = np.argsort(places, kind="stable")
         found = self._find(examples, np.asarray(places)[order].tolist())
+        get_words = cache(lambda number: set(pretokenize(questions[number])))
         for draw, item in zip(order.tolist(), found, strict=True):
             number = numbers[draw]
-            shared = _count_shared(set(pretokenize(questions[number])), item.text)
+            shared = _count_shared(get_words(number), item.text)
             rank = (-shared, item.text, draw)
             if number not in best or rank < best[number][0]:
                 best[number] = rank, strip(item)

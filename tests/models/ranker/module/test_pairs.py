@@ -100,6 +100,29 @@ def test_ten_thousand_candidates_fit() -> None:
     assert batch.question.related.view(-1, 2)[7, 0].item() == pytest.approx(1)
 
 
+def test_many_words_are_related_in_each_batch_with_the_same_result(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    examples = [make_example("a b", "c a d", "b"), make_example("d", "a d", "c", "d e f")]
+    kept = TrainingPairs(iter(examples), VECTORS).batch(torch.tensor([1, 0]))
+    monkeypatch.setattr("rejoinder.models.ranker.module.pairs.MAX_RELATED_WORDS", 0)
+    pairs = TrainingPairs(iter(examples), VECTORS)
+
+    batch = pairs.batch(torch.tensor([1, 0]))
+
+    assert pairs._sides is None
+    assert batch.vectors.equal(kept.vectors)
+    for side, expected in ((batch.question, kept.question), (batch.candidate, kept.candidate)):
+        assert side.words.equal(expected.words)
+        assert side.related.equal(expected.related)
+        assert side.lengths.equal(expected.lengths)
+
+
+def test_targets_must_match_the_examples() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        TrainingPairs([make_example("a", "b"), make_example("c", "d")], VECTORS, targets=[[0.5]])
+
+
 def test_descriptions_differ_with_the_data() -> None:
     one, other = (
         TrainingPairs([make_example("a", text)], VECTORS).describe() for text in ("b c", "b d e")
