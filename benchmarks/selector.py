@@ -35,7 +35,8 @@ from rejoinder.evaluation import evaluate
 from rejoinder.models.onnx_session import Feed, Runtime, to_feed
 from rejoinder.models.onnx_session import pad as pad_feeds
 from rejoinder.models.selector.export import write_selector
-from rejoinder.models.selector.module import SelectorConfig, load_selector
+from rejoinder.models.selector.module.loading import load_selector
+from rejoinder.models.selector.module.selector import SelectorConfig
 from rejoinder.models.selector.pair_reader import PairTokens
 from rejoinder.models.selector.scorer import SelectorScorer
 from rejoinder.text.wordpiece import WordPiece
@@ -81,8 +82,8 @@ def main() -> None:
 
 def export(folder: Path, precision: str, config: SelectorConfig | None = None) -> Path:
     """Write the encoder with an untrained output as a bundle."""
-    model, vocabulary = load_selector(config or SelectorConfig())
-    write_selector(folder, model, vocabulary, precision=precision, training={}, sample=[])
+    model, tokenizer = load_selector(config or SelectorConfig())
+    write_selector(folder, model, tokenizer, precision=precision, training={}, sample=[])
     return folder
 
 

@@ -17,11 +17,12 @@ from statistics import median
 from typing import Any
 
 import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from benchmarks.common import describe_machine
 from rejoinder.datasets.catalogue import open_dataset
-from rejoinder.models.selector.module import Selector, SelectorConfig, load_selector, make_reader
+from rejoinder.models.selector.module.loading import load_selector, make_reader
+from rejoinder.models.selector.module.selector import Selector, SelectorConfig
 from rejoinder.training.batches import CandidateLists, TokenBatch
 from rejoinder.training.devices import choose_compute
 from rejoinder.training.loop import use_threads
@@ -51,9 +52,9 @@ def main() -> None:
     parser.add_argument("--threads", type=int, default=1)
     arguments = parser.parse_args()
     use_threads(arguments.threads)
-    model, vocabulary = load_selector(SelectorConfig())
+    model, tokenizer = load_selector(SelectorConfig())
     examples = list(open_dataset(arguments.dataset, split=arguments.split, folder=arguments.data))
-    lists = CandidateLists(examples, make_reader(model.config, tuple(vocabulary)))
+    lists = CandidateLists(examples, make_reader(model.config, tokenizer))
     contenders = {"ours": model, "padded": PaddedSelector(model.config, model.encoder)}
     seconds: dict[str, list[float]] = {name: [] for name in contenders}
     pairs = []
@@ -68,7 +69,7 @@ def main() -> None:
     print(json.dumps(summarise(seconds, pairs, arguments), indent=2))
 
 
-def time_step(model: Selector, batch: TokenBatch) -> float:
+def time_step(model: nn.Module, batch: TokenBatch) -> float:
     start = time.perf_counter()
     with COMPUTE.autocast():
         scores = [model(**chunk.inputs) for chunk in batch.chunks]

@@ -12,7 +12,7 @@ from rejoinder.models.has.module import Has, HasConfig
 from rejoinder.models.has.scorer import HasScorer
 from rejoinder.models.onnx_session import Runtime
 from rejoinder.types import Candidate, Example
-from tests.models.selectors import VOCABULARY, make_selector
+from tests.models.selectors import TOKENIZER, make_selector
 
 CANDIDATES = (
     Candidate("a", "Most caves are formed by melted water."),
@@ -45,7 +45,7 @@ def write_tiny_has(
     write_has(
         folder,
         model or make_has(),
-        VOCABULARY,
+        TOKENIZER,
         precision=precision,
         training={},
         sample=sample,

@@ -7,7 +7,9 @@ from typing import Any
 import torch
 
 from rejoinder.models.selector.context import ContextConfig
-from rejoinder.models.selector.module import AnySelector, Selector, SelectorConfig, add_context
+from rejoinder.models.selector.module.ensemble import AnySelector
+from rejoinder.models.selector.module.selector import Selector, SelectorConfig, add_context
+from rejoinder.text.wordpiece import WordPiece
 from rejoinder.training.selector import read_context
 
 TEXT = (
@@ -27,6 +29,9 @@ VOCABULARY = [
     "##ing",
     "##ed",
 ]
+
+
+TOKENIZER = WordPiece(VOCABULARY)
 
 
 def make_selector(

@@ -9,7 +9,7 @@ from click.testing import CliRunner
 
 torch = pytest.importorskip("torch")
 
-from tests.models.selectors import VOCABULARY, WORDS, make_selector  # noqa: E402
+from tests.models.selectors import TOKENIZER, WORDS, make_selector  # noqa: E402
 
 from rejoinder.cli import main  # noqa: E402
 from rejoinder.datasets.readers.jsonl import write_examples  # noqa: E402
@@ -96,7 +96,7 @@ def test_a_gain_is_over_the_same_seeds_without_context() -> None:
 def test_an_interrupted_training_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fitting, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
     start = tmp_path / "start"
-    write_selector(start, make_selector(), VOCABULARY, training={}, sample=[])
+    write_selector(start, make_selector(), TOKENIZER, training={}, sample=[])
     monkeypatch.setattr(context_data, "START", str(start))
     examples = make_examples() * 4  # three steps of eight questions
     data = context_data.ContextData(examples, {"pages": examples[:2]}, [])
@@ -128,7 +128,7 @@ def test_a_row_that_int8_rounds_badly_is_tested_in_fp32(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start = tmp_path / "start"
-    write_selector(start, make_selector(), VOCABULARY, training={}, sample=[])
+    write_selector(start, make_selector(), TOKENIZER, training={}, sample=[])
     monkeypatch.setattr(context_data, "START", str(start))
     steps: list[int] = []
 
@@ -155,7 +155,7 @@ def test_the_tables_are_reproduced_on_a_fixture(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     start, data = tmp_path / "start", tmp_path / "pages.jsonl"
-    write_selector(start, make_selector(), VOCABULARY, training={}, sample=[])
+    write_selector(start, make_selector(), TOKENIZER, training={}, sample=[])
     write_examples(data, make_examples())
     monkeypatch.setattr(context_data, "START", str(start))
     monkeypatch.setattr(context_costs, "SIMILARITIES", ("ngrams", "static"))

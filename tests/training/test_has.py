@@ -9,12 +9,11 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("onnxruntime")
 
 from rejoinder.evaluation import evaluate  # noqa: E402
-from rejoinder.models.has.encoder import TextTokens  # noqa: E402
+from rejoinder.models.encoders.tokens import TextTokens  # noqa: E402
 from rejoinder.models.has.module import (  # noqa: E402
     pad_texts,
     pool,
 )
-from rejoinder.text.wordpiece import WordPiece  # noqa: E402
 from rejoinder.training.batches import Triplets, split_answers  # noqa: E402
 from rejoinder.training.devices import choose_compute  # noqa: E402
 from rejoinder.training.fit import Plan  # noqa: E402
@@ -22,7 +21,7 @@ from rejoinder.training.has import HasTorchScorer, fit_has, measure_loss  # noqa
 from rejoinder.training.loop import Recipe  # noqa: E402
 from rejoinder.training.mixing import Part  # noqa: E402
 from tests.models.hashers import CANDIDATES, EXAMPLE, OTHER, make_has  # noqa: E402
-from tests.models.selectors import VOCABULARY  # noqa: E402
+from tests.models.selectors import TOKENIZER  # noqa: E402
 
 
 def _to_inputs(texts: list[list[int]]) -> tuple[Any, Any]:
@@ -35,7 +34,7 @@ def test_the_loss_is_a_hinge_over_triplets_in_any_batches(
     composition: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     model = make_has(composition=composition, delta=0.0)
-    tokens = TextTokens(WordPiece(VOCABULARY), max_tokens=32)
+    tokens = TextTokens(TOKENIZER, max_tokens=32)
     right = [replace(EXAMPLE, candidates=CANDIDATES[:2], labels=(True, False))]
     other = [replace(OTHER, candidates=CANDIDATES[1:3], labels=(True, False))]
     monkeypatch.setattr("rejoinder.training.batches.TRIPLET_CHUNK", 1)
@@ -58,7 +57,7 @@ def test_the_loss_is_a_hinge_over_triplets_in_any_batches(
 
 
 def test_delta_weighs_the_distance() -> None:
-    tokens = TextTokens(WordPiece(VOCABULARY), max_tokens=32)
+    tokens = TextTokens(TOKENIZER, max_tokens=32)
     batch = Triplets([EXAMPLE, OTHER], tokens).batch(torch.tensor([0, 1]))
 
     losses = {}
@@ -73,7 +72,7 @@ def test_delta_weighs_the_distance() -> None:
 @pytest.mark.parametrize("composition", ["has", "attention", "pooling"])
 def test_wrongly_ranked_questions_are_learnt(composition: str) -> None:
     model = make_has(composition=composition, dropout=0.0)
-    before = HasTorchScorer(model, VOCABULARY).score(EXAMPLE.question, CANDIDATES[:2])
+    before = HasTorchScorer(model, TOKENIZER).score(EXAMPLE.question, CANDIDATES[:2])
     is_answer = tuple((before == before.min()).tolist())
     wrong = replace(EXAMPLE, candidates=CANDIDATES[:2], labels=is_answer)
     recipe = Recipe("triplet", epochs=40, questions_per_step=2, learning_rate=1e-3)
@@ -83,11 +82,11 @@ def test_wrongly_ranked_questions_are_learnt(composition: str) -> None:
         Plan(model.config, recipe),
         [Part([wrong])],
         model,
-        VOCABULARY,
+        TOKENIZER,
         on_step=lambda step: losses.append(step.loss),
     )
 
-    scorer = HasTorchScorer(fitted.model, VOCABULARY)
+    scorer = HasTorchScorer(fitted.model, TOKENIZER)
     assert evaluate(scorer, [wrong], measures=["P@1"]).means["P@1"] == 1
     assert losses[-1] < losses[0]
 
@@ -104,7 +103,7 @@ def test_each_answer_is_an_example_with_the_wrong_ones_of_its_list() -> None:
 
 
 def test_a_list_without_a_wrong_candidate_draws_from_others() -> None:
-    tokens = TextTokens(WordPiece(VOCABULARY), max_tokens=32)
+    tokens = TextTokens(TOKENIZER, max_tokens=32)
     right = replace(EXAMPLE, candidates=CANDIDATES[:1], labels=(True,))
 
     batch = Triplets([right, OTHER], tokens).batch(torch.tensor([0]))

@@ -9,11 +9,8 @@ torch = pytest.importorskip("torch")
 from rejoinder.datasets.readers.judged import Judged, to_ordered_example  # noqa: E402
 from rejoinder.errors import InputError, TrainingError, UnknownNameError  # noqa: E402
 from rejoinder.evaluation import evaluate  # noqa: E402
-from rejoinder.models.selector.module import (  # noqa: E402
-    Selector,
-    SelectorConfig,
-    load_selector,
-)
+from rejoinder.models.selector.module.loading import load_selector  # noqa: E402
+from rejoinder.models.selector.module.selector import Selector, SelectorConfig  # noqa: E402
 from rejoinder.training import fit as fitting  # noqa: E402
 from rejoinder.training.fit import Plan  # noqa: E402
 from rejoinder.training.loop import Recipe, Step  # noqa: E402
@@ -24,7 +21,7 @@ from rejoinder.training.selector import (  # noqa: E402
     fit_selector,
     open_start,
 )
-from tests.models.selectors import VOCABULARY, make_selector, write_encoder  # noqa: E402
+from tests.models.selectors import TOKENIZER, make_selector, write_encoder  # noqa: E402
 
 WORDS = ["ice", "water", "cave", "glacier", "rock", "summer", "winter", "river", "stone", "deep"]
 EXAMPLES = [
@@ -48,11 +45,11 @@ def test_it_overfits_a_few_lists() -> None:
     model = make_selector()
     losses: list[float] = []
     fitted = fit_selector(
-        PLAN, [Part(EXAMPLES)], model, VOCABULARY, on_step=lambda step: losses.append(step.loss)
+        PLAN, [Part(EXAMPLES)], model, TOKENIZER, on_step=lambda step: losses.append(step.loss)
     )
     assert fitted.steps == 24
     assert losses[-1] < losses[0] / 2
-    report = evaluate(SelectorTorchScorer(fitted.model, VOCABULARY), EXAMPLES, measures=["MAP"])
+    report = evaluate(SelectorTorchScorer(fitted.model, TOKENIZER), EXAMPLES, measures=["MAP"])
     assert report.means["MAP"] == 1.0
 
 
@@ -60,7 +57,7 @@ def test_training_is_deterministic_and_resumes_from_a_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fitting, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
-    whole = weights(fit_selector(PLAN, [Part(EXAMPLES)], make_selector(), VOCABULARY).model)
+    whole = weights(fit_selector(PLAN, [Part(EXAMPLES)], make_selector(), TOKENIZER).model)
     checkpoint = tmp_path / "checkpoint"
 
     def stop(step: Step) -> None:
@@ -72,13 +69,13 @@ def test_training_is_deterministic_and_resumes_from_a_checkpoint(
             PLAN,
             [Part(EXAMPLES)],
             make_selector(),
-            VOCABULARY,
+            TOKENIZER,
             checkpoint=checkpoint,
             on_step=stop,
         )
     assert checkpoint.exists()
     model = make_selector()
-    resumed = fit_selector(PLAN, [Part(EXAMPLES)], model, VOCABULARY, checkpoint=checkpoint)
+    resumed = fit_selector(PLAN, [Part(EXAMPLES)], model, TOKENIZER, checkpoint=checkpoint)
     assert all(torch.equal(value, whole[name]) for name, value in weights(resumed.model).items())
 
 
@@ -97,7 +94,7 @@ def test_a_checkpoint_of_other_weights_is_refused(
                 PLAN,
                 [Part(EXAMPLES)],
                 make_selector(seed=seed),
-                VOCABULARY,
+                TOKENIZER,
                 checkpoint=checkpoint,
                 on_step=stop,
             )
@@ -106,11 +103,11 @@ def test_a_checkpoint_of_other_weights_is_refused(
 def test_examples_without_an_answer_are_refused() -> None:
     wrong = [to_ordered_example("q", "who", [Judged("it", False), Judged("he", False)])]
     with pytest.raises(TrainingError, match="no question has an answer"):
-        fit_selector(PLAN, [Part(wrong)], make_selector(), VOCABULARY)
+        fit_selector(PLAN, [Part(wrong)], make_selector(), TOKENIZER)
 
 
 def test_a_score_does_not_depend_on_its_list() -> None:
-    scorer = SelectorTorchScorer(make_selector(), VOCABULARY)
+    scorer = SelectorTorchScorer(make_selector(), TOKENIZER)
     texts = ["ice", "", "the cave is deep and cold", "water " * 90]
     together = scorer.score("where is the ice?", texts)
     alone = np.concatenate([scorer.score("where is the ice?", [text]) for text in texts])
@@ -144,7 +141,7 @@ def test_a_folder_without_an_encoder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"no config\.json"):
         load_selector(SelectorConfig(str(tmp_path)))
     (tmp_path / "config.json").write_text('{"model_type": "bert"}')
-    with pytest.raises(InputError, match="cannot be loaded as an encoder"):
+    with pytest.raises(InputError, match="needs weights as safetensors and has none"):
         load_selector(SelectorConfig(str(tmp_path)))
 
 

@@ -9,12 +9,13 @@ need large calls to be fast, and read padded batches.
 import os
 import sys
 from base64 import b64decode
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, redirect_stdout
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -133,16 +134,27 @@ class OnnxNetwork:
     """A network of a bundle; safe from many threads."""
 
     def __init__(
-        self, network: bytes, folder: Path, runtime: Runtime = CPU, *, name: str = NETWORK
+        self,
+        network: bytes,
+        folder: Path,
+        runtime: Runtime = CPU,
+        *,
+        name: str = NETWORK,
+        inputs: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
+        """Open a network; `inputs` are its names of our inputs where they differ."""
         self.session = open_session(network, folder, runtime, name=name)
+        given = {item.name for item in self.session.get_inputs()}
+        self._inputs = [(ours, theirs) for ours, theirs in inputs.items() if theirs in given]
+        # A network may not read all of our inputs: token types, for instance.
+        self._inputs += [(name, name) for name in given - set(inputs.values())]
         self._threads = (runtime.threads or count_cores()) if runtime.is_cpu else 1
         self._batch = runtime.batch or (1 if runtime.is_cpu else BATCH)
         self._pool = ThreadPoolExecutor(self._threads, "onnx")
 
     def run(self, feed: Feed) -> Any:
         """Return the network's first output for one text or pair."""
-        return self.session.run(None, feed)[0][0]
+        return self._run(feed)[0]
 
     def run_all(self, feeds: Sequence[Feed]) -> list[Any]:
         """Return the first output for each text or pair, in their order.
@@ -155,8 +167,7 @@ class OnnxNetwork:
         batches = [order[at : at + self._batch] for at in range(0, len(order), self._batch)]
 
         def run(batch: Sequence[int]) -> Sequence[Any]:
-            outputs: Sequence[Any] = self.session.run(None, pad([feeds[at] for at in batch]))[0]
-            return outputs
+            return self._run(pad([feeds[at] for at in batch]))
 
         is_alone = self._threads == 1 or len(batches) < 2
         found = map(run, batches) if is_alone else self._pool.map(run, batches)
@@ -165,6 +176,11 @@ class OnnxNetwork:
             for place, output in zip(batch, outputs, strict=True):
                 results[place] = output
         return results
+
+    def _run(self, feed: Feed) -> Sequence[Any]:
+        named = {theirs: feed[ours] for ours, theirs in self._inputs if ours in feed}
+        outputs: Sequence[Any] = self.session.run(None, named)[0]
+        return outputs
 
 
 def _measure(feed: Feed) -> int:

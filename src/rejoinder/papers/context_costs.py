@@ -14,7 +14,8 @@ from rejoinder.models.onnx_session import Feed, Runtime
 from rejoinder.models.scorer import Candidates
 from rejoinder.models.selector.context import SIMILARITIES, ContextConfig
 from rejoinder.models.selector.export import write_selector
-from rejoinder.models.selector.module import SelectorConfig, make_reader
+from rejoinder.models.selector.module.loading import make_reader
+from rejoinder.models.selector.module.selector import SelectorConfig
 from rejoinder.models.selector.scorer import SelectorScorer
 from rejoinder.papers import context_data
 from rejoinder.papers.context_data import BASE, ContextRow
@@ -91,10 +92,10 @@ def measure_search(examples: Sequence[Example]) -> list[ContextSearch]:
     with TemporaryDirectory() as place:
         scorer = _open(BASE, Path(place, "none"))
     whole_ms = min(time_ms(partial(scorer.score, questions[0], candidates)) for _ in range(2))
-    _, vocabulary = open_start(context_data.START)
+    _, tokenizer = open_start(context_data.START)
 
     def time_reader(config: SelectorConfig) -> list[float]:
-        read = make_reader(config, tuple(vocabulary)).read
+        read = make_reader(config, tokenizer).read
         return [time_ms(partial(read, question, candidates)) for question in questions]
 
     bare_ms = min(time_reader(SelectorConfig()))
@@ -110,12 +111,12 @@ def measure_search(examples: Sequence[Example]) -> list[ContextSearch]:
 
 def _open(row: ContextRow, folder: Path) -> SelectorScorer:
     """Return the row's network as the runtime opens it, with the weights it starts from."""
-    start, vocabulary = open_start(context_data.START)
+    start, tokenizer = open_start(context_data.START)
     models = [start]
     if row.form == "ensemble":
         models = [read_context([start], form, row.similarity) for form in ("local", "global")]
     model = read_context(models, row.form, row.similarity)
-    write_selector(folder, model, vocabulary, training={}, sample=[])
+    write_selector(folder, model, tokenizer, training={}, sample=[])
     return SelectorScorer(open_bundle(folder), Runtime(threads=1))
 
 

@@ -259,13 +259,13 @@ def _train_selector(
 ) -> tuple[Scorer, int, float]:
     layers = row.model.removeprefix(SELECTOR).removeprefix("-").removesuffix("-layers")
     start = SELECTOR if row.is_shipped else None
-    model, vocabulary = open_start(start, DEFAULT, int(layers) if layers else None)
+    model, tokenizer = open_start(start, DEFAULT, int(layers) if layers else None)
     size = count_parameters(model)
     if not row.is_seeded:  # measured as it is used: in int8, without torch
         return open_scorer(row.model), size, 0.0
     plan = Plan(model.config, replace(ADAPTING, loss=row.loss, seed=seed), compute=compute)
-    fitted = fit_selector(plan, parts, model, vocabulary, on_step=on_step)
-    scorer = SelectorTorchScorer(fitted.model.to(compute.device), vocabulary)
+    fitted = fit_selector(plan, parts, model, tokenizer, on_step=on_step)
+    scorer = SelectorTorchScorer(fitted.model.to(compute.device), tokenizer)
     return scorer, size, fitted.seconds
 
 

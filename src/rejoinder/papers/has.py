@@ -40,6 +40,7 @@ from rejoinder.papers.table import (
     start_training,
     summarise,
 )
+from rejoinder.text.tokenizer import Tokenizer
 from rejoinder.training.checkpoint import keep_checkpoint
 from rejoinder.training.devices import choose_compute
 from rejoinder.training.fit import Fitted, Plan
@@ -317,24 +318,24 @@ def train_rows(
     return run_rows(name, rows, options, Run, train, reporter, measures=measures)
 
 
-_Trained = tuple[Fitted[Has], Sequence[str]]
-"""A network, and its vocabulary."""
+_Trained = tuple[Fitted[Has], Tokenizer]
+"""A network, and its tokenizer."""
 
 
 def _train(
     plan: Plan[HasConfig], data: HasData, checkpoint: Path | None, on_step: OnStep
 ) -> _Trained:
-    model, vocabulary = load_has(plan.config, seed=plan.recipe.seed)
+    model, tokenizer = load_has(plan.config, seed=plan.recipe.seed)
     fitted = fit_has(
         replace(plan, config=model.config),
         [Part(data.train)],
         model,
-        vocabulary,
+        tokenizer,
         dev=data.dev,
         checkpoint=checkpoint,
         on_step=on_step,
     )
-    return fitted, vocabulary
+    return fitted, tokenizer
 
 
 def _measure(
@@ -344,8 +345,8 @@ def _measure(
     with TemporaryDirectory() as folder:
         place = Path(folder)
         sample = list_texts(data.train)[:PARITY_TEXTS]
-        fitted, vocabulary = trained
-        _write(place / "bundle", fitted.model, vocabulary, precision=precision, sample=sample)
+        fitted, tokenizer = trained
+        _write(place / "bundle", fitted.model, tokenizer, precision=precision, sample=sample)
         dev: Scorer = _store(place, data.dev, "dev")
         test: Scorer = _store(place, data.test, "test")
         if row.name.endswith(RELATED):

@@ -14,6 +14,9 @@ from array import array
 from collections.abc import Iterable, Sequence
 from functools import cached_property
 from hashlib import sha256
+from itertools import chain
+
+from rejoinder.text.tokenizer import Frame
 
 CLS, SEP = "[CLS]", "[SEP]"
 MAX_WORD_LENGTH = 100
@@ -36,6 +39,16 @@ class WordPiece:
     def hash(self) -> str:
         """Identifies the vocabulary; stored tokens are keyed by it."""
         return hash_vocabulary(self.vocabulary)
+
+    @cached_property
+    def frame(self) -> Frame:
+        """The special tokens around texts; ValueError if the vocabulary lacks them."""
+        cls, sep = (self.vocabulary.index(token) for token in (CLS, SEP))
+        return Frame((cls,), (sep,), (sep,))
+
+    def to_ids(self, text: str) -> list[int]:
+        """Return the ids of a text, without special tokens around it."""
+        return list(chain.from_iterable(self.tokenize(text)))
 
     def tokenize(self, text: str) -> list[tuple[int, ...]]:
         """Return the token ids of each word of a text."""

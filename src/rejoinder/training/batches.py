@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from rejoinder.errors import TrainingError
-from rejoinder.models.has.encoder import TextTokens
+from rejoinder.models.encoders.tokens import TextTokens
 from rejoinder.models.has.module import Texts, pad_texts
 from rejoinder.models.onnx_session import Feed, pad
 from rejoinder.models.selector.pair_reader import PairReader

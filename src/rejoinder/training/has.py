@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from rejoinder.bundle.folder import open_bundle
 from rejoinder.evaluation import evaluate
 from rejoinder.evaluation.stored_answers import list_texts, store_texts
-from rejoinder.models.has.encoder import TextTokens
+from rejoinder.models.encoders.tokens import TextTokens
 from rejoinder.models.has.export import write_has
 from rejoinder.models.has.module import (
     Has,
@@ -29,7 +29,7 @@ from rejoinder.models.has.module import (
 from rejoinder.models.has.scorer import HasScorer
 from rejoinder.models.ranker.module.pairs import move
 from rejoinder.models.scorer import Candidates, Scores
-from rejoinder.text.wordpiece import WordPiece
+from rejoinder.text.tokenizer import Tokenizer
 from rejoinder.training.batches import CHUNK, TripletBatch, Triplets, group_by_length, split_answers
 from rejoinder.training.devices import Compute
 from rejoinder.training.fit import Control, Fitted, Hooks, Plan, fit_and_write, fit_model, make_plan
@@ -55,20 +55,20 @@ def train_has(options: HasOptions, data: TrainingData = (), **hooks: Unpack[Hook
     training_set = prepare(options, data, hooks.get("say", lambda _: None))
     names = ("encoder", "composition", "attention_width", "width", "beta", "delta", "layers")
     config = HasConfig(**{name: getattr(options, name) for name in names})
-    model, vocabulary = load_has(config, seed=options.seed)
+    model, tokenizer = load_has(config, seed=options.seed)
 
     def write(model: Has, training: Mapping[str, Any]) -> None:
         write_has(
             training_set.target,
             model,
-            vocabulary,
+            tokenizer,
             precision=options.bundle_precision,
             training=training,
             sample=list_texts(training_set.parts[0].take(PARITY_TEXTS))[:PARITY_TEXTS],
         )
 
     plan = make_plan(options, model.config, **DEFAULTS)
-    fit = partial(fit_has, model=model, vocabulary=vocabulary)
+    fit = partial(fit_has, model=model, tokenizer=tokenizer)
     trained = fit_and_write(plan, training_set, fit, write, **hooks)
     bundle = open_bundle(training_set.target)
     return replace(
@@ -89,17 +89,17 @@ def fit_has(
     plan: Plan[HasConfig],
     parts: Sequence[Part],
     model: Has,
-    vocabulary: Sequence[str],
+    tokenizer: Tokenizer,
     **control: Unpack[Control],
 ) -> Fitted[Has]:
     """Train a network from its present weights, or from the checkpoint if there is one."""
-    tokens = TextTokens(WordPiece(vocabulary), max_tokens=plan.config.max_tokens)
+    tokens = TextTokens(tokenizer, max_tokens=plan.config.max_tokens)
     return fit_model(
         plan,
         model,
         [split_answers(part) for part in parts],
         lambda answered: Triplets(answered, tokens),
-        to_scorer=lambda trained: HasTorchScorer(trained, vocabulary),
+        to_scorer=lambda trained: HasTorchScorer(trained, tokenizer),
         measure=partial(measure_loss, compute=plan.compute),
         **control,
     )
@@ -126,9 +126,9 @@ def measure_loss(model: nn.Module, batch: TripletBatch, _: str, *, compute: Comp
 class HasTorchScorer:
     """Scores with the torch network, answers as bits; `HasScorer` does it without torch."""
 
-    def __init__(self, model: Has, vocabulary: Sequence[str]) -> None:
+    def __init__(self, model: Has, tokenizer: Tokenizer) -> None:
         self._model = model.eval()
-        self._tokens = TextTokens(WordPiece(vocabulary), max_tokens=model.config.max_tokens)
+        self._tokens = TextTokens(tokenizer, max_tokens=model.config.max_tokens)
         self.name = model.config.composition
 
     def score(self, question: str, candidates: Candidates) -> Scores:

@@ -23,6 +23,23 @@ PRECISION_HELP = (
 LOSS_NAMES = ("pointwise", "pairwise", "listwise", "anchored")
 
 
+RECIPES: dict[str, dict[str, Any]] = {
+    "cosine": {
+        "loss": "anchored",
+        "epochs": 1,
+        "questions_per_step": 16,
+        "learning_rate": 5e-5,
+    },
+    "classifier": {
+        "loss": "pointwise",
+        "epochs": 3,
+        "questions_per_step": 4,
+        "learning_rate": 2e-5,
+    },
+}
+"""Hyper-parameters of a selector by its recipe."""
+
+
 @dataclass(frozen=True, slots=True)
 class Option:
     """Help, name on the command line, and allowed values of a field."""
@@ -137,7 +154,7 @@ class DistilOptions(RankerOptions):
 class EncoderOptions(TrainingOptions):
     """Options of trainings that start from a pretrained encoder."""
 
-    encoder: str = option(DEFAULT, "Folder, or name on a hub, of a BERT-like encoder.")
+    encoder: str = option(DEFAULT, "Folder, or name on a hub, of an encoder.")
     layers: int | None = option(None, "Keep only this many first layers of the encoder.", min=1)
     questions_at_once: int | None = option(
         None,
@@ -177,13 +194,34 @@ class SelectorOptions(EncoderOptions):
         "How the context sentences of a page are chosen.",
         choices=("ngrams", "static", "encoder"),
     )
-    loss: str = option("anchored", LOSS_HELP, choices=LOSS_NAMES)
-    epochs: int = option(1, "Passes over the training data.", min=1)
-    questions_per_step: int = option(16, "Questions per optimizer step.", min=1)
+    recipe: str = option(
+        "cosine",
+        "How a score is read: by the cosine of the two sides, or by the encoder's own classifier"
+        " over all candidates, as papers fine-tune BERT.",
+        choices=("cosine", "classifier"),
+    )
+    max_tokens: int = option(192, "Tokens of a question with its candidate.", min=16)
+    loss: str | None = option(
+        None, f"{LOSS_HELP}  [default: anchored; classifier: pointwise]", choices=LOSS_NAMES
+    )
+    epochs: int | None = option(
+        None, "Passes over the training data.  [default: 1; classifier: 3]", min=1
+    )
+    questions_per_step: int | None = option(
+        None, "Questions per optimizer step.  [default: 16; classifier: 4]", min=1
+    )
     questions_at_once: int | None = option(
         16, "Questions whose gradient is computed at a time: less memory, the same result.", min=1
     )
-    learning_rate: float = option(5e-5, "Peak learning rate.")
+    learning_rate: float | None = option(
+        None, "Peak learning rate.  [default: 5e-5; classifier: 2e-5]"
+    )
+
+    def __post_init__(self) -> None:
+        TrainingOptions.__post_init__(self)
+        for name, value in RECIPES[self.recipe].items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, value)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -209,7 +247,7 @@ class StaticVectorsOptions:
     """How to distil static word vectors from an encoder."""
 
     to: Path | str = field(metadata={"option": Option("Bundle to write.")})
-    encoder: str = option(DEFAULT, "Folder, or name on a hub, of a BERT-like encoder.")
+    encoder: str = option(DEFAULT, "Folder, or name on a hub, of an encoder.")
     width: int = option(256, "Numbers per vector.", min=1)
     device: str = option("auto", DEVICE_HELP, choices=DEVICES)
 

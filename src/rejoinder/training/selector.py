@@ -18,17 +18,12 @@ from rejoinder.models.registry import list_shipped, open_scorer
 from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.models.selector.context import ContextConfig
 from rejoinder.models.selector.export import reopen_selector, write_selector
-from rejoinder.models.selector.module import (
-    AnySelector,
-    Selector,
-    SelectorConfig,
-    add_context,
-    get_vector_width,
-    join_selectors,
-    load_selector,
-    make_reader,
-)
-from rejoinder.training.batches import CandidateLists, TokenBatch, make_chunks
+from rejoinder.models.selector.module.classifier import Classifier
+from rejoinder.models.selector.module.ensemble import AnySelector, Ensemble, join_selectors
+from rejoinder.models.selector.module.loading import get_vector_width, load_selector, make_reader
+from rejoinder.models.selector.module.selector import SelectorConfig, add_context
+from rejoinder.text.tokenizer import Tokenizer
+from rejoinder.training.batches import MAX_CANDIDATES, CandidateLists, TokenBatch, make_chunks
 from rejoinder.training.devices import Compute
 from rejoinder.training.fit import Control, Fitted, Hooks, Plan, fit_and_write, fit_model, make_plan
 from rejoinder.training.loop import Recipe
@@ -57,53 +52,71 @@ def train_selector(
     """
     training_set = prepare(options, data, hooks.get("say", lambda _: None))
     target, dev = training_set.target, training_set.dev
-    starts = [open_start(start, options.encoder, options.layers) for start in options.start]
-    starts = starts or [open_start(None, options.encoder, options.layers)]
-    vocabulary = starts[0][1]
-    model = read_context([start for start, _ in starts], options.context, options.similarity)
+    names = ("encoder", "layers", "max_tokens", "recipe")
+    settings = {name: getattr(options, name) for name in names}
+    starts = [open_start(start, **settings) for start in options.start or (None,)]
+    tokenizer = starts[0][1]
+    models = [start for start, _ in starts]
+    model = read_context(models, options.context, options.similarity, encoder=options.encoder)
 
     def write(model: AnySelector, training: dict[str, Any]) -> None:
         write_selector(
             target,
             model,
-            vocabulary,
+            tokenizer,
             precision=options.bundle_precision,
             training={"from": " ".join(options.start) or options.encoder, **training},
             sample=training_set.parts[0].take(PARITY_SAMPLE),
         )
 
     plan = make_plan(options, model.config, **DEFAULTS)
-    fit = partial(fit_selector, model=model, vocabulary=vocabulary)
+    fit = partial(fit_selector, model=model, tokenizer=tokenizer)
     trained = fit_and_write(plan, training_set, fit, write, **hooks)
     return replace(trained, means=evaluate(open_scorer(target), dev).means if dev else {})
 
 
 def open_start(
-    start: str | None, encoder: str = DEFAULT, layers: int | None = None
-) -> tuple[AnySelector, list[str]]:
-    """Return the initial selector and its vocabulary: a bundle's, else a pretrained encoder's."""
+    start: str | None, encoder: str = DEFAULT, layers: int | None = None, **settings: Any
+) -> tuple[AnySelector, Tokenizer]:
+    """Return the initial selector and its tokenizer: a bundle's, else a pretrained encoder's.
+
+    Args:
+        settings: further fields of `SelectorConfig`.
+    """
     if start is None:
-        return load_selector(SelectorConfig(encoder, layers))
+        return load_selector(SelectorConfig(encoder, layers, **settings))
     if layers is not None:
         raise InputError("--layers applies to an encoder; a selector's bundle keeps its layers")
-    return reopen_selector(list_shipped().get(start, Path(start)))
+    model, tokenizer = reopen_selector(list_shipped().get(start, Path(start)))
+    if settings.get("recipe") == "classifier" and not isinstance(model, Classifier):
+        raise InputError(f"{start}: is no classifier; leave out --recipe, or start from an encoder")
+    return model, tokenizer
 
 
-def read_context(models: Sequence[AnySelector], form: str | None, similarity: str) -> AnySelector:
+def read_context(
+    models: Sequence[AnySelector], form: str | None, similarity: str, *, encoder: str = DEFAULT
+) -> AnySelector:
     """Return a selector that reads this context, with the weights of `models`.
 
     An ensemble consists of two that were trained separately, one on neighbours, one on pages.
+
+    Args:
+        encoder: the one of the similarity `encoder`.
     """
     first = models[0]
     if form is None and len(models) == 1:
         return first
-    context = ContextConfig(form or "ensemble", similarity)
+    context = ContextConfig(form or "ensemble", similarity, encoder=encoder)
     if context.form == "ensemble":
         return join_selectors(models, context)
-    if len(models) > 1 or not isinstance(first, Selector):
+    if len(models) > 1 or isinstance(first, Ensemble):
         raise InputError("only an ensemble starts from two selectors")
+    if isinstance(first, Classifier):
+        if context.form == "none":
+            return first
+        raise InputError("a classifier reads no context; start from a selector without --recipe")
     if context.is_vectors:
-        context = replace(context, vector_width=get_vector_width(similarity))
+        context = replace(context, vector_width=get_vector_width(context))
     return add_context(first, context)
 
 
@@ -111,17 +124,20 @@ def fit_selector(
     plan: Plan[SelectorConfig],
     parts: Sequence[Part],
     model: AnySelector,
-    vocabulary: Sequence[str],
+    tokenizer: Tokenizer,
     **control: Unpack[Control],
 ) -> Fitted[AnySelector]:
     """Train a selector from its present weights, or from the checkpoint if there is one."""
-    reader = make_reader(plan.config, tuple(vocabulary))
+    reader = make_reader(plan.config, tokenizer)
+    limit = None if isinstance(model, Classifier) else MAX_CANDIDATES
     fitted = fit_model(
         plan,
         _InChunks(model, plan.compute),
         parts,
-        lambda answered: CandidateLists(answered, reader, seed=plan.recipe.seed),
-        to_scorer=lambda trained: SelectorTorchScorer(trained.selector, vocabulary),
+        lambda answered: CandidateLists(
+            answered, reader, seed=plan.recipe.seed, max_candidates=limit
+        ),
+        to_scorer=lambda trained: SelectorTorchScorer(trained.selector, tokenizer),
         **control,
     )
     return Fitted(fitted.model.selector, fitted.seconds, fitted.steps, fitted.compute)
@@ -130,9 +146,9 @@ def fit_selector(
 class SelectorTorchScorer:
     """Scores with the torch network; `SelectorScorer` does it without torch."""
 
-    def __init__(self, model: AnySelector, vocabulary: Sequence[str]) -> None:
+    def __init__(self, model: AnySelector, tokenizer: Tokenizer) -> None:
         self._model = model.eval()
-        self._reader = make_reader(model.config, tuple(vocabulary))
+        self._reader = make_reader(model.config, tokenizer)
         self.name = "selector"
 
     def score(self, question: str, candidates: Candidates) -> Scores:

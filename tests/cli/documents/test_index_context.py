@@ -9,7 +9,7 @@ from click.testing import CliRunner, Result
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnxruntime")
 
-from tests.models.selectors import VOCABULARY, make_contextual  # noqa: E402
+from tests.models.selectors import TOKENIZER, make_contextual  # noqa: E402
 
 from rejoinder.cli import main  # noqa: E402
 from rejoinder.models.selector.export import write_selector  # noqa: E402
@@ -20,7 +20,7 @@ def run(*arguments: str | Path) -> Result:
 
 
 def write(folder: Path, form: str) -> Path:
-    write_selector(folder, make_contextual(form), VOCABULARY, training={}, sample=[])
+    write_selector(folder, make_contextual(form), TOKENIZER, training={}, sample=[])
     return folder
 
 

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("onnxruntime")
 
-from tests.models.selectors import VOCABULARY, make_contextual, make_selector
+from tests.models.selectors import TOKENIZER, VOCABULARY, make_contextual, make_selector
 
 from rejoinder.bundle.folder import Bundle, Manifest, open_bundle
 from rejoinder.cascade.cascade import Cascade, Stage
@@ -20,12 +20,12 @@ from rejoinder.index.index import Index
 from rejoinder.index.sidecar.rows import RowStore
 from rejoinder.index.sidecar.sidecars import IndexRows
 from rejoinder.index.sqlite.documents import ListedDocument
-from rejoinder.models.encoders.loading import order_pieces
 from rejoinder.models.encoders.onnx_bert import build_sentence_encoder
+from rejoinder.models.encoders.tokens import trim
 from rejoinder.models.lexical.scorers import WordOverlap
 from rejoinder.models.onnx_session import Runtime
-from rejoinder.models.selector import module as similarities
 from rejoinder.models.selector.export import write_selector
+from rejoinder.models.selector.module import loading as similarities
 from rejoinder.models.selector.scorer import KIND, PageEncoder, SelectorScorer, open_page_encoder
 from rejoinder.models.selector.similarity import StaticTexts, Vectors
 from rejoinder.server.workers.jobs import JobRunner
@@ -35,15 +35,15 @@ from rejoinder.server.workers.messages import (
     ListDocuments,
     RemoveDocument,
 )
+from rejoinder.text.tokenizer import Tokenizer
 from rejoinder.types import Answers, Candidate, Document
 
 QUESTION = "is tea hot?"
 
 
-def build_tiny_encoder() -> tuple[bytes, tuple[str, ...]]:
-    rows = order_pieces(VOCABULARY)
-    network = build_sentence_encoder(make_selector().encoder, rows, max_tokens=64)
-    return network, tuple(VOCABULARY[row] for row in rows)
+def build_tiny_encoder(_: str) -> tuple[bytes, Tokenizer]:
+    kept, rows = trim(TOKENIZER, len(VOCABULARY))
+    return build_sentence_encoder(make_selector().encoder, rows, max_tokens=64), kept
 
 
 @pytest.fixture(scope="module")
@@ -52,13 +52,13 @@ def bundles(tmp_path_factory: pytest.TempPathFactory) -> Path:
     made = [("multi-way", "static"), ("stored", "static"), ("multi-way", "ngrams")]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(similarities, "_build_encoder", build_tiny_encoder)
-        patch.setattr(similarities, "_get_encoder", similarities._get_encoder.__wrapped__)
+        patch.setattr(similarities, "_open_encoder", similarities._open_encoder.__wrapped__)
         for form, similarity in [*made, ("stored", "encoder")]:
             model = make_contextual(form, similarity)
             write_selector(
                 folder / f"{form}-{similarity}",
                 model,
-                VOCABULARY,
+                TOKENIZER,
                 precision="fp32",
                 training={},
                 sample=[],

@@ -10,12 +10,13 @@ torch = pytest.importorskip("torch")
 pytest.importorskip("onnxruntime")
 
 from tests.models.hashers import CANDIDATES, EXAMPLE, TEXTS, make_has, write_tiny_has  # noqa: E402
-from tests.models.selectors import VOCABULARY  # noqa: E402
+from tests.models.selectors import TOKENIZER, VOCABULARY  # noqa: E402
 
 from rejoinder.bundle.folder import open_bundle  # noqa: E402
 from rejoinder.errors import BundleError, InputError  # noqa: E402
+from rejoinder.models.encoders.tokens import TextTokens  # noqa: E402
 from rejoinder.models.has import export as export_has  # noqa: E402
-from rejoinder.models.has.encoder import TextEncoder, TextTokens  # noqa: E402
+from rejoinder.models.has.encoder import TextEncoder  # noqa: E402
 from rejoinder.models.has.module import (  # noqa: E402
     Has,
     HasConfig,
@@ -42,7 +43,7 @@ def test_a_bundle_scores_as_torch_does(tmp_path: Path, composition: str, width: 
 
     scorer = write(tmp_path / "m", model)
 
-    expected = HasTorchScorer(model, VOCABULARY).score(EXAMPLE.question, CANDIDATES)
+    expected = HasTorchScorer(model, TOKENIZER).score(EXAMPLE.question, CANDIDATES)
     found = scorer.score(EXAMPLE.question, CANDIDATES)
     np.testing.assert_allclose(found, expected, atol=1e-4)
     assert len(set(np.round(expected, 6).tolist())) == len(CANDIDATES)
@@ -50,7 +51,7 @@ def test_a_bundle_scores_as_torch_does(tmp_path: Path, composition: str, width: 
 
 def test_padding_changes_no_score() -> None:
     model = make_has()
-    tokens = TextTokens(WordPiece(VOCABULARY), max_tokens=32)
+    tokens = TextTokens(TOKENIZER, max_tokens=32)
     texts = [tokens.encode(text) for text in TEXTS]
     with torch.no_grad():
         together = model.encode(*_to_inputs(texts))
@@ -90,7 +91,7 @@ def test_bits_are_held_fixed_while_the_network_learns() -> None:
 
 
 def test_a_text_without_words_is_one_unknown_word() -> None:
-    tokens = TextTokens(WordPiece(VOCABULARY), max_tokens=8)
+    tokens = TextTokens(TOKENIZER, max_tokens=8)
 
     assert [VOCABULARY[id_] for id_ in tokens.encode("")] == ["[CLS]", "[UNK]", "[SEP]"]
     assert len(tokens.encode("cat " * 50)) == 8

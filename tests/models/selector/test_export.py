@@ -7,12 +7,12 @@ import pytest
 torch = pytest.importorskip("torch")
 onnxruntime = pytest.importorskip("onnxruntime")
 
-from tests.models.selectors import VOCABULARY, WORDS, make_selector  # noqa: E402
+from tests.models.selectors import TOKENIZER, VOCABULARY, WORDS, make_selector  # noqa: E402
 
 from rejoinder.bundle.folder import open_bundle  # noqa: E402
 from rejoinder.errors import BundleError, MissingExtraError  # noqa: E402
-from rejoinder.models.encoders.loading import order_pieces  # noqa: E402
 from rejoinder.models.encoders.onnx_graph import quantise_weight, read_state  # noqa: E402
+from rejoinder.models.encoders.tokens import order_pieces  # noqa: E402
 from rejoinder.models.selector import export as export_selector  # noqa: E402
 from rejoinder.models.selector.export import (  # noqa: E402
     correlate_ranks,
@@ -20,11 +20,10 @@ from rejoinder.models.selector.export import (  # noqa: E402
     write_selector,
 )
 from rejoinder.models.selector.export_graph import build_graph  # noqa: E402
-from rejoinder.models.selector.module import Selector  # noqa: E402
+from rejoinder.models.selector.module.selector import Selector  # noqa: E402
 from rejoinder.models.selector.pair_reader import PairTokens  # noqa: E402
 from rejoinder.models.selector.scorer import SelectorScorer  # noqa: E402
 from rejoinder.models.static_vectors.vectors import SHIPPED_VECTORS, load_vectors  # noqa: E402
-from rejoinder.text.wordpiece import WordPiece  # noqa: E402
 from rejoinder.training.selector import SelectorTorchScorer  # noqa: E402
 from rejoinder.types import Candidate, Example  # noqa: E402
 
@@ -42,7 +41,7 @@ SAMPLE = [Example("q", QUESTION, CANDIDATES, (False,) * len(CANDIDATES))]
 
 
 def score_with_torch(model: Selector) -> list[float]:
-    tokens = PairTokens(WordPiece(VOCABULARY), max_tokens=model.config.max_tokens)
+    tokens = PairTokens(TOKENIZER, max_tokens=model.config.max_tokens)
     found = []
     for text in TEXTS:
         ids, kinds = tokens.join(tokens.tokenize(QUESTION), tokens.tokenize(text))
@@ -60,7 +59,7 @@ def export(folder: Path, model: Selector, precision: str) -> SelectorScorer:
     write_selector(
         folder,
         model,
-        VOCABULARY,
+        TOKENIZER,
         precision=precision,
         training={"data": ["none"]},
         sample=SAMPLE,
@@ -178,13 +177,14 @@ def test_without_onnx_the_extra_is_named(tmp_path: Path, monkeypatch: pytest.Mon
         export(tmp_path / "m", make_selector(), "fp32")
 
 
-def test_another_activation_is_named(tmp_path: Path) -> None:
-    with pytest.raises(BundleError, match="'relu' is not exported"):
-        export(tmp_path / "m", make_selector(hidden_act="relu"), "fp32")
+def test_an_encoder_that_is_not_written_by_hand_is_exported_by_torch(tmp_path: Path) -> None:
+    export(tmp_path / "m", make_selector(hidden_act="relu"), "int8")
+
+    assert open_bundle(tmp_path / "m").manifest.tolerance < 1
 
 
 def test_without_a_sample_the_largest_tolerance_is_stated(tmp_path: Path) -> None:
-    write_selector(tmp_path / "m", make_selector(), VOCABULARY, training={}, sample=[])
+    write_selector(tmp_path / "m", make_selector(), TOKENIZER, training={}, sample=[])
 
     assert open_bundle(tmp_path / "m").manifest.tolerance == 1.0
 

@@ -8,7 +8,7 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
-from tests.models.selectors import VOCABULARY, WORDS, make_selector  # noqa: E402
+from tests.models.selectors import TOKENIZER, WORDS, make_selector  # noqa: E402
 from tests.models.selectors import make_contextual as make  # noqa: E402
 
 import rejoinder  # noqa: E402
@@ -23,13 +23,8 @@ from rejoinder.errors import BundleError, InputError, UnknownNameError  # noqa: 
 from rejoinder.index.index import Index  # noqa: E402
 from rejoinder.models.selector.context import FORMS, ContextConfig  # noqa: E402
 from rejoinder.models.selector.export import reopen_selector, write_selector  # noqa: E402
-from rejoinder.models.selector.module import (  # noqa: E402  # noqa: E402
-    AnySelector,
-    Ensemble,
-    Selector,
-    add_context,
-    join_selectors,
-)
+from rejoinder.models.selector.module.ensemble import AnySelector, Ensemble, join_selectors  # noqa: E402
+from rejoinder.models.selector.module.selector import Selector, add_context  # noqa: E402
 from rejoinder.models.selector.scorer import KIND, SelectorScorer  # noqa: E402
 from rejoinder.text.wordpiece import WordPiece  # noqa: E402
 from rejoinder.training.fit import Plan  # noqa: E402
@@ -60,7 +55,7 @@ def export(folder: Path, model: AnySelector, precision: str = "fp32") -> Selecto
     write_selector(
         folder,
         model,
-        VOCABULARY,
+        TOKENIZER,
         precision=precision,
         training={},
         sample=SAMPLE,
@@ -78,14 +73,14 @@ def scorers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, SelectorScore
 def test_the_runtime_scores_as_torch_does_in_batches(
     scorers: dict[str, SelectorScorer], form: str
 ) -> None:
-    expected = SelectorTorchScorer(make(form), VOCABULARY).score(QUESTION, CANDIDATES)
+    expected = SelectorTorchScorer(make(form), TOKENIZER).score(QUESTION, CANDIDATES)
 
     np.testing.assert_allclose(scorers[form].score(QUESTION, CANDIDATES), expected, atol=1e-4)
 
 
 @pytest.mark.parametrize("form", FORMS)
 def test_padding_changes_nothing(form: str) -> None:
-    scorer = SelectorTorchScorer(make(form), VOCABULARY)
+    scorer = SelectorTorchScorer(make(form), TOKENIZER)
 
     together = scorer.score(QUESTION, CANDIDATES)
 
@@ -130,8 +125,8 @@ def test_a_new_form_begins_with_the_scores_of_the_selector_where_there_is_no_con
 
     model = read_context([plain], form, "static").eval()
 
-    expected = SelectorTorchScorer(plain, VOCABULARY).score(QUESTION, texts)
-    found = SelectorTorchScorer(model, VOCABULARY).score(QUESTION, texts)
+    expected = SelectorTorchScorer(plain, TOKENIZER).score(QUESTION, texts)
+    found = SelectorTorchScorer(model, TOKENIZER).score(QUESTION, texts)
     np.testing.assert_allclose(found, expected, atol=1e-5)
 
 
@@ -190,7 +185,7 @@ def test_every_form_learns(form: str) -> None:
         Plan(model.config, recipe),
         [Part(lists)],
         model,
-        VOCABULARY,
+        TOKENIZER,
         on_step=lambda step: losses.append(step.loss),
     )
 

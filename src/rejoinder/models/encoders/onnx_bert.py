@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from onnx import TensorProto
 
-from rejoinder.errors import BundleError
+from rejoinder.models.encoders.architectures import get_offset
 from rejoinder.models.encoders.onnx_graph import SMALLEST, Array, Graph, Input
 
 MASKED = -1e9
@@ -32,9 +32,8 @@ def add_encoder(
         prefix: the prefix of its inputs' names.
     """
     config = encoder.config
-    if config.hidden_act != "gelu":
-        raise BundleError(f"an encoder with activation {config.hidden_act!r} is not exported")
-    states = _embed(graph, f"{scope}embeddings.", rows, max_tokens, prefix)
+    offset = get_offset(config)
+    states = _embed(graph, f"{scope}embeddings.", rows, offset, max_tokens, prefix)
     mask = graph.add("Unsqueeze", float_mask(graph, prefix), graph.constant([1, 2]))
     masked = attention_mask(graph, mask)
     for layer in range(len(encoder.encoder.layer)):
@@ -98,15 +97,20 @@ def l2_normalise(graph: Graph, vectors: str) -> str:
     return graph.add("Div", vectors, graph.add("Max", length, graph.scalar(SMALLEST)))
 
 
-def _embed(graph: Graph, scope: str, rows: Array, max_tokens: int, prefix: str) -> str:
-    """Return the sum of token, position and segment embeddings, normalised, (P, L, E)."""
+def _embed(graph: Graph, scope: str, rows: Array, offset: int, max_tokens: int, prefix: str) -> str:
+    """Return the sum of token, position and token type embeddings, normalised, (P, L, E)."""
     pieces = graph.embed(f"{scope}word_embeddings", rows, f"{prefix}ids")
     name = f"{scope}position_embeddings.weight"
-    positions = graph.constant(graph.state[name][:max_tokens], name)
-    length = graph.add("Shape", f"{prefix}ids", start=1)
-    known = graph.add("Slice", positions, graph.constant([0]), length)
-    kinds = graph.constant(f"{scope}token_type_embeddings.weight")
-    states = graph.add("Add", pieces, graph.add("Gather", kinds, f"{prefix}kinds"))
+    positions = graph.constant(graph.state[name][: offset + max_tokens], name)
+    end = graph.add("Shape", f"{prefix}ids", start=1)
+    if offset:
+        end = graph.add("Add", end, graph.constant([offset]))
+    known = graph.add("Slice", positions, graph.constant([offset]), end)
+    name = f"{scope}token_type_embeddings.weight"
+    types = graph.constant(name)
+    if len(graph.state[name]) > 1:  # an encoder with one type gives it to every token
+        types = graph.add("Gather", types, f"{prefix}kinds")
+    states = graph.add("Add", pieces, types)
     return graph.normalise(f"{scope}LayerNorm", graph.add("Add", states, known))
 
 

@@ -34,8 +34,11 @@ Input = tuple[int, Sequence[int | str]]
 class Graph:
     """Nodes and constants; methods add some and return the name of the result."""
 
-    def __init__(self, state: Mapping[str, Array], *, is_int8: bool, epsilon: float) -> None:
+    def __init__(
+        self, state: Mapping[str, Array], *, is_int8: bool, epsilon: float, prefix: str = ""
+    ) -> None:
         self.state = state
+        self._prefix = prefix
         self._is_int8 = is_int8
         self._epsilon = epsilon
         self._nodes: list[NodeProto] = []
@@ -55,10 +58,14 @@ class Graph:
         matrix = self.state[f"{name}.weight"][rows]
         if not self._is_int8:
             return self.add("Gather", self.constant(matrix, f"{name}.weight"), ids)
+        return self.embed_int8(matrix, name, ids)
+
+    def embed_int8(self, matrix: Array, name: str, ids: str, *, result: str | None = None) -> str:
+        """Return the rows of a table with these ids; the table is stored in int8."""
         whole, scales = quantise_weight(matrix, axis=1, limit=LIMIT)
         states = self.to_float(self.add("Gather", self.constant(whole, f"{name}.int8"), ids))
         scale = self.add("Gather", self.constant(scales, f"{name}.scale"), ids)
-        return self.add("Mul", states, scale)
+        return self.add("Mul", states, scale, result=result)
 
     def linear(self, states: str, *names: str, lowest: float = 0.0) -> str:
         """Return one or more linear layers of the same states, concatenated.
@@ -74,16 +81,29 @@ class Graph:
         if not self._is_int8:
             kept = self.constant(weight, f"{name}.weight")
             return self.add("Add", self.add("MatMul", states, kept), bias)
+        return self.add("Add", self.multiply_int8(states, weight, name, lowest=lowest), bias)
+
+    def multiply_int8(
+        self,
+        states: str,
+        weight: Array,
+        name: str,
+        *,
+        lowest: float = 0.0,
+        result: str | None = None,
+    ) -> str:
+        """Return the product of states with a weight (E, columns), both in int8."""
         whole, scales = quantise_weight(weight, axis=0, limit=LIMIT)
         if lowest:
             states = self.add("Sub", states, self.scalar(lowest))
         given, step, zero = self._quantise_rows(states, is_signed=not lowest)
         product = self.add("MatMulInteger", given, self.constant(whole, f"{name}.int8"), zero)
         columns = self.add("Mul", self.to_float(product), self.constant(scales[0], f"{name}.scale"))
+        if not lowest:
+            return self.add("Mul", columns, step, result=result)
         rows = self.add("Mul", columns, step)
-        if lowest:  # undo the shift, the same for all rows
-            rows = self.add("Add", rows, self.constant(lowest * (whole * scales).sum(axis=0)))
-        return self.add("Add", rows, bias)
+        shift = lowest * (whole * scales).sum(axis=0)  # undo it, the same for all rows
+        return self.add("Add", rows, self.constant(shift), result=result)
 
     def _quantise_rows(self, states: str, *, is_signed: bool) -> tuple[str, str, str]:
         """Return each row in uint8, its scale, and its zero point."""
@@ -119,13 +139,13 @@ class Graph:
         if isinstance(value, str):
             name = value
         array = self.state[value] if isinstance(value, str) else np.asarray(value)
-        name = name or f"c{len(self._constants)}"
+        name = name or f"{self._prefix}c{len(self._constants)}"
         self._constants.append(numpy_helper.from_array(np.asarray(array, order="C"), name))
         return name
 
     def add(self, operator: str, *inputs: str, result: str | None = None, **settings: Any) -> str:
         """Add a node; return the name of its result."""
-        name = result or f"n{len(self._nodes)}"
+        name = result or f"{self._prefix}n{len(self._nodes)}"
         self._nodes.append(helper.make_node(operator, list(inputs), [name], **settings))
         return name
 
@@ -135,13 +155,19 @@ class Graph:
         self._nodes.append(helper.make_node(operator, list(inputs), names, **settings))
         return names
 
+    def keep(self, node: NodeProto) -> None:
+        """Add a node as it is."""
+        self._nodes.append(node)
+
+    def take(self) -> tuple[list[NodeProto], list[TensorProto]]:
+        """Return the nodes and the constants."""
+        return self._nodes, self._constants
+
 
 def read_state(content: bytes) -> dict[str, Array]:
     """Return the weights of an ONNX file of this module, by the names of the model's state.
 
-    The embedding's rows are in the order of the bundle's vocabulary, as stored.  Other int8
-    weights get a random remainder of less than half a step: training moves them by less than a
-    step, and weights that begin on a step would be rounded back to it (docs/decisions/0016).
+    The embedding's rows are in the order of the bundle's vocabulary, as stored.
     """
     named = [
         item
@@ -153,11 +179,8 @@ def read_state(content: bytes) -> dict[str, Array]:
     for name in [name for name in constants if name.endswith(".int8")]:
         stem = name.removesuffix(".int8")
         whole, scales = constants.pop(name).astype(np.float32), constants.pop(f"{stem}.scale")
-        if "embeddings" not in stem:  # embeddings are not trained
-            # The largest of a column keeps its value, so that the scale stays.
-            remainder = rng.uniform(-0.5, 0.5, whole.shape) * (np.abs(whole) < LIMIT)
-            whole = np.asarray(whole + remainder, dtype=np.float32)
-        constants[f"{stem}.weight"] = whole * scales
+        is_table = "embeddings" in stem  # it is not trained
+        constants[f"{stem}.weight"] = whole * scales if is_table else read_int8(whole, scales, rng)
     state = {}
     for name, value in constants.items():
         stem, _, kind = name.rpartition(".")
@@ -167,6 +190,17 @@ def read_state(content: bytes) -> dict[str, Array]:
         for part, weight in zip(parts, np.split(array, len(parts)), strict=True):
             state[f"{part}.{kind}" if stem else name] = np.array(weight, order="C")
     return state
+
+
+def read_int8(whole: Array, scales: Array, rng: np.random.Generator) -> Array:
+    """Return int8 weights as floats, with a random remainder of less than half a step.
+
+    Training moves them by less than a step, and weights that begin on a step would be rounded
+    back to it (docs/decisions/0016).
+    """
+    # The largest of a column keeps its value, so that the scale stays.
+    remainder = rng.uniform(-0.5, 0.5, whole.shape) * (np.abs(whole) < LIMIT)
+    return np.asarray(np.asarray(whole + remainder, dtype=np.float32) * scales)
 
 
 def quantise_weight(matrix: Array, *, axis: int, limit: int) -> tuple[NDArray[np.int8], Array]:

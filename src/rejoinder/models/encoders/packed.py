@@ -17,17 +17,20 @@ DRAWS = 4
 """16-bit random numbers in one draw of 64 bits."""
 
 
-def read_packed(encoder: Any, ids: Tensor, mask: Tensor, kinds: Tensor) -> Tensor:
+def read_packed(
+    encoder: Any, ids: Tensor, mask: Tensor, kinds: Tensor, *, offset: int = 0
+) -> Tensor:
     """Return the last states (P, L, E) of inputs (P, L), as `encoder` does; 0 for padding.
 
     Args:
-        encoder: a BERT of `transformers`.
+        encoder: an encoder of `transformers` with BERT's layers.
         mask: 1 for a token, 0 for padding.
-        kinds: segment ids (BERT's token types).
+        kinds: the kinds of tokens; an encoder with one token type reads none.
+        offset: the position of the first token.
     """
     positions = mask.flatten().nonzero().squeeze(1)  # (T,)
     masked = ((1 - mask) * MASKED)[:, None, None]  # (P, 1, 1, L)
-    states = _embed(encoder.embeddings, ids, kinds, positions)
+    states = _embed(encoder.embeddings, ids, kinds, positions, offset)
     for layer in encoder.encoder.layer:
         read = _attend(layer.attention.self, states, positions, masked)
         states = _add(layer.attention.output, read, states)
@@ -35,12 +38,13 @@ def read_packed(encoder: Any, ids: Tensor, mask: Tensor, kinds: Tensor) -> Tenso
     return _unpack(states, positions, mask.shape)
 
 
-def _embed(embeddings: Any, ids: Tensor, kinds: Tensor, positions: Tensor) -> Tensor:
-    """Return the sum of token, position and segment embeddings, normalised, (T, E)."""
+def _embed(embeddings: Any, ids: Tensor, kinds: Tensor, positions: Tensor, offset: int) -> Tensor:
+    """Return the sum of token, position and token type embeddings, normalised, (T, E)."""
+    types = embeddings.token_type_embeddings
     states = (
         embeddings.word_embeddings(ids.flatten()[positions])
-        + embeddings.token_type_embeddings(kinds.flatten()[positions])
-        + embeddings.position_embeddings(positions % ids.shape[1])
+        + types(kinds.flatten()[positions].clamp(max=types.num_embeddings - 1))
+        + embeddings.position_embeddings(positions % ids.shape[1] + offset)
     )
     return drop(embeddings.LayerNorm(states), embeddings.dropout)
 

@@ -13,15 +13,18 @@ from typing import Any
 import numpy as np
 import torch
 from safetensors.numpy import save
+from torch import Tensor, nn
 
 from rejoinder.bundle.folder import Bundle, Manifest
 from rejoinder.errors import BundleError, MissingExtraError
-from rejoinder.models.has.encoder import TextEncoder, TextTokens
+from rejoinder.models.encoders.architectures import is_packed
+from rejoinder.models.encoders.export import Build, export, make_inputs, write_network
+from rejoinder.models.encoders.tokens import TextTokens
+from rejoinder.models.has.encoder import TextEncoder
 from rejoinder.models.has.module import Has, pad_texts
 from rejoinder.models.has.scorer import KIND, WEIGHTS
 from rejoinder.models.kernel import Matrix
-from rejoinder.models.selector.export import write_network
-from rejoinder.text.wordpiece import WordPiece
+from rejoinder.text.tokenizer import Tokenizer
 
 MAX_DIFFERENCE = 1e-4
 MAX_FLIPPED = 0.05
@@ -31,16 +34,15 @@ MAX_FLIPPED = 0.05
 def write_has(
     folder: Path,
     model: Has,
-    vocabulary: Sequence[str],
+    tokenizer: Tokenizer,
     *,
     precision: str = "int8",
     training: Mapping[str, Any],
     sample: Sequence[str],
 ) -> None:
-    """Write encoder, attention, vocabulary and their provenance.
+    """Write encoder, attention, tokenizer and their provenance.
 
     Args:
-        vocabulary: the word piece of each row of the encoder's embedding.
         sample: texts that torch and the runtime both encode before anything is written.
 
     Raises:
@@ -48,7 +50,7 @@ def write_has(
         MissingExtraError: onnx is not installed.
         ValueError: the precision is neither fp32 nor int8.
     """
-    expected = _encode_with_torch(model, vocabulary, sample)
+    expected = _encode_with_torch(model, tokenizer, sample)
 
     def compare(bundle: Bundle, precision: str) -> dict[str, Any]:
         flipped = _check(TextEncoder(bundle).encode(sample), expected, precision)
@@ -59,8 +61,8 @@ def write_has(
         Manifest(KIND, asdict(model.config), precision=precision, training=training),
         {WEIGHTS: save(_read_attention(model))},
         encoder=model.encoder,
-        vocabulary=vocabulary,
-        build=partial(_build, model),
+        tokenizer=tokenizer,
+        build=_make_build(model),
         compare=compare,
     )
 
@@ -74,8 +76,25 @@ def _read_attention(model: Has) -> dict[str, Matrix]:
     return weights or {"none": np.zeros(1, dtype=np.float32)}  # an empty file looks corrupt
 
 
+def _make_build(model: Has) -> Build:
+    """Return a function that builds a network of inputs (P, L) and their states (P, L, D)."""
+    if not is_packed(model.encoder):
+        return export(_States(model), make_inputs(), "states")
+    return partial(_build, model)
+
+
+class _States(nn.Module):
+    """HAS as far as the states of words, special tokens included."""
+
+    def __init__(self, model: Has) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, ids: Tensor, mask: Tensor, kinds: Tensor) -> Tensor:  # noqa: ARG002
+        return self.model.encode(ids, mask).states
+
+
 def _build(model: Has, rows: Sequence[int], precision: str) -> bytes:
-    """Return an ONNX file that gives inputs (P, L) their states (P, L, D), as the model does."""
     try:
         from rejoinder.models.encoders.onnx_bert import add_encoder, get_inputs
         from rejoinder.models.encoders.onnx_graph import Graph
@@ -92,9 +111,9 @@ def _build(model: Has, rows: Sequence[int], precision: str) -> bytes:
     return graph.to_bytes(get_inputs(), "states", ["pairs", "tokens", "width"])
 
 
-def _encode_with_torch(model: Has, vocabulary: Sequence[str], texts: Sequence[str]) -> list[Matrix]:
+def _encode_with_torch(model: Has, tokenizer: Tokenizer, texts: Sequence[str]) -> list[Matrix]:
     model.eval()
-    tokens = TextTokens(WordPiece(vocabulary), max_tokens=model.config.max_tokens)
+    tokens = TextTokens(tokenizer, max_tokens=model.config.max_tokens)
     states = []
     with torch.inference_mode():
         for text in texts:

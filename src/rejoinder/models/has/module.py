@@ -17,10 +17,15 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from rejoinder.errors import InputError
-from rejoinder.models.encoders.loading import DEFAULT
-from rejoinder.models.encoders.packed import read_packed
+from rejoinder.models.encoders.architectures import (
+    freeze_embeddings,
+    get_max_tokens,
+    keep_layers,
+    read_states,
+)
+from rejoinder.models.encoders.loading import DEFAULT, load_encoder
 from rejoinder.models.has.compositions import COMPOSITIONS
-from rejoinder.models.selector.module import SelectorConfig, load_selector
+from rejoinder.text.tokenizer import Tokenizer
 
 LOWEST = -1e9
 """The value of padding before a maximum or a softmax."""
@@ -83,7 +88,7 @@ class Has(nn.Module):
 
     def encode(self, ids: Tensor, mask: Tensor) -> Words:
         """Return the states of inputs (P, L), which begin with [CLS] and end with [SEP]."""
-        states = read_packed(self.encoder, ids, mask, torch.zeros_like(ids)).float()
+        states = read_states(self.encoder, ids, mask, torch.zeros_like(ids)).float()
         if self.project is not None:
             states = self.project(states).float()
         # Of n tokens the first is [CLS] and the last [SEP]: words are at 1 to n - 2.
@@ -134,23 +139,28 @@ def measure_distance(hashed: Words) -> Tensor:
     return squared.masked_fill(~hashed.mask, 0.0).sum(dim=1)
 
 
-def load_has(config: HasConfig, *, seed: int = 0) -> tuple[Has, list[str]]:
-    """Return the network over a pretrained encoder, and the encoder's vocabulary.
+def load_has(config: HasConfig, *, seed: int = 0) -> tuple[Has, Tokenizer]:
+    """Return the network over a pretrained encoder, and the encoder's tokenizer.
 
     Raises:
-        InputError: the encoder cannot be loaded, does not tokenise as BERT does, or
-            there is no such composition.
+        InputError: the encoder cannot be loaded or is not supported, or there is no such
+            composition.
     """
     if config.composition not in COMPOSITIONS:
         known = ", ".join(COMPOSITIONS)
         raise InputError(f"composition {config.composition!r} is none of {known}")
-    base, vocabulary = load_selector(
-        SelectorConfig(config.encoder, config.layers, config.max_tokens), seed=seed
-    )
+    encoder, tokenizer = load_encoder(config.encoder)
+    first, _, last = tokenizer.frame
+    if len(first) != 1 or len(last) != 1:
+        raise InputError(f"{config.encoder}: HAS reads texts between two special tokens")
+    if config.layers is not None:
+        keep_layers(encoder, config.layers)
+    freeze_embeddings(encoder, 0)
+    room = min(config.max_tokens, get_max_tokens(encoder.config))
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
-        model = Has(replace(config, max_tokens=base.config.max_tokens), base.encoder)
-    return model, vocabulary
+        model = Has(replace(config, max_tokens=room), encoder)
+    return model, tokenizer
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from functools import cached_property
 import numpy as np
 
 from rejoinder.errors import InputError, UnknownNameError
+from rejoinder.models.encoders.loading import DEFAULT
 from rejoinder.models.selector.similarity import (
     Cosine,
     PreparedPage,
@@ -52,6 +53,8 @@ class ContextConfig:
     max_tokens: int = 128
     vector_width: int = 0
     """The width of the vectors that are read instead of tokens; 0 for tokens."""
+    encoder: str = DEFAULT
+    """The encoder of the similarity `encoder`: a folder, or a name on a hub."""
 
     def __post_init__(self) -> None:
         if self.form not in FORMS:
@@ -72,6 +75,11 @@ class ContextConfig:
     def has_page(self) -> bool:
         """Whether sentences of the page are read, and its title."""
         return self.form not in ("none", "local")
+
+    @property
+    def reads_tokens(self) -> bool:
+        """Whether sentences are read as tokens behind the pair."""
+        return self.form not in ("none", "stored")
 
     @property
     def is_vectors(self) -> bool:

@@ -4,45 +4,42 @@ The network must agree with torch to 1e-4 in fp32; int8 must rank a sample nearl
 does, and its manifest states the tolerance of its scores.  Otherwise nothing is written.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from math import ceil
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
-from rejoinder.bundle.folder import Bundle, Manifest, open_bundle, write_bundle
+from rejoinder.bundle.folder import Bundle, Manifest, open_bundle
 from rejoinder.errors import BundleError, MissingExtraError
-from rejoinder.models.encoders.loading import order_pieces
-from rejoinder.models.onnx_session import NETWORK, VOCABULARY
-from rejoinder.models.scorer import Scores
-from rejoinder.models.selector.module import (
-    AnySelector,
-    Ensemble,
-    Selector,
-    SelectorConfig,
-    describe_similarity,
-    freeze_embeddings,
-    make_reader,
+from rejoinder.models.encoders.architectures import add_kinds, freeze_embeddings, is_packed
+from rejoinder.models.encoders.export import (
+    ARCHITECTURE,
+    Build,
+    export,
+    make_inputs,
+    rebuild_config,
+    write_network,
 )
-from rejoinder.models.selector.pair_reader import split_form
-from rejoinder.models.selector.scorer import KIND, VECTORS, SelectorScorer
+from rejoinder.models.encoders.loading import drop_pooler
+from rejoinder.models.encoders.tokens import open_tokenizer
+from rejoinder.models.onnx_session import NETWORK
+from rejoinder.models.scorer import Scores
+from rejoinder.models.selector.module.classifier import Classifier
+from rejoinder.models.selector.module.ensemble import AnySelector, Ensemble
+from rejoinder.models.selector.module.loading import describe_similarity, make_reader
+from rejoinder.models.selector.module.selector import Selector, SelectorConfig
+from rejoinder.models.selector.pair_reader import CANDIDATE, KINDS, QUESTION, SECOND, split_form
+from rejoinder.models.selector.scorer import FOREIGN, KIND, VECTORS, SelectorScorer
+from rejoinder.text.tokenizer import Tokenizer
 from rejoinder.types import Example
 
-SIZES = (
-    "hidden_size",
-    "num_hidden_layers",
-    "num_attention_heads",
-    "intermediate_size",
-    "layer_norm_eps",
-    "type_vocab_size",
-)
-"""The settings of the encoder from which it is rebuilt."""
 MAX_DIFFERENCE = {"fp32": 1e-4, "int8": 1.0}
 """Between the scores of the runtime and of torch, by precision."""
 MIN_CORRELATION = 0.98
@@ -56,17 +53,16 @@ MARGIN = 2
 def write_selector(
     folder: Path,
     model: AnySelector,
-    vocabulary: Sequence[str],
+    tokenizer: Tokenizer,
     *,
     precision: str = "int8",
     training: Mapping[str, Any],
     sample: Sequence[Example],
     files: Mapping[str, bytes] = MappingProxyType({}),
 ) -> None:
-    """Write the network, its vocabulary and their provenance.
+    """Write the network, its tokenizer and their provenance.
 
     Args:
-        vocabulary: the word piece of each row of the encoder's embedding.
         sample: questions that torch and the runtime both score before anything is written.
         files: further files of the bundle, by name, such as its model card.
 
@@ -75,7 +71,7 @@ def write_selector(
         MissingExtraError: onnx is not installed.
         ValueError: the precision is neither fp32 nor int8.
     """
-    expected = _score_with_torch(model, vocabulary, sample)
+    expected = _score_with_torch(model, tokenizer, sample)
     settings, context_files = describe_similarity(model.config.context)
 
     def compare(bundle: Bundle, precision: str) -> dict[str, Any]:
@@ -88,94 +84,90 @@ def write_selector(
         folder,
         Manifest(KIND, config, precision=precision, training=training),
         {**context_files, **files},
-        encoder=(model.local if isinstance(model, Ensemble) else model).encoder,
-        vocabulary=vocabulary,
-        build=partial(_build, model),
+        encoder=get_encoder(model),
+        tokenizer=tokenizer,
+        build=_make_build(model),
         compare=compare,
     )
 
 
-def write_network(
-    folder: Path,
-    manifest: Manifest,
-    files: Mapping[str, bytes],
-    *,
-    encoder: Any,
-    vocabulary: Sequence[str],
-    build: Callable[[Sequence[int], str], bytes],
-    compare: Callable[[Bundle, str], dict[str, Any]],
-) -> None:
-    """Write a bundle of a network over an encoder, if the runtime computes as torch does.
-
-    Args:
-        files: all but the network and its vocabulary.
-        vocabulary: the word piece of each row of the encoder's embedding.
-        build: returns the network in a precision, for the rows of the embedding that it keeps.
-        compare: compares a bundle in a precision with torch; returns fields of the manifest.
-    """
-    if manifest.precision not in MAX_DIFFERENCE:
-        known = ", ".join(MAX_DIFFERENCE)
-        raise ValueError(f"precision {manifest.precision!r} is none of {known}")
-    sizes = {name: getattr(encoder.config, name) for name in SIZES}
-    manifest = replace(manifest, config={**manifest.config, "bert": sizes})
-    rows = order_pieces(vocabulary)
-    pieces = "".join(f"{vocabulary[row]}\n" for row in rows)
-    # In fp32 too: that int8 is about as wrong as expected proves nothing about the network.
-    for tried in dict.fromkeys(("fp32", manifest.precision)):
-        contents = {NETWORK: build(rows, tried), VOCABULARY: pieces.encode(), **files}
-        with TemporaryDirectory() as place:
-            trial = Path(place, folder.name)
-            write_bundle(trial, manifest, contents)
-            fields = compare(open_bundle(trial), tried)
-    write_bundle(folder, replace(manifest, **fields), contents)
-
-
-def reopen_selector(folder: Path) -> tuple[AnySelector, list[str]]:
-    """Return the network of a selector's bundle, to continue training, and its vocabulary.
+def reopen_selector(folder: Path) -> tuple[AnySelector, Tokenizer]:
+    """Return the network of a selector's bundle, to continue training, and its tokenizer.
 
     Raises:
-        BundleError: it is not the bundle of a selector, or is incomplete.
+        BundleError: it is not the bundle of a selector, is incomplete, or was imported from ONNX.
         MissingExtraError: onnx is not installed.
     """
-    try:
-        from rejoinder.models.encoders.onnx_graph import read_state
-    except ImportError as error:
-        raise MissingExtraError("reading a selector", extra="train") from error
     bundle = open_bundle(folder, kind=KIND)
-    vocabulary = bundle.read_text(VOCABULARY).split("\n")[:-1]
+    if bundle.manifest.config.get(FOREIGN):
+        raise BundleError(
+            f"{folder}: was imported from ONNX, which training cannot continue; import the folder"
+            " with its safetensors"
+        )
+    tokenizer = open_tokenizer(bundle)
     try:
         settings = dict(bundle.manifest.config)
-        settings.pop(VECTORS, None)
-        sizes = settings.pop("bert")
-        model = _rebuild(SelectorConfig.from_dict(settings), sizes, len(vocabulary))
-        shapes = {name: value.shape for name, value in model.state_dict().items()}
-        state = read_state((folder / NETWORK).read_bytes())
+        for name in (VECTORS, ARCHITECTURE, "bert"):
+            settings.pop(name, None)
+        config = SelectorConfig.from_dict(settings)
+        encoder = rebuild_config(bundle.manifest.config, len(tokenizer), config.max_tokens)
+        model = _rebuild(config, encoder)
+        expected = {name: value.shape for name, value in model.state_dict().items()}
+        state = _read_state((folder / NETWORK).read_bytes(), model)
         model.load_state_dict(
-            {name: torch.from_numpy(value).reshape(shapes[name]) for name, value in state.items()}
+            {
+                name: torch.from_numpy(value).reshape(expected[name])
+                for name, value in state.items()
+                if name in expected  # an exported graph has other constants, too
+            }
         )
     except (KeyError, TypeError, ValueError, RuntimeError) as error:
         raise BundleError(f"{folder}: training cannot continue from it: {error}") from error
-    return model, vocabulary
+    return model, tokenizer
 
 
-def _rebuild(config: SelectorConfig, sizes: Mapping[str, Any], pieces: int) -> AnySelector:
+def _read_state(content: bytes, model: AnySelector) -> dict[str, Any]:
+    try:
+        from rejoinder.models.encoders.onnx_export import read_exported
+        from rejoinder.models.encoders.onnx_graph import read_state
+    except ImportError as error:
+        raise MissingExtraError("reading a selector", extra="train") from error
+    return read_state(content) if is_packed(get_encoder(model)) else read_exported(content)
+
+
+def _rebuild(config: SelectorConfig, settings: Any) -> AnySelector:
     """Return a network without its weights."""
-    from transformers import BertConfig, BertModel
+    from transformers import AutoModel, AutoModelForSequenceClassification
 
-    bert = BertConfig(
-        vocab_size=pieces,
-        max_position_embeddings=config.max_tokens,
-        attn_implementation="eager",
-        **sizes,
-    )
+    if config.recipe == "classifier":
+        settings.num_labels = 1
+        model = AutoModelForSequenceClassification.from_config(
+            settings, attn_implementation="eager"
+        )
+        return Classifier(config, model)
     is_ensemble = config.context.form == "ensemble"
     contexts = split_form(config.context) if is_ensemble else (config.context,)
     members = []
     for context in contexts:
-        encoder = BertModel(bert, add_pooling_layer=False)
+        encoder = AutoModel.from_config(settings, attn_implementation="eager")
+        drop_pooler(encoder)
+        if context.reads_tokens and getattr(encoder.config, "type_vocab_size", 0) != KINDS:
+            add_kinds(encoder, KINDS, first=QUESTION, second=CANDIDATE)
         members.append(Selector(replace(config, context=context), encoder))
-        freeze_embeddings(members[-1])
+        freeze_embeddings(encoder, KINDS)
     return Ensemble(config, *members) if is_ensemble else members[0]
+
+
+def get_encoder(model: AnySelector) -> Any:
+    """Return the encoder of a selector, the first one of an ensemble."""
+    return model.local.encoder if isinstance(model, Ensemble) else model.encoder
+
+
+def _make_build(model: AnySelector) -> Build:
+    """Return the function that builds a selector's network."""
+    if not is_packed(get_encoder(model)):
+        return export(model, _make_inputs(model), "scores")
+    return partial(_build, model)
 
 
 def _build(model: AnySelector, rows: Sequence[int], precision: str) -> bytes:
@@ -186,12 +178,23 @@ def _build(model: AnySelector, rows: Sequence[int], precision: str) -> bytes:
     return build_graph(model, rows, precision=precision)
 
 
+def _make_inputs(model: AnySelector) -> dict[str, Tensor]:
+    """Return example inputs of a selector, for its export."""
+    inputs = make_inputs()
+    context = model.config.context
+    if context.form == "ensemble":
+        inputs |= make_inputs(SECOND)
+    if context.vector_width:
+        inputs |= {name: torch.rand(2, 3, context.vector_width) for name in ("near", "page")}
+    return inputs
+
+
 def _score_with_torch(
-    model: AnySelector, vocabulary: Sequence[str], sample: Sequence[Example]
+    model: AnySelector, tokenizer: Tokenizer, sample: Sequence[Example]
 ) -> Scores:
     """Return the scores of all pairs, each read by itself as the runtime does."""
     model.eval()
-    reader = make_reader(model.config, vocabulary)
+    reader = make_reader(model.config, tokenizer)
     scores = []
     with torch.inference_mode():
         for example in sample:

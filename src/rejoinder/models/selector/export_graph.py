@@ -17,29 +17,30 @@ from rejoinder.models.encoders.onnx_bert import (
     masked_mean,
 )
 from rejoinder.models.encoders.onnx_graph import Graph, Input
-from rejoinder.models.selector.module import AnySelector, Ensemble, Selector
+from rejoinder.models.selector.module.classifier import Classifier
+from rejoinder.models.selector.module.ensemble import AnySelector, Ensemble
+from rejoinder.models.selector.module.selector import Selector
 from rejoinder.models.selector.pair_reader import CANDIDATE, LOCAL, PAGE, QUESTION, SECOND
 
 
 def build_graph(model: AnySelector, rows: Sequence[int], *, precision: str) -> bytes:
-    """Return an ONNX file that scores inputs as the model does.
+    """Return an ONNX file that scores inputs as the model does; its encoder has BERT's layers.
 
     Args:
-        rows: for each piece of the bundle's vocabulary, its row of the model's embedding.
+        rows: for each id of the bundle's tokenizer, its row of the model's embedding.
         precision: fp32, or int8 for the embedding and the weights of products.
-
-    Raises:
-        BundleError: the encoder has another activation than BERT's.
     """
     state = {name: value.numpy(force=True) for name, value in model.state_dict().items()}
-    first = model.local if isinstance(model, Ensemble) else model
-    epsilon = first.encoder.config.layer_norm_eps
+    encoder = (model.local if isinstance(model, Ensemble) else model).encoder
+    epsilon = encoder.config.layer_norm_eps
     graph = Graph(state, is_int8=precision == "int8", epsilon=epsilon)
     inputs: dict[str, Input] = {}
     if isinstance(model, Ensemble):
         local = _add_selector(graph, model.local, rows, "local.", "", inputs)
         page = _add_selector(graph, model.page, rows, "page.", SECOND, inputs)
         score = _join(graph, [local, page])
+    elif isinstance(model, Classifier):
+        score = _classify(graph, model, rows, inputs)
     else:
         score, _ = _add_selector(graph, model, rows, "", "", inputs)
     graph.add("Reshape", score, graph.constant([-1]), result="scores")
@@ -71,6 +72,21 @@ def _add_selector(
             inputs[name] = (TensorProto.FLOAT, ("pairs", f"{name} sentences", width))
         score = graph.add("Add", score, _add_ways(graph, states, has_vectors=bool(width)))
     return score, encoding
+
+
+def _classify(
+    graph: Graph, model: Classifier, rows: Sequence[int], inputs: dict[str, Input]
+) -> str:
+    """Return the scores (P, 1) of an architecture's own head."""
+    inputs |= get_inputs()
+    scope = f"model.{model.model.base_model_prefix}."
+    tokens = model.config.max_tokens
+    states = add_encoder(graph, model.encoder, np.asarray(rows), tokens, scope=scope)
+    first = graph.add("Gather", states, graph.constant(0), axis=1)  # (P, E)
+    has_pooler = f"{scope}pooler.dense.weight" in graph.state
+    hidden = f"{scope}pooler.dense" if has_pooler else "model.classifier.dense"
+    output = "model.classifier" if has_pooler else "model.classifier.out_proj"
+    return graph.linear_fp32(graph.add("Tanh", graph.linear_fp32(first, hidden)), output)
 
 
 def _judge(graph: Graph, states: str, place: str, prefix: str) -> tuple[str, str]:

@@ -1,8 +1,9 @@
 """A question and a candidate, with the context around them, as the inputs of a selector's network.
 
-The tokens are [CLS] question [SEP] candidate [SEP], then each sentence of the context with a [SEP]
-of its own; each token has the kind of its part.  Without context it is the plain pair.  A pair that
-is too long is truncated at the candidate's end; the question keeps at most half of the tokens.
+The tokens are [CLS] question [SEP] candidate [SEP], or the encoder's own special tokens in their
+places, then each sentence of the context with a [SEP] of its own; each token has the kind of its
+part.  Without context it is the plain pair.  A pair that is too long is truncated at the
+candidate's end; the question keeps at most half of the tokens.
 
 Training and the runtime read the same inputs.  Every input has the axes (pairs, items, …), and
 zeros are padding.
@@ -12,7 +13,6 @@ import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,7 +21,7 @@ from rejoinder.models.onnx_session import Feed, to_feed
 from rejoinder.models.selector.context import Context, ContextConfig, ContextFinder
 from rejoinder.models.selector.similarity import Similarity
 from rejoinder.models.sidecar import SidecarRows
-from rejoinder.text.wordpiece import CLS, SEP, WordPiece
+from rejoinder.text.tokenizer import Tokenizer
 from rejoinder.types import Candidate
 
 QUESTION, CANDIDATE, LOCAL, PAGE = range(4)
@@ -37,16 +37,13 @@ SECOND = "page_"
 
 
 class PairTokens:
-    """Joins the word pieces of a question with those of its candidates."""
+    """Joins the tokens of a question with those of its candidates."""
 
-    def __init__(self, pieces: WordPiece, *, max_tokens: int) -> None:
-        self._pieces = pieces
-        self._cls, self._sep = (pieces.vocabulary.index(token) for token in (CLS, SEP))
+    def __init__(self, tokenizer: Tokenizer, *, max_tokens: int) -> None:
+        self._frame = tokenizer.frame
         self._max_tokens = max_tokens
-
-    def tokenize(self, text: str) -> list[int]:
-        """Return the word pieces of a text."""
-        return list(chain.from_iterable(self._pieces.tokenize(text)))
+        self._max_question = max_tokens // 2 - len(self._frame.first) - len(self._frame.between)
+        self.tokenize = tokenizer.to_ids
 
     def join(
         self,
@@ -63,22 +60,24 @@ class PairTokens:
                 sentence of the page is left out.
             max_around: the maximum number of context tokens.
         """
-        first = [self._cls, *question[: self._max_tokens // 2 - 2], self._sep]
-        second = [*candidate[: self._max_tokens - len(first) - 1], self._sep]
+        begin, between, end = self._frame
+        first = [*begin, *question[: self._max_question], *between]
+        second = [*candidate[: self._max_tokens - len(first) - len(end)], *end]
         ids, kinds = [*first, *second], [QUESTION] * len(first) + [CANDIDATE] * len(second)
         room = min(max_around, self._max_tokens - len(ids))
         for kind, pieces in around:
-            kept = pieces[: min(MAX_NEIGHBOUR, room - 1)] if kind == LOCAL else pieces
-            if kept and len(kept) < room:
-                ids += [*kept, self._sep]
-                kinds += [kind] * (len(kept) + 1)
-                room -= len(kept) + 1
+            kept = pieces[: min(MAX_NEIGHBOUR, room - len(end))] if kind == LOCAL else pieces
+            added = [*kept, *end]
+            if kept and len(added) <= room:
+                ids += added
+                kinds += [kind] * len(added)
+                room -= len(added)
         return ids, kinds
 
     def is_too_long(self, question: Sequence[int], candidates: Iterable[Sequence[int]]) -> bool:
         """Return whether `join` would truncate the pair itself."""
-        room = self._max_tokens - 3
-        return len(question) > self._max_tokens // 2 - 2 or any(
+        room = self._max_tokens - sum(map(len, self._frame))
+        return len(question) > self._max_question or any(
             len(question) + len(candidate) > room for candidate in candidates
         )
 

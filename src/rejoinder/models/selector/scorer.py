@@ -15,6 +15,7 @@ import numpy as np
 
 from rejoinder.bundle.folder import Bundle, open_bundle
 from rejoinder.errors import BundleError, StoreError
+from rejoinder.models.encoders.tokens import open_tokenizer
 from rejoinder.models.onnx_session import (
     CPU,
     NETWORK,
@@ -37,13 +38,22 @@ from rejoinder.models.selector.similarity import (
 )
 from rejoinder.models.sidecar import Bytes, SidecarRows
 from rejoinder.models.static_vectors.vectors import SHIPPED_VECTORS, load_vectors
+from rejoinder.text.tokenizer import Tokenizer
 from rejoinder.text.wordpiece import WordPiece, hash_vocabulary
 from rejoinder.types import Candidate, Document, to_candidates
 
 KIND = "selector"
-ENCODER_VOCABULARY = "encoder.txt"
+ENCODER_VOCABULARY, ENCODER_TOKENIZER = "encoder.txt", "encoder.json"
+FOREIGN = "inputs"
+"""The setting of a bundle that came from ONNX: how that network names its inputs."""
 VECTORS = "vectors"
 """The setting of a bundle that identifies the static vectors it was trained with."""
+
+ACTIVATIONS: dict[str, Callable[[Scores], Scores]] = {
+    "identity": lambda scores: scores,
+    "sigmoid": lambda scores: 1 / (1 + np.exp(-scores)),
+}
+"""What a cross-encoder applies to the output of its network, by the name in its settings."""
 
 _log = logging.getLogger(__name__)
 
@@ -55,19 +65,17 @@ class SelectorScorer:
 
     def __init__(self, bundle: Bundle, runtime: Runtime = CPU) -> None:
         self.name = Path(bundle.folder).name
+        settings = bundle.manifest.config
+        self._tokenizer = open_tokenizer(bundle)
         try:
-            text = bundle.read_text(VOCABULARY)
-            self._pieces = WordPiece(text.split("\n")[:-1])
-            self._max_tokens = int(bundle.manifest.config["max_tokens"])
-            self._tokens = PairTokens(self._pieces, max_tokens=self._max_tokens)
-            context = ContextConfig(**bundle.manifest.config.get("context", {}))
-            network = (bundle.folder / NETWORK).read_bytes()
+            self._max_tokens = int(settings["max_tokens"])
+            self._tokens = PairTokens(self._tokenizer, max_tokens=self._max_tokens)
+            context = ContextConfig(**settings.get("context", {}))
+            self._activation = ACTIVATIONS[settings.get("activation", "identity")]
+            network = (bundle.folder / settings.get("network", NETWORK)).read_bytes()
         except (OSError, KeyError, TypeError, ValueError) as error:
             raise bundle.refuse(f"file, setting or word piece is missing: {error}") from error
-        shipped = (SHIPPED_VECTORS / VOCABULARY).read_text(encoding="utf-8")
-        self._reads_stored = text.startswith(shipped)
-        stored = self._pieces.vocabulary[: shipped.count("\n")]
-        self.tokenizer = hash_vocabulary(stored) if self._reads_stored else None
+        self.tokenizer = _hash_stored(self._tokenizer)
         """The hash of the tokenizer whose stored tokens it reads."""
         self._has_warned = False
         similarity = open_similarity(context, bundle, runtime)
@@ -76,7 +84,9 @@ class SelectorScorer:
         if isinstance(similarity, Cosine):
             self.sidecar = PageEncoder(bundle, context, similarity)
         self._reader = PairReader(self._tokens, context, similarity)
-        self._network = OnnxNetwork(network, bundle.folder, runtime)
+        self._network = OnnxNetwork(
+            network, bundle.folder, runtime, inputs=settings.get("inputs", {})
+        )
         self._try_out(bundle.folder)
 
     def bind(self, rows: SidecarRows) -> "SelectorScorer":
@@ -93,7 +103,8 @@ class SelectorScorer:
     def score(self, question: str, candidates: Candidates) -> Scores:
         """Return one score per candidate, in the order given."""
         feeds = self.read(question, to_candidates(candidates))
-        return np.array(self._network.run_all(feeds), dtype=np.float64).reshape(len(feeds))
+        found = np.array(self._network.run_all(feeds), dtype=np.float64).reshape(len(feeds))
+        return self._activation(found)
 
     def read(self, question: str, candidates: Sequence[Candidate]) -> list[Feed]:
         """Return the network's inputs for each candidate."""
@@ -106,19 +117,21 @@ class SelectorScorer:
 
         Stored pieces are those of the shipped vectors, for all scorers.
         """
-        return self._pieces.encode(text) if self._reads_stored else None
+        if self.tokenizer and isinstance(self._tokenizer, WordPiece):
+            return self._tokenizer.encode(text)
+        return None
 
     def _tokenize(self, candidate: Candidate) -> Sequence[int]:
-        if candidate.tokens is not None and self._reads_stored:
+        if candidate.tokens is not None and self.tokenizer:
             stored = np.frombuffer(candidate.tokens, dtype="<i4")
             pieces = np.where(stored < 0, -1 - stored, stored)
-            if pieces.size == 0 or pieces.max() < len(self._pieces):
+            if pieces.size == 0 or pieces.max() < len(self._tokenizer):
                 return [int(piece) for piece in pieces[: self._max_tokens]]
         return self._tokens.tokenize(candidate.text)
 
     def run(self, feed: Feed) -> float:
-        """Return the score of one pair."""
-        return float(self._network.run(feed))
+        """Return the score of one pair, before its activation."""
+        return float(np.ravel(self._network.run(feed))[0])
 
     def _warn_if_too_long(
         self, question: Sequence[int], candidates: Sequence[Sequence[int]]
@@ -134,12 +147,21 @@ class SelectorScorer:
 
     def _try_out(self, folder: Path) -> None:
         """Score one pair, with the last piece in it: a network that opens may still be corrupt."""
-        last = [len(self._pieces) - 1]
+        last = [len(self._tokenizer) - 1]
         (feed,) = self._reader.read("", [Candidate("", "")], pieces=[last])
         with refuse_corrupt(folder):
             score = self.run(feed)
         if not np.isfinite(score):
             raise BundleError(f"{folder}: {NETWORK} gives a score that is not finite")
+
+
+def _hash_stored(tokenizer: Tokenizer) -> str | None:
+    """Return the hash of stored tokens, if a selector has the same ids for the same pieces."""
+    shipped = (SHIPPED_VECTORS / VOCABULARY).read_text(encoding="utf-8").split("\n")[:-1]
+    is_same = (
+        isinstance(tokenizer, WordPiece) and [*tokenizer.vocabulary[: len(shipped)]] == shipped
+    )
+    return hash_vocabulary(shipped) if is_same else None
 
 
 class PageEncoder:
@@ -152,9 +174,10 @@ class PageEncoder:
 
     def __init__(self, bundle: Bundle, config: ContextConfig, embedder: Cosine) -> None:
         self.folder = bundle.folder
-        weights = [name_vectors()]
+        weights, files = [name_vectors()], bundle.manifest.files
         if config.similarity == "encoder":
-            weights = [str(bundle.manifest.files.get(x)) for x in (ENCODER, ENCODER_VOCABULARY)]
+            names = (ENCODER, ENCODER_VOCABULARY, ENCODER_TOKENIZER)
+            weights = [str(files[name]) for name in names if name in files]
         self.hash = hashlib.sha256("\n".join(weights).encode()).hexdigest()[:16]
         self.row_bytes = 4 * embedder.width
         self._embedder = embedder
@@ -191,8 +214,8 @@ def open_similarity(
             network = (bundle.folder / ENCODER).read_bytes()
         except OSError as error:
             raise bundle.refuse(f"{ENCODER} is missing: {error}") from error
-        vocabulary = bundle.read_text(ENCODER_VOCABULARY).split("\n")[:-1]
-        return EncodedTexts(network, vocabulary, bundle.folder, runtime)
+        tokenizer = open_tokenizer(bundle, vocabulary=ENCODER_VOCABULARY, json=ENCODER_TOKENIZER)
+        return EncodedTexts(network, tokenizer, bundle.folder, runtime)
 
     similarity = get_similarity(context, open_encoder)
     is_static = isinstance(similarity, StaticTexts)

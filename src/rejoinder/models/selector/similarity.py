@@ -17,9 +17,11 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.models.onnx_session import CPU, Feed, OnnxNetwork, Runtime, to_feed
+from rejoinder.models.encoders.tokens import TextTokens
+from rejoinder.models.onnx_session import CPU, OnnxNetwork, Runtime, to_feed
 from rejoinder.models.static_vectors.vectors import StaticVectors
-from rejoinder.text.wordpiece import CLS, SEP, WordPiece, pretokenize
+from rejoinder.text.tokenizer import Tokenizer
+from rejoinder.text.wordpiece import WordPiece, pretokenize
 
 MAX_WORDS = 512
 """Words of a sentence beyond this many are not read."""
@@ -135,10 +137,9 @@ class EncodedTexts(Cosine):
     """Texts as mean states of a transformer in onnxruntime: one pass each, a pair in one too."""
 
     def __init__(
-        self, network: bytes, vocabulary: Sequence[str], folder: Path, runtime: Runtime = CPU
+        self, network: bytes, tokenizer: Tokenizer, folder: Path, runtime: Runtime = CPU
     ) -> None:
-        self._pieces = WordPiece(vocabulary)
-        self._cls, self._sep = (self._pieces.vocabulary.index(token) for token in (CLS, SEP))
+        self._tokens = TextTokens(tokenizer, max_tokens=MAX_TOKENS)
         self._network = OnnxNetwork(network, folder, runtime, name=ENCODER)
         self.width = int(self._network.session.get_outputs()[0].shape[1])
 
@@ -154,12 +155,8 @@ class EncodedTexts(Cosine):
         return self._encode_all([f"{question} {candidate}" for candidate in candidates])
 
     def _encode_all(self, texts: Sequence[str]) -> Vectors:
-        rows = self._network.run_all([self._tokenize(text) for text in texts])
+        rows = self._network.run_all([to_feed(self._tokens.encode(text)) for text in texts])
         return np.array(rows, dtype=np.float32).reshape(len(texts), self.width)
-
-    def _tokenize(self, text: str) -> Feed:
-        pieces = [piece for word in self._pieces.tokenize(text) for piece in word]
-        return to_feed([self._cls, *pieces[: MAX_TOKENS - 2], self._sep])
 
 
 def _to_length_1(sums: Vectors) -> Vectors:

@@ -11,14 +11,18 @@ import torch
 from numpy.typing import NDArray
 
 from rejoinder.bundle.folder import Bundle, Manifest, check_place, write_bundle
-from rejoinder.errors import BundleError, InputError, MissingExtraError, UnknownNameError
+from rejoinder.errors import BundleError, InputError, UnknownNameError
+from rejoinder.models.encoders.architectures import get_max_tokens
+from rejoinder.models.encoders.export import PooledEncoder, build_pooled, write_network
 from rejoinder.models.encoders.loading import DEFAULT, load_encoder
-from rejoinder.models.selector.export import write_network
+from rejoinder.models.encoders.tokens import TextTokens
+from rejoinder.models.onnx_session import to_feed
 from rejoinder.models.sentence_encoder import static, transformer
 from rejoinder.models.sentence_encoder.encoder import Matrix
 from rejoinder.models.sentence_encoder.static import MIN_COSINE, PartWeights
 from rejoinder.models.sentence_encoder.transformer import TransformerEncoder
 from rejoinder.models.static_vectors.vectors import quantise_rows
+from rejoinder.text.tokenizer import Tokenizer
 
 MAX_TOKENS = 256
 POOLED = {"mean": "the mean of its states", "first": "its first state"}
@@ -57,12 +61,12 @@ def import_encoder(options: ImportOptions, *, command: str = "") -> None:
     """
     folder = Path(options.to)
     check_place(folder)
-    encoder, vocabulary = load_encoder(options.encoder)
+    encoder, tokenizer = load_encoder(options.encoder)
     width = encoder.config.hidden_size
     if width % 64:
         raise InputError(f"{options.encoder}: its width is {width}, not a multiple of 64")
-    max_tokens = min(MAX_TOKENS, encoder.config.max_position_embeddings)
-    expected = _encode_with_torch(encoder.eval(), vocabulary, options.pooling, max_tokens)
+    max_tokens = min(MAX_TOKENS, get_max_tokens(encoder.config))
+    expected = _encode_with_torch(encoder.eval(), tokenizer, options.pooling, max_tokens)
     config = {
         "max_tokens": max_tokens,
         "pooling": options.pooling,
@@ -79,8 +83,8 @@ def import_encoder(options: ImportOptions, *, command: str = "") -> None:
         ),
         {"README.md": _describe_import(options).encode()},
         encoder=encoder,
-        vocabulary=vocabulary,
-        build=partial(_build, encoder, options.pooling, max_tokens),
+        tokenizer=tokenizer,
+        build=build_pooled(encoder, max_tokens, options.pooling),
         compare=partial(_compare, expected),
     )
 
@@ -125,33 +129,16 @@ def write_static_encoder(
     write_bundle(folder, manifest, files)
 
 
-def _encode_with_torch(
-    encoder: Any, vocabulary: Sequence[str], pooling: str, max_tokens: int
-) -> Matrix:
+def _encode_with_torch(encoder: Any, tokenizer: Tokenizer, pooling: str, max_tokens: int) -> Matrix:
     """Return the vectors of the sample, shape (sample, width)."""
-    from rejoinder.models.has.encoder import TextTokens
-    from rejoinder.text.wordpiece import WordPiece
-
-    tokens = TextTokens(WordPiece(vocabulary), max_tokens=max_tokens)
+    tokens, model = TextTokens(tokenizer, max_tokens=max_tokens), PooledEncoder(encoder, pooling)
     vectors = []
-    with torch.no_grad():
+    with torch.inference_mode():
         for text in SAMPLE:
-            states = encoder(torch.tensor([tokens.encode(text)])).last_hidden_state[0]
-            vector = states.mean(dim=0) if pooling == "mean" else states[0]
-            vectors.append(torch.nn.functional.normalize(vector, dim=0).numpy())
+            feed = to_feed(tokens.encode(text))
+            inputs = {name: torch.from_numpy(value) for name, value in feed.items()}
+            vectors.append(model(**inputs)[0].numpy())
     return np.stack(vectors)
-
-
-def _build(
-    encoder: Any, pooling: str, max_tokens: int, rows: Sequence[int], precision: str
-) -> bytes:
-    try:
-        from rejoinder.models.encoders.onnx_bert import build_sentence_encoder
-    except ImportError as error:
-        raise MissingExtraError("importing an encoder", extra="train") from error
-    return build_sentence_encoder(
-        encoder, rows, max_tokens=max_tokens, pooling=pooling, is_int8=precision == "int8"
-    )
 
 
 def _compare(expected: Matrix, bundle: Bundle, precision: str) -> dict[str, Any]:

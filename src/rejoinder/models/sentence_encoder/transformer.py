@@ -9,17 +9,18 @@ import numpy as np
 
 from rejoinder.bundle.folder import Bundle
 from rejoinder.documents.passages import Passage
-from rejoinder.models.has.encoder import TextTokens
+from rejoinder.models.encoders.tokens import TextTokens, open_tokenizer
 from rejoinder.models.onnx_session import (
     CPU,
     NETWORK,
-    VOCABULARY,
     OnnxNetwork,
     Runtime,
     refuse_corrupt,
     to_feed,
 )
 from rejoinder.models.sentence_encoder.encoder import Matrix, Vector
+from rejoinder.models.static_vectors.vectors import load_vectors
+from rejoinder.text.tokenizer import Tokenizer
 from rejoinder.text.wordpiece import WordPiece
 
 KIND = "transformer-encoder"
@@ -36,14 +37,12 @@ class TransformerEncoder:
         self.folder = bundle.folder
         self.hash = bundle.manifest.files.get(NETWORK, "")[:16]
         config = bundle.manifest.config
+        tokenizer = self._tokenizer = open_tokenizer(bundle)
+        self.vocabulary = _list_pieces(tokenizer)
+        """The word pieces of `encode_pieces`, without special tokens."""
         try:
-            *pieces, cls, sep = bundle.read_text(VOCABULARY).split("\n")[:-1]
-            self.vocabulary = tuple(pieces)
-            """The word pieces, without [CLS] and [SEP]."""
             self.question_prefix = str(config.get("question_prefix", ""))
-            self._tokens = TextTokens(
-                WordPiece([*pieces, cls, sep]), max_tokens=int(config["max_tokens"])
-            )
+            self._tokens = TextTokens(tokenizer, max_tokens=int(config["max_tokens"]))
             network = (bundle.folder / NETWORK).read_bytes()
         except (OSError, KeyError, TypeError, ValueError, OverflowError) as error:
             raise bundle.refuse(f"file, setting or word piece is missing: {error}") from error
@@ -61,8 +60,13 @@ class TransformerEncoder:
 
     def encode_pieces(self) -> Matrix:
         """Return the vector of each word piece by itself, shape (vocabulary, width)."""
-        cls, sep = len(self.vocabulary), len(self.vocabulary) + 1
-        feeds = [to_feed([cls, piece, sep]) for piece in range(len(self.vocabulary))]
+        first, _, last = self._tokenizer.frame
+        feeds = []
+        for id_, piece in enumerate(self.vocabulary):
+            # Another tokenizer has no ids for word pieces, and reads their text.
+            own = isinstance(self._tokenizer, WordPiece)
+            ids = [id_] if own else self._tokenizer.to_ids(piece.removeprefix("##"))
+            feeds.append(to_feed([*first, *ids, *last]))
         return np.array(self._network.run_all(feeds), dtype=np.float32)
 
     def encode_question(self, question: str) -> Vector:
@@ -74,6 +78,13 @@ class TransformerEncoder:
         texts = [_join(title, passage) for passage in passages]
         vectors = self._network.run_all([to_feed(self._tokens.encode(text)) for text in texts])
         return np.array(vectors, dtype=np.float32).reshape(len(passages), self.width)
+
+
+def _list_pieces(tokenizer: Tokenizer) -> tuple[str, ...]:
+    """Return the word pieces of a tokenizer, or the shipped ones where it has others."""
+    if isinstance(tokenizer, WordPiece):
+        return tokenizer.vocabulary[:-2]  # [CLS] and [SEP] are last
+    return tuple(load_vectors().vocabulary)
 
 
 def _join(title: str, passage: Passage) -> str:

@@ -4,17 +4,15 @@ The score is read from the state of [CLS], as usual, and from how alike the two 
 has read the other: the cosine of their mean states, with one learnt weight per dimension.  The base
 encoder was trained for that cosine, so training starts from a scorer that ranks.
 
-Context is read as more tokens behind the pair, each with the kind of its part, by multi-way
-attention besides, or by an ensemble of two selectors (Han et al. 2021; docs/models/context.md).
+Context is read as more tokens behind the pair, each with the kind of its part, or by multi-way
+attention besides (Han et al. 2021; docs/models/context.md).
 
 Axes: P pairs, L tokens of the input, N tokens or vectors of a part, E width.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from copy import deepcopy
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -22,35 +20,16 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from rejoinder.errors import InputError
-from rejoinder.models.encoders.loading import DEFAULT, load_encoder, order_pieces
-from rejoinder.models.encoders.packed import read_packed
+from rejoinder.models.encoders.architectures import add_kinds, freeze_embeddings, read_states
+from rejoinder.models.encoders.loading import DEFAULT
 from rejoinder.models.selector.context import ContextConfig
-from rejoinder.models.selector.pair_reader import (
-    CANDIDATE,
-    KINDS,
-    LOCAL,
-    PAGE,
-    QUESTION,
-    PairReader,
-    PairTokens,
-    split_form,
-)
-from rejoinder.models.selector.scorer import (
-    ENCODER_VOCABULARY,
-    VECTORS,
-    get_similarity,
-    get_static,
-    name_vectors,
-)
-from rejoinder.models.selector.similarity import ENCODER, MAX_TOKENS, EncodedTexts
-from rejoinder.text.wordpiece import WordPiece
+from rejoinder.models.selector.pair_reader import CANDIDATE, KINDS, LOCAL, PAGE, QUESTION
 
 HIDDEN_WIDTH = 128
 MASKED = -1e9
 """Added to attention scores outside of a part."""
 ALIKE = 10.0
 """The initial weight of the cosine of the two sides; a score of ±5 is a confident one."""
-TUNED_LAYERS = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +41,9 @@ class SelectorConfig:
     """Keep the first so many layers of the encoder; None keeps all."""
     max_tokens: int = 192
     context: ContextConfig = field(default_factory=ContextConfig)
+    recipe: str = "cosine"
+    """How a score is read from the states: the `cosine` of the two sides and the first state,
+    or by the `classifier` that the encoder's architecture has."""
 
     @classmethod
     def from_dict(cls, settings: Mapping[str, Any]) -> "SelectorConfig":
@@ -70,10 +52,12 @@ class SelectorConfig:
         return cls(**{**settings, "context": context})
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the settings as plain JSON types, without context where there is none."""
+        """Return the settings as plain JSON types, without those that are the default."""
         settings = asdict(self)
         if self.context.form == "none":
             del settings["context"]
+        if self.recipe == "cosine":
+            del settings["recipe"]
         return settings
 
 
@@ -92,7 +76,7 @@ class MultiWay(nn.Module):
         self.scales = nn.Parameter(torch.ones(3, width))
         self.project = nn.Linear(vector_width, width) if vector_width else None
         self.hidden = nn.Linear(7 * width, HIDDEN_WIDTH)
-        self.output = _make_output()
+        self.output = make_output()
         self.dropout = nn.Dropout(0.1)
 
     def forward(
@@ -127,7 +111,7 @@ class MultiWay(nn.Module):
         return states, (vectors != 0).any(dim=2)
 
 
-def _make_output() -> nn.Linear:
+def make_output() -> nn.Linear:
     """Return the layer after a hidden one; it starts at zero, so that scores start unchanged."""
     output = nn.Linear(HIDDEN_WIDTH, 1)
     nn.init.zeros_(output.weight)
@@ -180,7 +164,7 @@ class Selector(nn.Module):
 
     def read(self, ids: Tensor, mask: Tensor, kinds: Tensor) -> Tensor:
         """Return the encoder's last states, (P, L, E)."""
-        return read_packed(self.encoder, ids, mask, kinds).float()
+        return read_states(self.encoder, ids, mask, kinds).float()
 
     def judge(self, states: Tensor, mask: Tensor, kinds: Tensor) -> tuple[Tensor, Tensor]:
         """Return the scores (P,) of question and candidate, and their encodings, (P, 2E)."""
@@ -194,70 +178,6 @@ class Selector(nn.Module):
     def get_new_parameters(self) -> list[nn.Parameter]:
         """Return the weights that do not start from a trained selector."""
         return [] if self.ways is None else list(self.ways.parameters())
-
-
-class Ensemble(nn.Module):
-    """Two selectors as one: the first reads the neighbours, the second the page.
-
-    Both are trained apart first.  Then their encodings are joined: the score is the mean of
-    theirs plus the output of one hidden layer over both encodings, which starts at zero; only
-    the top three layers of the encoders are tuned.
-    """
-
-    def __init__(self, config: SelectorConfig, local: Selector, page: Selector) -> None:
-        super().__init__()
-        self.config = config
-        self.local, self.page = local, page
-        width = local.encoder.config.hidden_size
-        self.hidden = nn.Linear(4 * width, HIDDEN_WIDTH)
-        self.output = _make_output()
-        for member in (local, page):
-            member.encoder.requires_grad_(False)
-            member.encoder.encoder.layer[-TUNED_LAYERS:].requires_grad_(True)
-
-    def forward(
-        self,
-        ids: Tensor,
-        mask: Tensor,
-        kinds: Tensor,
-        page_ids: Tensor,
-        page_mask: Tensor,
-        page_kinds: Tensor,
-    ) -> Tensor:
-        """Return scores (P,) of inputs (P, L), one of neighbours and one of the page."""
-        judged = [
-            self.local.judge(self.local.read(ids, mask, kinds), mask, kinds),
-            self.page.judge(self.page.read(page_ids, page_mask, page_kinds), page_mask, page_kinds),
-        ]
-        joined = torch.cat([encoding for _, encoding in judged], dim=1)  # (P, 4E)
-        more = self.output(functional.gelu(self.hidden(joined))).squeeze(1)
-        score: Tensor = (judged[0][0] + judged[1][0]) / 2 + more
-        return score
-
-    def get_new_parameters(self) -> list[nn.Parameter]:
-        """Return the weights that do not start from a trained selector."""
-        return [*self.hidden.parameters(), *self.output.parameters()]
-
-
-AnySelector = Selector | Ensemble
-
-
-def join_selectors(models: Sequence[AnySelector], context: ContextConfig) -> Ensemble:
-    """Return an ensemble of two selectors, with the weights they have.
-
-    Raises:
-        InputError: they are not two, or do not read the contexts of an ensemble.
-    """
-    members = [deepcopy(model) for model in models if isinstance(model, Selector)]
-    expected = list(split_form(context))
-    if [member.config.context for member in members] != expected:
-        raise InputError(
-            "an ensemble begins with two selectors: the first trained with context local,"
-            f" the second with context global, both by {context.similarity}"
-        )
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(0)
-        return Ensemble(replace(members[0].config, context=context), *members)
 
 
 def add_context(model: Selector, context: ContextConfig) -> Selector:
@@ -274,88 +194,11 @@ def add_context(model: Selector, context: ContextConfig) -> Selector:
         raise InputError(f"the selector reads context {model.config.context.form!r} already")
     encoder = deepcopy(model.encoder)
     if not context.is_vectors:
-        _add_kinds(encoder)
+        add_kinds(encoder, KINDS, first=QUESTION, second=CANDIDATE)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         extended = Selector(replace(model.config, context=context), encoder)
     extended.alike.data.copy_(model.alike.data)
     extended.first.load_state_dict(model.first.state_dict())
-    freeze_embeddings(extended)
+    freeze_embeddings(encoder, KINDS)
     return extended
-
-
-def freeze_embeddings(model: Selector) -> None:
-    """Leave the vectors of word pieces as they are; kinds are learnt where they are new.
-
-    They are half of all weights, and few of them would be seen in training.
-    """
-    embeddings = model.encoder.embeddings
-    embeddings.requires_grad_(False)
-    kinds = embeddings.token_type_embeddings
-    kinds.requires_grad_(kinds.num_embeddings == KINDS)
-
-
-def _add_kinds(encoder: Any) -> None:
-    known = encoder.embeddings.token_type_embeddings
-    kinds = nn.Embedding(KINDS, known.embedding_dim)
-    with torch.no_grad():
-        kinds.weight[:] = known.weight[QUESTION]
-        kinds.weight[CANDIDATE] = known.weight[CANDIDATE]
-    encoder.embeddings.token_type_embeddings = kinds
-    encoder.config.type_vocab_size = KINDS
-
-
-def load_selector(config: SelectorConfig, *, seed: int = 0) -> tuple[Selector, list[str]]:
-    """Return a selector over a pretrained encoder, and the encoder's vocabulary.
-
-    Raises:
-        InputError: the encoder cannot be found or loaded, or does not tokenise as BERT does.
-    """
-    encoder, vocabulary = load_encoder(config.encoder)
-    if config.layers is not None:
-        encoder.encoder.layer = encoder.encoder.layer[: config.layers]
-        encoder.config.num_hidden_layers = len(encoder.encoder.layer)
-    room = min(config.max_tokens, encoder.config.max_position_embeddings)
-    with torch.random.fork_rng(devices=[]):
-        torch.manual_seed(seed)
-        model = Selector(replace(config, max_tokens=room), encoder)
-    freeze_embeddings(model)
-    return model, vocabulary
-
-
-def make_reader(config: SelectorConfig, vocabulary: Sequence[str]) -> PairReader:
-    """Return the reader that turns text into the inputs of a selector's network."""
-    tokens = PairTokens(WordPiece(vocabulary), max_tokens=config.max_tokens)
-    return PairReader(tokens, config.context, get_similarity(config.context, _get_encoder))
-
-
-def get_vector_width(similarity: str) -> int:
-    """Return the width of the vectors that a cosine compares."""
-    return (get_static() if similarity == "static" else _get_encoder()).width
-
-
-def describe_similarity(context: ContextConfig) -> tuple[dict[str, Any], dict[str, bytes]]:
-    """Return the settings and the files by which a bundle finds its context."""
-    if not context.has_page or context.similarity == "ngrams":
-        return {}, {}
-    if context.similarity == "static":
-        return {VECTORS: name_vectors()}, {}
-    network, pieces = _build_encoder()
-    vocabulary = "".join(f"{piece}\n" for piece in pieces)
-    return {}, {ENCODER: network, ENCODER_VOCABULARY: vocabulary.encode()}
-
-
-@cache
-def _get_encoder() -> EncodedTexts:
-    return EncodedTexts(*_build_encoder(), Path(ENCODER))
-
-
-@cache
-def _build_encoder() -> tuple[bytes, tuple[str, ...]]:
-    """Return the default encoder as the runtime opens it, with its vocabulary."""
-    from rejoinder.models.encoders.onnx_bert import build_sentence_encoder
-
-    model, vocabulary = load_selector(SelectorConfig(max_tokens=MAX_TOKENS))
-    rows = order_pieces(vocabulary)
-    network = build_sentence_encoder(model.encoder, rows, max_tokens=MAX_TOKENS)
-    return network, tuple(vocabulary[row] for row in rows)
