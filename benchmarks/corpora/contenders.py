@@ -20,8 +20,8 @@ from benchmarks.corpora.reply import ANSWERS, FOUND, Reply
 from rejoinder.cascade.cascade import Cascade
 from rejoinder.cascade.loading import load
 from rejoinder.engine.engine import Engine
+from rejoinder.index.candidates import get_number
 from rejoinder.index.index import Index
-from rejoinder.index.sqlite.documents import get_number
 from rejoinder.types import Candidate
 
 RERANKED = 20

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from rejoinder.engine.engine import Engine
-from rejoinder.index.index import MAX_COPIES, Index
+from rejoinder.index.candidates import MAX_COPIES
+from rejoinder.index.index import Index
 from rejoinder.types import Candidate, Document
 
 NOTICE = "Copyright notices are very boring."

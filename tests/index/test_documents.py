@@ -9,6 +9,7 @@ from rejoinder.documents.reading import convert_document
 from rejoinder.errors import InputError
 from rejoinder.index import batch
 from rejoinder.index.index import Index
+from rejoinder.index.sqlite.document_writer import DocumentWriter
 from rejoinder.types import Document
 from tests.index.conftest import PIECES
 
@@ -198,7 +199,7 @@ def test_a_search_reads_its_sentences_and_documents_in_one_query_each(
 def test_blocks_are_tokenized_once_while_they_are_stored(index: Index) -> None:
     document = convert_document(DOGS, {})
     with index.store.changing() as generation:
-        writer = index.store.add_document(b"dogs", document, PIECES.encode, generation)
+        writer = DocumentWriter.begin(index.store, b"dogs", document, PIECES.encode, generation)
         ((path, sentences),) = writer.write(document.blocks)
         stored = writer.finish()
 

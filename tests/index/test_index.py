@@ -10,11 +10,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rejoinder.errors import StoreError
+from rejoinder.index.candidates import StoredSentences
 from rejoinder.index.fulltext import full_text_index
 from rejoinder.index.fulltext.full_text_index import TantivyIndex, _is_intact
 from rejoinder.index.index import Index
 from rejoinder.index.sqlite.database import FORMAT
-from rejoinder.index.sqlite.documents import StoredSentences
 from rejoinder.models.static_vectors.vectors import load_vectors
 from rejoinder.storage.files import lock_folder
 from rejoinder.text.wordpiece import WordPiece

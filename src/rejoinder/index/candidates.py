@@ -1,14 +1,14 @@
-"""Reads the places of sentences in SQLite as candidates, and their sources."""
+"""Reads the documents and sentences of SQLite as `Document`, `Candidate` and `Source`."""
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
+from typing import overload
 
 from rejoinder.index.sqlite.documents import (
     DocumentStore,
     Place,
     StoredDocument,
-    StoredSentences,
-    get_number,
 )
 from rejoinder.types import (
     Candidate,
@@ -21,6 +21,54 @@ from rejoinder.types import (
 
 MAX_COPIES = 20
 """Other places of a sentence that are listed."""
+
+
+class StoredSentences(Sequence[str]):
+    """The sentences of one document in order, fetched on first access.
+
+    Equal to others of the same document.
+    """
+
+    def __init__(self, store: DocumentStore, number: int, count: int) -> None:
+        self.number = number
+        self._store = store
+        self._count = count
+
+    def __len__(self) -> int:
+        return self._count
+
+    @overload
+    def __getitem__(self, place: int) -> str: ...
+    @overload
+    def __getitem__(self, place: slice) -> tuple[str, ...]: ...
+    def __getitem__(self, place: int | slice) -> str | tuple[str, ...]:
+        if isinstance(place, int) and 0 <= place < self._count:
+            sentence = self._store.get_sentence(self.number, place)
+            return sentence.text if sentence else ""
+        return self._texts[place]
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, StoredSentences)
+            and other.number == self.number
+            and other._store is self._store
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.number)
+
+    @cached_property
+    def _texts(self) -> tuple[str, ...]:
+        texts = {row.position: row.text for row in self._store.get_sentences(self.number)}
+        # A document that was removed meanwhile keeps its positions, with empty texts.
+        return tuple(texts.get(position, "") for position in range(self._count))
+
+
+def get_number(document: Document | None) -> int:
+    """Return the number of a document of an index; -1 for any other document."""
+    if document is None or not isinstance(document.sentences, StoredSentences):
+        return -1
+    return document.sentences.number
 
 
 def read_distinct(

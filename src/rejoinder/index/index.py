@@ -23,6 +23,7 @@ from rejoinder.errors import StoreError
 from rejoinder.index.candidates import (
     MAX_COPIES,
     find_candidates,
+    get_number,
     locate,
     locate_copies,
     read_distinct,
@@ -35,7 +36,6 @@ from rejoinder.index.sqlite.documents import (
     Counts,
     DocumentStore,
     Place,
-    get_number,
 )
 from rejoinder.index.vectors.vector_index import VectorIndex
 from rejoinder.index.writer import Writer

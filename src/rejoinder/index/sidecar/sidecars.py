@@ -15,8 +15,9 @@ from pathlib import Path
 import numpy as np
 
 from rejoinder.errors import BundleError, StoreError
+from rejoinder.index.candidates import get_number
 from rejoinder.index.sidecar.rows import RowStore, State
-from rejoinder.index.sqlite.documents import DocumentStore, StoredDocument, get_number
+from rejoinder.index.sqlite.documents import DocumentStore, StoredDocument
 from rejoinder.models.registry import open_sidecar
 from rejoinder.models.sidecar import Bytes, SidecarEncoder, StoredRows
 from rejoinder.types import Candidate, Document

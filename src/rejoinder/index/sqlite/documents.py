@@ -11,18 +11,17 @@ over everything that is stored of it.
 import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
-from hashlib import blake2b
+from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
-from typing import Any, Literal, NamedTuple, overload
+from typing import Literal, NamedTuple
 
-from rejoinder.documents.blocks import KINDS, fold
-from rejoinder.documents.parsed import ParsedDocument, SegmentedBlock, Sentence
+from rejoinder.documents.blocks import fold
+from rejoinder.documents.parsed import Sentence
 from rejoinder.documents.passages import Section
+from rejoinder.index.sqlite.checksum import CONTENT, Checksum
 from rejoinder.index.sqlite.database import Database
-from rejoinder.types import Document, Where
+from rejoinder.types import Where
 
 Encode = Callable[[str], bytes]
 """Tokenizes a sentence (`WordPiece.encode`)."""
@@ -31,11 +30,7 @@ Place = tuple[int, int]
 
 _DOCUMENT = "id, name, title, metadata, sentences"
 _SENTENCE = 'position, text, start, "end", line, page, block, may_answer, tokens'
-_CONTENT = ("texts", "blocks", "sentences")
-"""The tables that hold a document's content, in the order of its checksum."""
-_TEXT_PART = 100_000
-"""Characters of a document's text that are stored together."""
-_SEPARATOR = "\n"
+SEPARATOR = "\n"
 """Between the headings of a stored path."""
 
 
@@ -107,19 +102,6 @@ class DocumentStore(Database):
     def put_file(self, path: bytes, state: FileState) -> None:
         """Store the state in which a file was read."""
         self.query("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?)", (path, *state))
-
-    def add_document(
-        self, file: bytes, document: ParsedDocument, encode: Encode, generation: int
-    ) -> "DocumentWriter":
-        """Begin a document, whose blocks are then written."""
-        metadata = json.dumps(dict(document.metadata), ensure_ascii=False)
-        ((number,),) = self.query(
-            "INSERT INTO documents(file, name, title, metadata, generation)"
-            " VALUES (?, ?, ?, ?, ?) RETURNING id",
-            (file, document.name, document.title, metadata, generation),
-        )
-        stored = StoredDocument(number, document.name, document.title, document.metadata, 0)
-        return DocumentWriter(self, stored, encode)
 
     def remove_file(self, path: bytes, generation: int) -> list[int]:
         """Remove a file with its documents, and return their numbers."""
@@ -295,7 +277,7 @@ class DocumentStore(Database):
             number, self._read_content(number)
         )
 
-    def put_checksum(self, number: int, checksum: "_Checksum | None" = None) -> None:
+    def put_checksum(self, number: int, checksum: Checksum | None = None) -> None:
         """Store the checksum of a document; its content is read unless `checksum` has seen it."""
         value = self._finish_checksum(number, checksum or self._read_content(number))
         self.query("INSERT OR REPLACE INTO checksums VALUES (?, ?)", (number, value))
@@ -308,156 +290,24 @@ class DocumentStore(Database):
                 for id_, name, title, metadata, sentences in rows
             ]
 
-    def _read_content(self, number: int) -> "_Checksum":
-        checksum = _Checksum()
-        for table in _CONTENT:
+    def _read_content(self, number: int) -> Checksum:
+        checksum = Checksum()
+        for table in CONTENT:
             # The second column numbers the rows of a document.
             order = f"SELECT * FROM {table} WHERE document = ? ORDER BY 2"
             checksum.add(table, self.stream(order, (number,)))
         return checksum
 
-    def _finish_checksum(self, number: int, checksum: "_Checksum") -> bytes:
+    def _finish_checksum(self, number: int, checksum: Checksum) -> bytes:
         rows = self.query(f"SELECT {_DOCUMENT} FROM documents WHERE id = ?", (number,))
         return checksum.compute(rows)
 
     def _remove(self, numbers: Sequence[int], generation: int) -> None:
-        tables = [f"{table} WHERE document" for table in (*_CONTENT, "checksums")]
+        tables = [f"{table} WHERE document" for table in (*CONTENT, "checksums")]
         for place in (*tables, "documents WHERE id"):
             self.run_many(f"DELETE FROM {place} = ?", ((number,) for number in numbers))
         removed = ((number, generation) for number in numbers)
         self.run_many("INSERT INTO removed VALUES (?, ?)", removed)
-
-
-class DocumentWriter:
-    """Writes the blocks of one document, so that a large one never is in memory whole."""
-
-    def __init__(self, store: DocumentStore, document: StoredDocument, encode: Encode) -> None:
-        self.document = document
-        self._store = store
-        self._encode = encode
-        self._checksum = _Checksum()
-        self._text: list[str] = []
-        self._size = 0
-        self._parts = 0
-        self._blocks: list[tuple[Any, ...]] = []
-        self._sentences: list[tuple[Any, ...]] = []
-        self._count = 0
-
-    def write(self, blocks: Iterable[SegmentedBlock]) -> Iterator[Section]:
-        """Write blocks while they are read, and yield each with the tokens of its sentences."""
-        for block in blocks:
-            sentences = [self._tokenize(sentence) for sentence in block.sentences]
-            self._add(block, sentences)
-            yield block.path, sentences
-
-    def _tokenize(self, sentence: Sentence) -> Sentence:
-        if sentence.tokens is not None:
-            return sentence
-        return sentence._replace(tokens=self._encode(sentence.text))
-
-    def _add(self, block: SegmentedBlock, sentences: Sequence[Sentence]) -> None:
-        number, end = self.document.id, block.start + len(block.text)
-        path = _SEPARATOR.join(block.path)
-        kind = KINDS.index(block.kind)
-        self._blocks.append((number, block.number, kind, path, block.anchor, block.start, end))
-        self._text += [block.gap, block.text]
-        self._size += len(block.gap) + len(block.text)
-        for sentence in sentences:
-            row = (number, *sentence[:-2], int(sentence.may_answer), sentence.tokens)
-            self._sentences.append((*row, compute_digest(sentence.text)))
-        self._count += len(sentences)
-        if self._size > _TEXT_PART:
-            self._flush()
-
-    def finish(self) -> StoredDocument:
-        """Write the rest, and return the document."""
-        self._flush()
-        document = replace(self.document, sentences=self._count)
-        self._store.query(
-            "UPDATE documents SET sentences = ? WHERE id = ?", (self._count, document.id)
-        )
-        self._store.put_checksum(document.id, self._checksum)
-        return document
-
-    def _flush(self) -> None:
-        packed = zlib.compress("".join(self._text).encode(), 1)
-        rows = {
-            "texts": [(self.document.id, self._parts, packed)],
-            "blocks": self._blocks,
-            "sentences": self._sentences,
-        }
-        for table, own in rows.items():
-            if own:
-                marks = ", ".join("?" * len(own[0]))
-                self._store.run_many(f"INSERT INTO {table} VALUES ({marks})", own)
-                self._checksum.add(table, own)
-        self._parts += 1
-        self._text, self._size, self._blocks, self._sentences = [], 0, [], []
-
-
-class _Checksum:
-    """A checksum over the rows of a document, which come table by table or in parts."""
-
-    def __init__(self) -> None:
-        self._digests = {table: blake2b(digest_size=16) for table in _CONTENT}
-
-    def add(self, table: str, rows: Iterable[tuple[Any, ...]]) -> None:
-        for row in rows:
-            self._digests[table].update(repr(row).encode("utf-8", "surrogatepass"))
-
-    def compute(self, document: list[tuple[Any, ...]]) -> bytes:
-        whole = blake2b(repr(document).encode("utf-8", "surrogatepass"), digest_size=16)
-        for digest in self._digests.values():
-            whole.update(digest.digest())
-        return whole.digest()
-
-
-class StoredSentences(Sequence[str]):
-    """The sentences of one document in order, fetched on first access.
-
-    Equal to others of the same document.
-    """
-
-    def __init__(self, store: DocumentStore, number: int, count: int) -> None:
-        self.number = number
-        self._store = store
-        self._count = count
-
-    def __len__(self) -> int:
-        return self._count
-
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-    @overload
-    def __getitem__(self, place: slice) -> tuple[str, ...]: ...
-    def __getitem__(self, place: int | slice) -> str | tuple[str, ...]:
-        if isinstance(place, int) and 0 <= place < self._count:
-            sentence = self._store.get_sentence(self.number, place)
-            return sentence.text if sentence else ""
-        return self._texts[place]
-
-    def __eq__(self, other: object) -> bool:
-        return (
-            isinstance(other, StoredSentences)
-            and other.number == self.number
-            and other._store is self._store
-        )
-
-    def __hash__(self) -> int:
-        return hash(self.number)
-
-    @cached_property
-    def _texts(self) -> tuple[str, ...]:
-        texts = {row.position: row.text for row in self._store.get_sentences(self.number)}
-        # A document that was removed meanwhile keeps its positions, with empty texts.
-        return tuple(texts.get(position, "") for position in range(self._count))
-
-
-def get_number(document: Document | None) -> int:
-    """Return the number of a document of an index; -1 for any other document."""
-    if document is None or not isinstance(document.sentences, StoredSentences):
-        return -1
-    return document.sentences.number
 
 
 def compute_digest(text: str) -> int:
@@ -478,4 +328,4 @@ def _match(where: Where | None) -> tuple[str, list[str]]:
 
 
 def _split_path(path: str) -> tuple[str, ...]:
-    return tuple(path.split(_SEPARATOR)) if path else ()
+    return tuple(path.split(SEPARATOR)) if path else ()
