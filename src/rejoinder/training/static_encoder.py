@@ -12,7 +12,7 @@ Axes: Q questions of a step, S sentences of a step, V word pieces, D width.
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import lru_cache, partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple, Unpack
@@ -35,6 +35,7 @@ from rejoinder.models.sentence_encoder.scorer import CosineScorer
 from rejoinder.models.sentence_encoder.static import KIND, PartWeights, StaticEncoder
 from rejoinder.models.sentence_encoder.transformer import TransformerEncoder
 from rejoinder.text.wordpiece import WordPiece
+from rejoinder.training.batches import MAX_KNOWN_TEXTS
 from rejoinder.training.devices import Compute, need_one_process
 from rejoinder.training.fit import Fitted, Hooks, Plan, fit_and_write, fit_model, make_plan
 from rejoinder.training.mixing import AnsweredQuestions, Part, TrainingData, prepare
@@ -52,6 +53,8 @@ DRAWN = 6
 """How many of them a step draws."""
 ALIKE = 512
 """How many sentences of a step are compared with all others."""
+MAX_CELLS = 1 << 27
+"""Cosines that are computed at once: half a gigabyte."""
 TEACHER_TEMPERATURE, TEMPERATURE = 0.03, 0.05
 ANSWER_WEIGHT, ALIKE_WEIGHT = 0.3, 0.3
 """Weights in the loss; the teacher's distribution over sentences has weight 1."""
@@ -206,19 +209,19 @@ class Steps:
 
     def __init__(self, pool: SentencePool, taught: Taught, pieces: WordPiece) -> None:
         self._pool, self._taught = pool, taught
-        read = _Reader(pieces)
-        self._questions = make_bags([[(read(text), 1.0)] for text in pool.questions])
+        read = _make_reader(pieces)
+        self._questions = make_bags([(read(text), 1.0)] for text in pool.questions)
         self._sentences = make_bags(
             [
-                [
-                    (read(item.text), 1.0),
-                    (read(item.title), WEIGHTS.title),
-                    *((read(text), WEIGHTS.neighbour) for text in item.near),
-                ]
-                for item in pool.sentences
+                (read(item.text), 1.0),
+                (read(item.title), WEIGHTS.title),
+                *((read(text), WEIGHTS.neighbour) for text in item.near),
             ]
+            for item in pool.sentences
         )
-        self._own = [read(item.text) for item in pool.sentences]
+        self._counts: Counter[int] = Counter()
+        for item in pool.sentences:
+            self._counts.update(set(read(item.text).tolist()))
         self._mined = mine(taught)
 
     def describe(self) -> dict[str, int]:
@@ -228,10 +231,7 @@ class Steps:
 
     def count_sentences(self) -> tuple[Counter[int], int]:
         """Return how many sentences have each piece, and how many there are."""
-        counts: Counter[int] = Counter()
-        for ids in self._own:
-            counts.update(set(ids.tolist()))
-        return counts, len(self._own)
+        return self._counts, len(self._pool.sentences)
 
     def batch(self, questions: Tensor) -> StepBatch:
         """Return the questions, and the sentences that are drawn for them."""
@@ -293,8 +293,10 @@ def _diverge(scores: Tensor, targets: Tensor) -> Tensor:
 def mine(taught: Taught) -> Tensor:
     """Return the sentences that the teacher finds nearest to each question, (questions, MINED)."""
     count = min(MINED, len(taught.sentences))
+    rows = max(1, min(512, MAX_CELLS // max(1, len(taught.sentences))))
     parts = [
-        torch.topk(part @ taught.sentences.T, count).indices for part in taught.questions.split(512)
+        torch.topk(part @ taught.sentences.T, count).indices
+        for part in taught.questions.split(rows)
     ]
     return torch.cat(parts)
 
@@ -315,19 +317,15 @@ def make_table(
     return np.asarray(reduced * rarity[:, None], dtype=np.float32)
 
 
-class _Reader:
-    """Turns texts into word pieces, with a cache: neighbours are read often."""
+def _make_reader(pieces: WordPiece) -> Callable[[str], NDArray[np.int64]]:
+    """Return a function that turns a text into word pieces; neighbours are read again soon."""
 
-    def __init__(self, pieces: WordPiece) -> None:
-        self._pieces = pieces
-        self._cache: dict[str, NDArray[np.int64]] = {}
+    @lru_cache(MAX_KNOWN_TEXTS)
+    def read(text: str) -> NDArray[np.int64]:
+        words = pieces.tokenize(text)
+        return np.fromiter((piece for word in words for piece in word), dtype=np.int64)
 
-    def __call__(self, text: str) -> NDArray[np.int64]:
-        if text not in self._cache:
-            words = self._pieces.tokenize(text)
-            ids = np.fromiter((piece for word in words for piece in word), dtype=np.int64)
-            self._cache[text] = ids
-        return self._cache[text]
+    return read
 
 
 def _draw(numbers: Sequence[int]) -> int:

@@ -3,7 +3,8 @@
 Axes: T texts, V word pieces, D width.
 """
 
-from collections.abc import Sequence
+from array import array
+from collections.abc import Iterable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,7 +17,7 @@ from torch.nn.functional import embedding_bag, normalize
 class Bags(NamedTuple):
     """Texts as weighted word pieces, one text after another."""
 
-    pieces: NDArray[np.int64]
+    pieces: NDArray[np.int32]
     weights: NDArray[np.float32]
     ends: NDArray[np.int64]
     """Where each text ends, (T,)."""
@@ -32,23 +33,23 @@ class Bags(NamedTuple):
         return Bags(self.pieces[places], self.weights[places], ends)
 
 
-def make_bags(parts: Sequence[Sequence[tuple[NDArray[np.int64], float]]]) -> Bags:
+def make_bags(parts: Iterable[Sequence[tuple[NDArray[np.int64], float]]]) -> Bags:
     """Return texts that consist of pieces with a weight; a piece of a text counts once.
 
     >>> bags = make_bags([[(np.array([5, 5]), 1.0), (np.array([2]), 0.5)]])
     >>> bags.pieces.tolist(), bags.weights.tolist()
     ([2, 5], [0.5, 2.0])
     """
-    pieces, weights = [np.empty(0, np.int64)], [np.empty(0, np.float32)]
+    pieces, weights, ends = array("i"), array("f"), array("q")
     for text in parts:
         own = np.concatenate([np.empty(0, np.int64), *(ids for ids, _ in text)])
         given = [np.full(len(ids), weight, np.float32) for ids, weight in text]
         distinct, places = np.unique(own, return_inverse=True)
-        pieces.append(distinct)
         counts = np.bincount(places, np.concatenate([[], *given]), minlength=len(distinct))
-        weights.append(counts.astype(np.float32))
-    ends = np.cumsum([len(ids) for ids in pieces[1:]], dtype=np.int64)
-    return Bags(np.concatenate(pieces), np.concatenate(weights), ends)
+        pieces.frombytes(distinct.astype(np.int32).tobytes())
+        weights.frombytes(counts.astype(np.float32).tobytes())
+        ends.append(len(pieces))
+    return Bags(np.asarray(pieces), np.asarray(weights), np.asarray(ends))
 
 
 class StaticTable(nn.Module):
@@ -71,7 +72,7 @@ class StaticTable(nn.Module):
     def _encode(self, bags: Bags, weights: Tensor) -> Tensor:
         starts = self._place(np.concatenate([[0], bags.ends[:-1]]).astype(np.int64))
         sums = embedding_bag(
-            self._place(bags.pieces),
+            self._place(bags.pieces).long(),
             self.table,
             starts,
             mode="sum",
@@ -79,5 +80,5 @@ class StaticTable(nn.Module):
         )
         return normalize(sums, dim=1)
 
-    def _place(self, array: NDArray[Any]) -> Tensor:
-        return torch.from_numpy(array).to(self.table.device)
+    def _place(self, values: NDArray[Any]) -> Tensor:
+        return torch.from_numpy(values).to(self.table.device)
