@@ -44,7 +44,7 @@ def test_an_unknown_provider_is_named() -> None:
     result = run("cat", "--provider", "gpu", given="a dog\n")
 
     assert result.exit_code == 1
-    assert result.stderr.startswith("Error: unknown execution provider 'gpu'; known: cpu, ")
+    assert result.stderr.startswith("Error: unknown execution provider 'gpu'")
 
 
 def test_reads_stdin_without_a_file() -> None:
