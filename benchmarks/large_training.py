@@ -1,12 +1,12 @@
-"""Measure the memory and speed of a selector's training on data of ASNQ's size and shape.
+"""Measure the memory and speed of a training on data of ASNQ's size and shape.
 
-Usage: python -m benchmarks.large_training [--questions 57000] [--steps N] > large_training.json
+Usage: python -m benchmarks.large_training [--model selector] [--steps N] > large_training.json
 
 Writes two synthetic data sets in ASNQ's format: one of this many questions with 350 candidates
 each, and one of 1 % of it.  Words follow Zipf's law, a sentence has 25 of them on average, and
-one or two sentences of each question answer it.  A process of its own trains a selector on each,
-for an epoch or for `--steps` steps: a small transformer with random weights, so that reading the
-data and making batches weigh as much as they can.  Prints one JSON object; the table goes to
+one or two sentences of each question answer it.  A process of its own trains a model on each, for
+an epoch or for `--steps` steps.  Transformers are small and have random weights, so that reading
+the data and making batches weigh as much as they can.  Prints one JSON object; the table goes to
 stderr.  Needs the extra `train`, and 4 GB of disk for 57,000 questions.
 """
 
@@ -16,7 +16,7 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from itertools import islice
@@ -27,6 +27,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.common import describe_machine
+from rejoinder.text.wordpiece import WordPiece
 
 CANDIDATES, WORDS, QUESTION_WORDS = 350, 25, 9
 RARE_WORDS = 60_000
@@ -35,28 +36,29 @@ SHARED = 4
 """Words of the question in an answer."""
 SMALL = 100
 """The small data set has one of so many questions."""
-QUESTIONS_PER_STEP = 16
-MIN_QUESTIONS = 3 * QUESTIONS_PER_STEP
+MIN_QUESTIONS = 100
+"""Enough for a few steps."""
 WIDTH, LAYERS, MAX_TOKENS = 64, 2, 128
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--model", choices=MODELS, default="selector")
     parser.add_argument("--questions", type=int, default=57_000)
     parser.add_argument("--steps", type=int, help="of each training; an epoch by default")
     parser.add_argument("--folder", type=Path, help="for the data; a temporary one by default")
     parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     if arguments.measure:
-        print(json.dumps(train(arguments.measure, arguments.steps)))
+        print(json.dumps(train(arguments.model, arguments.measure, arguments.steps)))
         return
     with TemporaryDirectory(dir=arguments.folder) as folder:
-        result = compare(Path(folder), arguments.questions, arguments.steps)
-    print(show(result["rows"]), file=sys.stderr)
+        result = compare(arguments.model, Path(folder), arguments.questions, arguments.steps)
+    print_to_stderr(show(result["rows"]))
     print(json.dumps(result, indent=2))
 
 
-def compare(folder: Path, questions: int, steps: int | None) -> dict[str, Any]:
+def compare(model: str, folder: Path, questions: int, steps: int | None) -> dict[str, Any]:
     """Return the measures of a training on 1 % of the questions, and on all of them."""
     rows = []
     for name, count in (
@@ -65,13 +67,14 @@ def compare(folder: Path, questions: int, steps: int | None) -> dict[str, Any]:
     ):
         data = folder / name
         write_data(data, count)
-        command = [sys.executable, "-m", "benchmarks.large_training", "--measure", str(data)]
+        command = [sys.executable, "-m", "benchmarks.large_training", "--model", model]
+        command += ["--measure", str(data)]
         command += [] if steps is None else ["--steps", str(steps)]
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
         rows.append(
             {"questions": count, "candidates": count * CANDIDATES, **json.loads(done.stdout)}
         )
-    return {"rows": rows, "machine": describe_machine()}
+    return {"model": model, "rows": rows, "machine": describe_machine()}
 
 
 def show(rows: Sequence[dict[str, Any]]) -> str:
@@ -123,17 +126,15 @@ def list_words() -> list[str]:
     return [*SYLLABLES, *two, *islice(three, RARE_WORDS)]
 
 
-def train(folder: Path, max_steps: int | None) -> dict[str, Any]:
-    """Train a selector on a data set, and return its cost."""
+def train(model: str, folder: Path, max_steps: int | None) -> dict[str, Any]:
+    """Train a model on a data set, and return the cost."""
     # Imported here because only the process that trains may load torch.
-    from rejoinder.training.fit import Plan
-    from rejoinder.training.loop import Step
+    from rejoinder.training.loop import Step, use_threads
     from rejoinder.training.mixing import read_parts
-    from rejoinder.training.selector import ADAPTING, fit_selector
 
-    model, vocabulary = make_selector()
+    use_threads(1)
+    fit, questions_per_step = MODELS[model]()
     base = get_peak_mb()
-    recipe = replace(ADAPTING, epochs=1, questions_per_step=QUESTIONS_PER_STEP)
     times = [time.perf_counter()]
 
     def stop(step: Step) -> None:
@@ -142,27 +143,79 @@ def train(folder: Path, max_steps: int | None) -> dict[str, Any]:
             raise _EnoughError
 
     with suppress(_EnoughError):
-        parts = read_parts(["asnq:train"], folder, lambda text: print(text, file=sys.stderr))
-        fit_selector(Plan(model.config, recipe), parts, model, vocabulary, on_step=stop)
+        fit(read_parts(["asnq:train"], folder, print_to_stderr), on_step=stop)
     first, *steps = np.diff(times)
     step = float(np.median(steps))
     return {
         "read_seconds": round(first - step, 1),
         "steps": len(steps) + 1,
-        "questions_per_second": round(QUESTIONS_PER_STEP / step, 1),
+        "questions_per_second": round(questions_per_step / step, 1),
         "peak_mb": get_peak_mb(),
         "before_reading_mb": base,
     }
 
 
-def make_selector() -> tuple[Any, list[str]]:
-    """Return a small selector with random weights, and its vocabulary."""
+Fit = Callable[..., object]
+"""Takes the parts and `on_step`."""
+
+
+def prepare_selector() -> tuple[Fit, int]:
+    """Return how to train a selector, and the questions of a step."""
+    from rejoinder.models.selector.module.selector import Selector, SelectorConfig
+    from rejoinder.training.fit import Plan
+    from rejoinder.training.selector import ADAPTING, fit_selector
+
+    encoder, tokenizer = make_encoder()
+    selector = Selector(SelectorConfig("random", None, MAX_TOKENS), encoder)
+    recipe = replace(ADAPTING, epochs=1, questions_per_step=16)
+
+    def fit(parts: Any, **control: Any) -> object:
+        return fit_selector(Plan(selector.config, recipe), parts, selector, tokenizer, **control)
+
+    return fit, recipe.questions_per_step
+
+
+def prepare_has() -> tuple[Fit, int]:
+    """Return how to train HAS, and the questions of a step."""
+    from rejoinder.models.has.module import Has, HasConfig
+    from rejoinder.training.fit import Plan
+    from rejoinder.training.has import RECIPE, fit_has
+
+    encoder, tokenizer = make_encoder()
+    has = Has(HasConfig("random", max_tokens=MAX_TOKENS), encoder)
+    recipe = replace(RECIPE, epochs=1)
+
+    def fit(parts: Any, **control: Any) -> object:
+        return fit_has(Plan(has.config, recipe), parts, has, tokenizer, **control)
+
+    return fit, recipe.questions_per_step
+
+
+def prepare_cosinet() -> tuple[Fit, int]:
+    """Return how to train Cosinet + BiRNN, and the questions of a step."""
+    from rejoinder.models.ranker.module.ranker import RankerConfig
+    from rejoinder.models.static_vectors.vectors import load_vectors
+    from rejoinder.training.fit import Plan
+    from rejoinder.training.loop import Recipe
+    from rejoinder.training.ranker import fit_ranker
+
+    vectors = load_vectors()
+    plan = Plan(RankerConfig("cosinet", vectors.width, "birnn"), Recipe(epochs=1))
+
+    def fit(parts: Any, **control: Any) -> object:
+        return fit_ranker(plan, parts, vectors, **control)
+
+    return fit, plan.recipe.questions_per_step
+
+
+MODELS = {"selector": prepare_selector, "has": prepare_has, "cosinet": prepare_cosinet}
+
+
+def make_encoder() -> tuple[Any, WordPiece]:
+    """Return a small transformer with random weights, and its tokenizer."""
     import torch
     from transformers import BertConfig, BertModel
 
-    from rejoinder.models.selector.module import Selector, SelectorConfig
-
-    torch.set_num_threads(1)
     torch.manual_seed(0)
     vocabulary = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", *list_words()]
     config = BertConfig(
@@ -173,8 +226,12 @@ def make_selector() -> tuple[Any, list[str]]:
         intermediate_size=4 * WIDTH,
         attn_implementation="eager",
     )
-    encoder = BertModel(config, add_pooling_layer=False)
-    return Selector(SelectorConfig("random", None, MAX_TOKENS), encoder), vocabulary
+    return BertModel(config, add_pooling_layer=False), WordPiece(vocabulary)
+
+
+def print_to_stderr(text: str) -> None:
+    """Print a message without mixing it with the result."""
+    print(text, file=sys.stderr)
 
 
 def get_peak_mb() -> int:
