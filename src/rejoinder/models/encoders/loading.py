@@ -152,8 +152,17 @@ def _read_uncased(settings: dict[str, Any]) -> list[str] | None:
         and model.get("unk_token") == "[UNK]"
         and {CLS, SEP, "[UNK]"} <= pieces.keys()
         and sorted(pieces.values()) == list(range(len(pieces)))
+        # MPNet has BERT's word pieces, [CLS] and [SEP] among them, and reads <s> and </s>.
+        and _list_special(settings["post_processor"] or {}) == {CLS, SEP}
     )
     return sorted(pieces, key=pieces.__getitem__) if is_uncased else None
+
+
+def _list_special(processor: dict[str, Any]) -> set[str]:
+    """Return the special tokens that a post-processor puts around texts, as BERT's do."""
+    if processor.get("type") == "BertProcessing":
+        return {processor["cls"][0], processor["sep"][0]}
+    return set(processor.get("special_tokens", ()))
 
 
 def _load(name: str, kind: str, **settings: Any) -> tuple[Any, Tokenizer]:
