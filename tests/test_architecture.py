@@ -32,6 +32,9 @@ LAYERS = [
 ]
 TORCH = re.compile(r"models/(encoders/.*|\w+/(module|export)(/.*|_\w+)?)\.py")
 """Model files that may import torch: the modules, the exports, and the encoders."""
+DEVICE = re.compile(r"(is_)?(cpu|cuda|mps)(:\d+)?")
+FACTORY = re.compile(r"torch\.(arange|empty|eye|full|ones|rand\w*|zeros)")
+ON_HOST = {"__init__", "pad_texts"}
 SHARED_NAMES = {"RejoinderRanker", "RejoinderRerank"}
 """Adapters: each framework has its own class of this name, as its users expect."""
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
@@ -87,6 +90,43 @@ def test_only_training_knows_torch(module: Path) -> None:
         return
 
     assert not imported_libraries(ROOT / module) & {"torch", "transformers"}
+
+
+@pytest.mark.parametrize("module", MODULES, ids=str)
+def test_one_module_names_a_device_of_torch(module: Path) -> None:
+    # Without torch, "cpu" and "cuda" are execution providers of onnxruntime.
+    is_torch = layer_of(module) == "training" or "torch" in imported_libraries(ROOT / module)
+    if not is_torch or module == Path("training/devices.py"):
+        return
+
+    nodes = list(ast.walk(ast.parse((ROOT / module).read_text(encoding="utf-8"))))
+    strings = {node.value for node in nodes if isinstance(node, ast.Constant)}
+    attributes = {node.attr for node in nodes if isinstance(node, ast.Attribute)}
+
+    assert not {name for name in strings if DEVICE.fullmatch(str(name))}
+    assert not {name for name in attributes if DEVICE.fullmatch(name)}
+
+
+@pytest.mark.parametrize(
+    "module", [module for module in MODULES if TORCH.fullmatch(module.as_posix())], ids=str
+)
+def test_networks_create_tensors_where_their_inputs_are(module: Path) -> None:
+    # Weights are created on the host, and moved; so are batches, and the samples of an export.
+    if module.name.startswith("export"):
+        return
+    tree = ast.parse((ROOT / module).read_text(encoding="utf-8"))
+    functions = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    nowhere = {
+        (function.name, call.lineno)
+        for function in functions
+        if function.name not in ON_HOST
+        for call in ast.walk(function)
+        if isinstance(call, ast.Call)
+        and FACTORY.fullmatch(ast.unparse(call.func))
+        and "device" not in {keyword.arg for keyword in call.keywords}
+    }
+
+    assert nowhere == set()
 
 
 @pytest.mark.parametrize("module", MODULES, ids=str)

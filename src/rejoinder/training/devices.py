@@ -8,7 +8,7 @@ questions; the gradients are summed, so that all processes take the same step.
 
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -28,6 +28,8 @@ _TIMEOUT = timedelta(days=1)
 """How long processes wait for the first one, which evaluates and writes; torchrun ends them all
 at once if one fails."""
 _FAILED = "rejoinder/failed"
+_SEED_STRIDE = 15_485_863
+"""Between the seeds of processes: a prime, within the 32 bits that the CPU's generator reads."""
 
 Result = TypeVar("Result")
 Module = TypeVar("Module", bound="nn.Module")
@@ -54,12 +56,13 @@ class Compute:
         """Return float32 unless a precision was chosen, for products that are small or few."""
         return self if self.is_chosen else replace(self, dtype=_get_dtype("fp32"))
 
-    def autocast(self) -> "torch.autocast":
+    def autocast(self) -> AbstractContextManager[Any]:
         """Return a context in which products are computed in `dtype`."""
         import torch
 
-        enabled = self.dtype != torch.float32
-        return torch.autocast(self.device.type, dtype=self.dtype, enabled=enabled)
+        if self.dtype == torch.float32:
+            return nullcontext()
+        return torch.autocast(self.device.type, dtype=self.dtype)
 
     def make_scaler(self) -> "torch.amp.GradScaler":
         """Return a scaler that keeps small gradients from vanishing in float16; else no-op."""
@@ -77,7 +80,7 @@ class Compute:
         import torch
 
         with torch.random.fork_rng(devices=[self.device] if self.device.type == "cuda" else []):
-            torch.manual_seed(seed + get_rank() * 2**40)
+            torch.manual_seed(seed + get_rank() * _SEED_STRIDE)
             yield
 
 
@@ -272,5 +275,10 @@ def fails_first() -> bool:
         return True
     from torch.distributed import TCPStore  # type: ignore[attr-defined]
 
-    place = os.environ["MASTER_ADDR"], int(os.environ["MASTER_PORT"])
-    return int(TCPStore(*place, is_master=False).add(_FAILED, 1)) == 1
+    place = os.environ.get("MASTER_ADDR", ""), int(os.environ.get("MASTER_PORT", "0"))
+    attempt = os.environ.get("TORCHELASTIC_RESTART_COUNT", "0")
+    try:
+        store = TCPStore(*place, is_master=False, timeout=timedelta(seconds=5))
+        return int(store.add(f"{_FAILED}/{attempt}", 1)) == 1
+    except RuntimeError:  # the first process is gone
+        return True
