@@ -118,6 +118,11 @@ def test_the_progress_of_long_reading_is_reported(
     assert told[-1] == f"reading {path}: 3 questions, 6 candidates"
 
 
+def test_a_generator_is_no_part() -> None:
+    with pytest.raises(InputError, match="can be read only once; give a list"):
+        Part(make_example(number, True) for number in range(3))
+
+
 def test_only_answered_questions_are_read_and_counted() -> None:
     first = [make_example(0, True), make_example(1, False), make_example(2, True, False)]
     answered = AnsweredQuestions([Part(first), Part([make_example(3, True)])])

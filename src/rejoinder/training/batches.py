@@ -93,8 +93,7 @@ class CandidateLists:
             self._lists.append([(strip(item), label) for item, label in chosen])
             if max_candidates is not None:
                 elsewhere.add(example)
-        rng = random.Random(seed)
-        drawn = elsewhere.draw(examples, self._questions, rng, strip)
+        drawn = elsewhere.draw(examples, self._questions, random.Random(seed), strip)
         for number, item in drawn.items():
             self._lists[number].append((item, False))
 

@@ -46,6 +46,13 @@ class Part:
     targets: Sequence[Sequence[float]] | None = None
     """Target of each candidate's score; its label by default."""
 
+    def __post_init__(self) -> None:
+        if isinstance(self.examples, Iterator):
+            raise InputError(
+                "a generator of examples can be read only once; give a list, or an ExampleStream"
+                " of a function that returns a new generator"
+            )
+
     def take(self, count: int) -> list[Example]:
         """Return the first examples."""
         return list(islice(self.examples, count))
