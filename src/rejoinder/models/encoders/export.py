@@ -4,7 +4,8 @@ A bundle has the network, the tokenizer and the encoder's configuration, from wh
 rebuilt to train on.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -70,20 +71,35 @@ def write_network(
     write_bundle(folder, replace(manifest, **fields), contents)
 
 
-def export(network: nn.Module, inputs: Mapping[str, Tensor], result: str) -> Build:
-    """Return a function that exports a network by the framework's own exporter."""
+def export(network: nn.Module, inputs: Mapping[str, Tensor], result: str, *encoders: Any) -> Build:
+    """Return a function that exports a network over encoders by the framework's own exporter."""
     try:
         from rejoinder.models.encoders.onnx_export import export_network, quantise_network
     except ImportError as error:
         raise MissingExtraError("exporting a network", extra="train") from error
     exported: list[bytes] = []  # int8 is made from fp32, which takes longest
 
-    def build(_: Sequence[int], precision: str) -> bytes:
+    def build(rows: Sequence[int], precision: str) -> bytes:
         if not exported:
-            exported.append(export_network(network, inputs, result))
+            with _keep_rows(encoders, rows):
+                exported.append(export_network(network, inputs, result))
         return quantise_network(exported[0]) if precision == "int8" else exported[0]
 
     return build
+
+
+@contextmanager
+def _keep_rows(encoders: Sequence[Any], rows: Sequence[int]) -> Iterator[None]:
+    """Reduce the embeddings of encoders to these rows while they are exported."""
+    tables = [encoder.get_input_embeddings() for encoder in encoders]
+    whole = [table.weight.data for table in tables]
+    try:
+        for table in tables:
+            table.weight.data = table.weight.data[list(rows)]
+        yield
+    finally:
+        for table, weight in zip(tables, whole, strict=True):
+            table.weight.data = weight
 
 
 def make_inputs(prefix: str = "") -> dict[str, Tensor]:
@@ -140,7 +156,7 @@ class PooledEncoder(nn.Module):
 def build_pooled(encoder: Any, max_tokens: int, pooling: str = "mean") -> Build:
     """Return a function that builds a sentence encoder."""
     if not is_packed(encoder):
-        return export(PooledEncoder(encoder, pooling), make_inputs(), "vectors")
+        return export(PooledEncoder(encoder, pooling), make_inputs(), "vectors", encoder)
 
     def build(rows: Sequence[int], precision: str) -> bytes:
         try:

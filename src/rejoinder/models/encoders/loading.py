@@ -58,7 +58,7 @@ def load_encoder(name: str) -> tuple[Any, Tokenizer]:
             tokenizer has more ids than its embedding has rows.
         MissingExtraError: transformers is not installed.
     """
-    encoder, tokenizer = _load(name, "AutoModel")
+    encoder, tokenizer = _load(name, "AutoModel", read_config(name))
     drop_pooler(encoder)
     return encoder, tokenizer
 
@@ -81,7 +81,8 @@ def load_classifier(name: str, *, is_trained: bool) -> tuple[Any, Tokenizer]:
     config = read_config(name)
     if is_trained:
         check_head(name, config.architectures or [], config.num_labels)
-    return _load(name, "AutoModelForSequenceClassification", num_labels=1)
+    config.num_labels = 1
+    return _load(name, "AutoModelForSequenceClassification", config)
 
 
 def check_head(name: str, architectures: list[str], labels: int) -> None:
@@ -165,16 +166,13 @@ def _list_special(processor: dict[str, Any]) -> set[str]:
     return set(processor.get("special_tokens", ()))
 
 
-def _load(name: str, kind: str, **settings: Any) -> tuple[Any, Tokenizer]:
+def _load(name: str, kind: str, config: Any) -> tuple[Any, Tokenizer]:
     """Return a model of `transformers` and its tokenizer, which fit each other."""
-    config = read_config(name)
     _refuse_pickle(name)
     tokenizer = load_tokenizer(name)
     load = getattr(_import_transformers(), kind).from_pretrained
     # Eager attention is the one that all architectures have, and that is exported.
-    model = _call(
-        name, load, config=config, attn_implementation="eager", use_safetensors=True, **settings
-    )
+    model = _call(name, load, config=config, attn_implementation="eager", use_safetensors=True)
     rows = model.get_input_embeddings().num_embeddings
     if len(tokenizer) > rows:
         raise InputError(

@@ -35,6 +35,7 @@ def export_network(network: nn.Module, inputs: Mapping[str, Tensor], result: str
     Raises:
         BundleError: the exporter cannot export the network.
     """
+    network.zero_grad()  # gradients would be exported, too
     dynamic = {0: torch.export.Dim.DYNAMIC, 1: torch.export.Dim.DYNAMIC}
     try:
         with _quiet():
@@ -50,7 +51,8 @@ def export_network(network: nn.Module, inputs: Mapping[str, Tensor], result: str
                 verbose=False,
             )
     except torch.onnx.errors.OnnxExporterError as error:
-        raise BundleError(f"torch cannot export this network: {_get_reason(error)}") from error
+        reason = (str(error.__cause__ or error).splitlines() or [type(error).__name__])[0]
+        raise BundleError(f"torch cannot export this network: {reason}") from error
     model: ModelProto = program.model_proto
     _strip(model)
     return bytes(model.SerializeToString(deterministic=True))
@@ -87,14 +89,14 @@ def quantise_network(content: bytes) -> bytes:
 def read_exported(content: bytes) -> dict[str, Array]:
     """Return the weights of a file of `export_network`, quantised or not, by name."""
     graph = load_model_from_string(content).graph
-    constants = {item.name: numpy_helper.to_array(item) for item in graph.initializer}
+    constants = {item.name: np.array(numpy_helper.to_array(item)) for item in graph.initializer}
     rng = np.random.default_rng(0)
     for name in [name for name in constants if name.endswith(".int8")]:
         stem = name.removesuffix(".int8")
         scales = constants.pop(f"{stem}.scale")
         whole = constants.pop(name).astype(np.float32)
         is_table = scales.ndim == 2
-        constants[stem] = whole * scales if is_table else read_int8(whole, scales, rng).T
+        constants[stem] = whole * scales if is_table else read_int8(whole, scales, rng).T.copy()
     return constants
 
 
@@ -145,7 +147,3 @@ def _quiet() -> Iterator[None]:
             yield
     finally:
         logging.disable(previous)
-
-
-def _get_reason(error: Exception) -> str:
-    return (str(error).splitlines() or [type(error).__name__])[0]

@@ -79,7 +79,7 @@ def _read_attention(model: Has) -> dict[str, Matrix]:
 def _make_build(model: Has) -> Build:
     """Return a function that builds a network of inputs (P, L) and their states (P, L, D)."""
     if not is_packed(model.encoder):
-        return export(_States(model), make_inputs(), "states")
+        return export(_States(model), make_inputs(), "states", model.encoder)
     return partial(_build, model)
 
 

@@ -166,7 +166,9 @@ def get_encoder(model: AnySelector) -> Any:
 def _make_build(model: AnySelector) -> Build:
     """Return the function that builds a selector's network."""
     if not is_packed(get_encoder(model)):
-        return export(model, _make_inputs(model), "scores")
+        members = [model.local, model.page] if isinstance(model, Ensemble) else [model]
+        encoders = [member.encoder for member in members]
+        return export(model, _make_inputs(model), "scores", *encoders)
     return partial(_build, model)
 
 
