@@ -11,6 +11,7 @@ torch = pytest.importorskip("torch")
 
 from tests.models.selectors import TOKENIZER, WORDS, make_selector  # noqa: E402
 
+from rejoinder.bundle.folder import open_bundle  # noqa: E402
 from rejoinder.cli import main  # noqa: E402
 from rejoinder.datasets.readers.jsonl import write_examples  # noqa: E402
 from rejoinder.errors import BundleError  # noqa: E402
@@ -112,7 +113,7 @@ def test_an_interrupted_training_resumes(tmp_path: Path, monkeypatch: pytest.Mon
 
             yield note
 
-        options = ContextTableOptions(seeds=1, pairs=1, to=tmp_path)
+        options = ContextTableOptions(seeds=1, pairs=1, to=tmp_path, precision="fp16")
         return train_rows(ROWS[1:2], lambda: data, options, Reporter(progress=progress))
 
     with pytest.raises(KeyboardInterrupt):
@@ -120,6 +121,7 @@ def test_an_interrupted_training_resumes(tmp_path: Path, monkeypatch: pytest.Mon
     (run,) = resume(None)
 
     assert seen == [1, 2, 3]
+    assert open_bundle(tmp_path / f"{ROWS[1].name}-0").manifest.training["precision"] == "fp16"
     assert len(run.values["pages P@1"]) == 2
     assert not list(tmp_path.glob("*.checkpoint"))
 

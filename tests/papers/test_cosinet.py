@@ -115,10 +115,10 @@ def to_nq(place: int, animal: str) -> dict[str, object]:
     }
 
 
-def train(row: RankerRow) -> tuple[list[float], int, float, int]:
+def train(row: RankerRow, precision: str | None = None) -> tuple[list[float], int, float, int]:
     steps: list[Step] = []
     scorer, parameters, seconds = train_row(
-        row, 0, [Part(EXAMPLES)], choose_compute("cpu"), steps.append
+        row, 0, [Part(EXAMPLES)], choose_compute("cpu", precision), steps.append
     )
     scores = scorer.score(EXAMPLES[0].question, EXAMPLES[0].candidates)
     return scores.tolist(), parameters, seconds, len(steps)
@@ -128,6 +128,12 @@ def test_a_small_ranker_is_trained_from_new_weights() -> None:
     scores, parameters, seconds, steps = train(RankerRow("cosinet", "none", "listwise"))
     assert (len(scores), parameters, steps) == (2, 772_201, 6)
     assert seconds > 0
+
+
+def test_rows_are_trained_in_the_chosen_precision() -> None:
+    row = RankerRow("cosinet", "none", "listwise")
+
+    assert train(row, "fp32")[0] == train(row, "fp32")[0] != train(row, "bf16")[0]
 
 
 def test_the_shipped_selector_is_measured_as_it_is() -> None:

@@ -11,6 +11,10 @@ from torch.fx.experimental import _config as fx_config  # noqa: E402
 
 from rejoinder.errors import InputError, TrainingError  # noqa: E402
 from rejoinder.models.encoders.tokens import TextTokens  # noqa: E402
+from rejoinder.models.ranker.module.convolution import (  # noqa: E402
+    PooledConvolution,
+    PooledConvolutions,
+)
 from rejoinder.models.ranker.module.pairs import TrainingPairs, move  # noqa: E402
 from rejoinder.models.ranker.module.ranker import RankerConfig, initialise  # noqa: E402
 from rejoinder.models.selector.module.loading import make_reader  # noqa: E402
@@ -31,6 +35,7 @@ from rejoinder.training.loop import (  # noqa: E402
 )
 from rejoinder.training.losses import LOSSES  # noqa: E402
 from rejoinder.training.mixing import Part  # noqa: E402
+from rejoinder.training.ranker import fit_ranker  # noqa: E402
 from rejoinder.training.selector import fit_selector  # noqa: E402
 from rejoinder.types import Example  # noqa: E402
 from tests.models.examples import WIDTH, SpelledVectors  # noqa: E402
@@ -85,6 +90,28 @@ def test_each_precision_rounds_its_products_alone() -> None:
             product = one @ torch.eye(2)
         assert product.dtype == choose_compute("cpu", precision).dtype
         assert product[0, 0].item() == expected
+
+
+@pytest.mark.parametrize("model", ["compare-aggregate", "rel-cnn"])
+def test_small_products_are_exact_unless_a_precision_is_chosen(
+    model: str, examples: list[Example]
+) -> None:
+    plan = Plan(RankerConfig(model, WIDTH), Recipe(epochs=1), compute=choose_compute("cpu"))
+    native = plan.compute.precision
+
+    default, chosen = (
+        fit_ranker(replace(plan, compute=compute), [Part(examples)], SpelledVectors())
+        for compute in (plan.compute, choose_compute("cpu", "bf16"))
+    )
+
+    assert default.compute.precision == {"rel-cnn": native, "compare-aggregate": "fp32"}[model]
+    assert chosen.compute.precision == "bf16"
+    types = {
+        module.product_type
+        for module in chosen.model.modules()
+        if isinstance(module, PooledConvolution | PooledConvolutions)
+    }
+    assert types == {torch.bfloat16}
 
 
 @pytest.mark.parametrize("precision", ["bf16", "fp16"])
