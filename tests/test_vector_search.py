@@ -1,7 +1,8 @@
-"""The benchmark of vector search, with few vectors."""
+"""The benchmarks of vector search and of its codes, with few vectors."""
 
 import numpy as np
-from benchmarks.vector_search import compare, resize
+from benchmarks.vector_codes import measure
+from benchmarks.vector_search import Corpus, compare, resize
 
 from tests.index.vectors.test_nearest import draw
 
@@ -25,3 +26,14 @@ def test_a_smaller_corpus_is_a_part() -> None:
 
     assert part.shape == (20, 64)
     assert (part[:, None] == vectors).all(axis=2).any(axis=1).all()
+
+
+def test_int8_numbers_and_weighted_signs_find_the_nearest() -> None:
+    vectors = draw(1_500, 64)
+
+    rotated, unrotated = measure(Corpus("drawn", vectors, vectors[:20]))
+
+    assert rotated["rotated"]
+    assert not unrotated["rotated"]
+    assert rotated["int8"] > 95
+    assert 100 <= rotated["weighted"] < rotated["plain"] < 1_500
