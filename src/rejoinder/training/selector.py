@@ -166,8 +166,7 @@ class SelectorTorchScorer:
 class _InChunks(nn.Module):
     """A selector that scores a batch chunk by chunk.
 
-    Products are in bfloat16 on processors that support it, which is twice as fast; sums,
-    weights and gradients stay in float32.
+    Products are in the training's precision; sums, weights and gradients stay in float32.
     """
 
     def __init__(self, selector: AnySelector, compute: Compute) -> None:
