@@ -13,8 +13,8 @@ pytest.importorskip("onnxruntime")
 from rejoinder.bundle.folder import open_bundle  # noqa: E402
 from rejoinder.datasets.readers.judged import Judged, to_ordered_example  # noqa: E402
 from rejoinder.errors import BundleError, InputError, TrainingError  # noqa: E402
+from rejoinder.models.importing import ImportOptions, import_model  # noqa: E402
 from rejoinder.models.registry import open_scorer  # noqa: E402
-from rejoinder.models.sentence_encoder.export import ImportOptions, import_encoder  # noqa: E402
 from rejoinder.models.sentence_encoder.module import StaticTable, make_bags  # noqa: E402
 from rejoinder.models.sentence_encoder.static import StaticEncoder  # noqa: E402
 from rejoinder.models.sentence_encoder.transformer import TransformerEncoder  # noqa: E402
@@ -56,8 +56,8 @@ EXAMPLES = [
 def teacher(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("teacher")
     pretrained = write_encoder(folder / "tiny", width=64)
-    import_encoder(
-        ImportOptions(to=folder / "teacher", encoder=str(pretrained), question_prefix="who: ")
+    import_model(
+        ImportOptions(to=folder / "teacher", source=str(pretrained), question_prefix="who: ")
     )
     return folder / "teacher"
 
@@ -321,7 +321,7 @@ def test_a_second_run_encodes_nothing_again(
 
 def test_vectors_of_another_teacher_are_not_used(teacher: Path, tmp_path: Path) -> None:
     pretrained = write_encoder(tmp_path / "tiny", width=64, seed=1)
-    import_encoder(ImportOptions(to=tmp_path / "other", encoder=str(pretrained)))
+    import_model(ImportOptions(to=tmp_path / "other", source=str(pretrained)))
 
     train(tmp_path / "static", teacher)
     train(tmp_path / "static", tmp_path / "other")

@@ -13,12 +13,10 @@ from rejoinder.bundle.folder import open_bundle  # noqa: E402
 from rejoinder.errors import BundleError, MissingExtraError  # noqa: E402
 from rejoinder.models.encoders.onnx_graph import quantise_weight, read_state  # noqa: E402
 from rejoinder.models.encoders.tokens import order_pieces  # noqa: E402
+from rejoinder.models.selector import agreement  # noqa: E402
 from rejoinder.models.selector import export as export_selector  # noqa: E402
-from rejoinder.models.selector.export import (  # noqa: E402
-    correlate_ranks,
-    reopen_selector,
-    write_selector,
-)
+from rejoinder.models.selector.agreement import correlate_ranks  # noqa: E402
+from rejoinder.models.selector.export import reopen_selector, write_selector  # noqa: E402
 from rejoinder.models.selector.export_graph import build_graph  # noqa: E402
 from rejoinder.models.selector.module.selector import Selector  # noqa: E402
 from rejoinder.models.selector.pair_reader import PairTokens  # noqa: E402
@@ -146,7 +144,7 @@ def test_a_network_that_is_built_wrongly_is_refused(
 def test_int8_that_is_too_far_off_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: str, value: object, problem: str
 ) -> None:
-    monkeypatch.setattr(export_selector, limit, value)
+    monkeypatch.setattr(agreement, limit, value)
 
     with pytest.raises(BundleError, match=problem):
         export(tmp_path / "m", make_selector(), "int8")

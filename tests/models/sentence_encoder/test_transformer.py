@@ -16,6 +16,7 @@ from tests.models.static_encoders import make_passage  # noqa: E402
 from rejoinder.bundle.folder import Manifest, open_bundle, write_bundle  # noqa: E402
 from rejoinder.errors import BundleError, InputError, UnknownNameError  # noqa: E402
 from rejoinder.models.encoders.loading import load_encoder  # noqa: E402
+from rejoinder.models.importing import ImportOptions, import_model  # noqa: E402
 from rejoinder.models.onnx_session import Runtime  # noqa: E402
 from rejoinder.models.registry import (  # noqa: E402
     open_scorer,
@@ -23,7 +24,6 @@ from rejoinder.models.registry import (  # noqa: E402
     verify_bundle,
 )
 from rejoinder.models.sentence_encoder import export  # noqa: E402
-from rejoinder.models.sentence_encoder.export import ImportOptions, import_encoder  # noqa: E402
 from rejoinder.models.sentence_encoder.transformer import TransformerEncoder  # noqa: E402
 from rejoinder.text.wordpiece import WordPiece  # noqa: E402
 from rejoinder.types import Candidate, Document  # noqa: E402
@@ -42,10 +42,8 @@ def pretrained(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return write_encoder(tmp_path_factory.mktemp("pretrained") / "tiny", width=64)
 
 
-def import_tiny(folder: Path, pretrained: Path, **options: str) -> TransformerEncoder:
-    import_encoder(
-        ImportOptions(to=folder, encoder=str(pretrained), **options), command="rejoinder …"
-    )
+def import_tiny(folder: Path, pretrained: Path, **options: Any) -> TransformerEncoder:
+    import_model(ImportOptions(to=folder, source=str(pretrained), **options), command="rejoinder …")
     return TransformerEncoder(open_bundle(folder))
 
 
@@ -189,7 +187,7 @@ def test_a_missing_encoder_or_pooling_is_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"it has no config\.json"):
         import_tiny(tmp_path / "encoder", tmp_path)
     with pytest.raises(UnknownNameError, match=r"'max'; .*known: mean, first"):
-        ImportOptions(to=tmp_path, pooling="max")
+        ImportOptions("tiny", to=tmp_path, pooling="max")
 
 
 def test_a_folder_of_other_files_is_not_replaced(tmp_path: Path, pretrained: Path) -> None:

@@ -1,4 +1,4 @@
-"""`rejoinder models`: lists scorers, inspects bundles, and imports encoders."""
+"""`rejoinder models`: lists scorers, inspects bundles, and imports pretrained models."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -8,12 +8,11 @@ import click
 
 from rejoinder.cli import options
 from rejoinder.cli.output import get_command, print_json, print_table, say
-from rejoinder.errors import MissingExtraError
 
 
 @click.group(epilog=options.example("rejoinder models list"))
 def models() -> None:
-    """List scorers, inspect bundles, and import encoders."""
+    """List scorers, inspect bundles, and import pretrained models."""
 
 
 @models.command("list", epilog=options.example("rejoinder models list"))
@@ -62,31 +61,51 @@ def verify_model(bundle: str) -> None:
 @models.command(
     "import",
     epilog=options.example(
+        "rejoinder models import cross-encoder/ms-marco-MiniLM-L-12-v2 --to my-selector",
         "rejoinder models import all-MiniLM-L6-v2 --to my-encoder",
         "rejoinder index add examples/docs --index my-index --embed my-encoder",
     ),
 )
-@click.argument("encoder")
+@click.argument("source")
 @click.option("--to", required=True, type=click.Path(path_type=Path), help="Bundle to write.")
+@click.option(
+    "--as",
+    "kind",
+    type=click.Choice(["selector", "sentence-encoder"]),
+    help="What SOURCE becomes.  [default: a selector if it has a scoring head]",
+)
+@click.option(
+    "--int8/--no-int8",
+    default=None,
+    help="Store weights in int8, and say what it costs.  [default: int8 for sentence encoders,"
+    " SOURCE's own precision for selectors]",
+)
 @click.option(
     "--pooling",
     type=click.Choice(["mean", "first"]),
-    default="mean",
-    show_default=True,
-    help="A text's vector is the mean of its states, or the first one.",
+    help="A sentence encoder's vector is the mean of its states, or the first one.  [default: what"
+    " SOURCE says, else mean]",
 )
 @click.option(
-    "--question-prefix", default="", help="Text that the encoder expects before a question."
+    "--question-prefix",
+    help="Text that a sentence encoder expects before a question.  [default: what SOURCE says]",
 )
 @click.option("--licence", default="", help="Licence of the weights, for the bundle's card.")
-def import_model(encoder: str, **given: Any) -> None:
-    """Write a pretrained sentence encoder as a bundle, for `index add --embed`.
+def import_model(source: str, **given: Any) -> None:
+    """Write a pretrained cross-encoder or sentence encoder as a bundle.
 
-    ENCODER is the folder, or the name on a hub, of a BERT-like sentence encoder.
+    SOURCE is a folder of transformers with safetensors, or its name on a hub; or a folder with
+    one ONNX file and its tokenizer.json, or the path of such a file, which need no torch.
     """
-    try:
-        from rejoinder.models.sentence_encoder.export import ImportOptions, import_encoder
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("importing an encoder", extra="train") from error
-    import_encoder(ImportOptions(encoder=encoder, **given), command=get_command())
+    from rejoinder.models.importing import ImportOptions, import_model
+
+    manifest = import_model(ImportOptions(source, **given), command=get_command())
+    for name, value in manifest.scores.items():
+        say(f"{name}: {_describe(value)}")
     say(f"wrote {given['to']}")
+
+
+def _describe(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {number}" for name, number in value.items())
+    return str(value)

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from rejoinder.models.encoders.packed import read_packed
+from rejoinder.models.encoders.source import OFFSET
 
 ARCHITECTURES = (
     "bert",
@@ -26,8 +27,6 @@ ARCHITECTURES = (
 """Values of `model_type` that are supported; DeBERTa-v3 is `deberta-v2`."""
 PACKED = ("bert", "roberta", "xlm-roberta", "camembert")
 """Those whose layers are BERT's."""
-OFFSET = ("roberta", "xlm-roberta", "camembert", "mpnet")
-"""Those whose first position follows the id of padding."""
 LAYERS = ("encoder.layer", "transformer.layer", "layers")
 KINDS = "kind_embeddings"
 """The vectors of kinds that are added to an encoder without token types."""

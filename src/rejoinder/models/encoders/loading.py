@@ -5,12 +5,14 @@ files are never read.
 """
 
 import json
+from collections.abc import Iterable
 from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from rejoinder.errors import InputError, MissingExtraError
+from rejoinder.errors import InputError, MissingExtraError, shorten
+from rejoinder.models.encoders.source import Json, read_json
 from rejoinder.text.tokenizer import JsonTokenizer, Tokenizer
 from rejoinder.text.wordpiece import CLS, SEP, WordPiece
 
@@ -82,7 +84,7 @@ def load_classifier(name: str, *, is_trained: bool) -> tuple[Any, Tokenizer]:
     if is_trained:
         check_head(name, config.architectures or [], config.num_labels)
     config.num_labels = 1
-    return _load(name, "AutoModelForSequenceClassification", config)
+    return _load(name, "AutoModelForSequenceClassification", config, has_head=is_trained)
 
 
 def check_head(name: str, architectures: list[str], labels: int) -> None:
@@ -130,6 +132,21 @@ def load_tokenizer(name: str) -> Tokenizer:
     return make_tokenizer(backend.to_str(), name)
 
 
+def read_max_length(name: str) -> int:
+    """Return the maximum length that the tokenizer of a pretrained model states."""
+    return int(_call(name, _import_transformers().AutoTokenizer.from_pretrained).model_max_length)
+
+
+def read_settings(name: str, file: str, default: Json) -> Json:
+    """Return a further JSON file of a pretrained model; the default where there is none."""
+    _import_transformers()
+    from transformers.utils.hub import cached_file
+
+    find = partial(cached_file, filename=file, _raise_exceptions_for_missing_entries=False)
+    path = _call(name, find)
+    return read_json(Path(path), default) if path else default
+
+
 def make_tokenizer(content: str, name: str) -> Tokenizer:
     """Return the tokenizer of a tokenizer.json."""
     try:
@@ -166,13 +183,21 @@ def _list_special(processor: dict[str, Any]) -> set[str]:
     return set(processor.get("special_tokens", ()))
 
 
-def _load(name: str, kind: str, config: Any) -> tuple[Any, Tokenizer]:
+def _load(name: str, kind: str, config: Any, *, has_head: bool = False) -> tuple[Any, Tokenizer]:
     """Return a model of `transformers` and its tokenizer, which fit each other."""
     _refuse_pickle(name)
     tokenizer = load_tokenizer(name)
     load = getattr(_import_transformers(), kind).from_pretrained
     # Eager attention is the one that all architectures have, and that is exported.
-    model = _call(name, load, config=config, attn_implementation="eager", use_safetensors=True)
+    model, info = _call(
+        name,
+        load,
+        config=config,
+        attn_implementation="eager",
+        use_safetensors=True,
+        output_loading_info=True,
+    )
+    _check_complete(name, model, info["missing_keys"], has_head=has_head)
     rows = model.get_input_embeddings().num_embeddings
     if len(tokenizer) > rows:
         raise InputError(
@@ -182,14 +207,26 @@ def _load(name: str, kind: str, config: Any) -> tuple[Any, Tokenizer]:
     return model, tokenizer
 
 
+def _check_complete(name: str, model: Any, missing: Iterable[str], *, has_head: bool) -> None:
+    """Check that no weight is new, but those of a head where there need not be one."""
+    body = "" if model.base_model is model else f"{model.base_model_prefix}."
+    lacking = [
+        key for key in sorted(missing) if has_head or (key.startswith(body) and "pooler" not in key)
+    ]
+    if lacking:
+        raise InputError(
+            f"{name}: its weights lack {len(lacking)} tensors of this architecture, such as"
+            f" {lacking[0]}; they are of another model"
+        )
+
+
 def _call(name: str, load: Any, **settings: Any) -> Any:
     """Load from the place of a name; turn errors of `transformers` into ours."""
     place = find_encoder(name)
     try:
         return load(place, **settings)
-    except (OSError, ValueError, TypeError, KeyError, RuntimeError) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        raise InputError(f"{name}: cannot be loaded as an encoder: {reason}") from error
+    except Exception as error:  # safetensors and tokenizers raise nothing more specific
+        raise InputError(f"{name}: cannot be loaded as an encoder: {shorten(error)}") from error
 
 
 def _refuse_pickle(name: str) -> None:

@@ -1,13 +1,11 @@
 """Writes a trained selector as a bundle, if the runtime scores with it as torch does.
 
-The network must agree with torch to 1e-4 in fp32; int8 must rank a sample nearly as torch
-does, and its manifest states the tolerance of its scores.  Otherwise nothing is written.
+Otherwise (agreement.py) nothing is written.
 """
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from math import ceil
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -31,23 +29,15 @@ from rejoinder.models.encoders.loading import drop_pooler
 from rejoinder.models.encoders.tokens import open_tokenizer
 from rejoinder.models.onnx_session import NETWORK
 from rejoinder.models.scorer import Scores
+from rejoinder.models.selector.agreement import check_agreement
 from rejoinder.models.selector.module.classifier import Classifier
 from rejoinder.models.selector.module.ensemble import AnySelector, Ensemble
 from rejoinder.models.selector.module.loading import describe_similarity, make_reader
 from rejoinder.models.selector.module.selector import Selector, SelectorConfig
 from rejoinder.models.selector.pair_reader import CANDIDATE, KINDS, QUESTION, SECOND, split_form
-from rejoinder.models.selector.scorer import FOREIGN, KIND, VECTORS, SelectorScorer
+from rejoinder.models.selector.scorer import ACTIVATION, FOREIGN, KIND, VECTORS, SelectorScorer
 from rejoinder.text.tokenizer import Tokenizer
 from rejoinder.types import Example
-
-MAX_DIFFERENCE = {"fp32": 1e-4, "int8": 1.0}
-"""Between the scores of the runtime and of torch, by precision."""
-MIN_CORRELATION = 0.98
-"""Between the ranks of int8 and of torch over the pairs of the sample."""
-MIN_PAIRS = 20
-"""The correlation of fewer pairs is not meaningful."""
-MARGIN = 2
-"""The tolerance over the largest difference: other pairs may differ more than the sample."""
 
 
 def write_selector(
@@ -59,12 +49,14 @@ def write_selector(
     training: Mapping[str, Any],
     sample: Sequence[Example],
     files: Mapping[str, bytes] = MappingProxyType({}),
+    settings: Mapping[str, Any] = MappingProxyType({}),
 ) -> None:
     """Write the network, its tokenizer and their provenance.
 
     Args:
         sample: questions that torch and the runtime both score before anything is written.
         files: further files of the bundle, by name, such as its model card.
+        settings: further settings of its scorer, such as the activation.
 
     Raises:
         BundleError: the folder cannot be written, or the scores of the sample differ too much.
@@ -72,14 +64,14 @@ def write_selector(
         ValueError: the precision is neither fp32 nor int8.
     """
     expected = _score_with_torch(model, tokenizer, sample)
-    settings, context_files = describe_similarity(model.config.context)
+    similarity, context_files = describe_similarity(model.config.context)
 
     def compare(bundle: Bundle, precision: str) -> dict[str, Any]:
         scorer = SelectorScorer(bundle)
-        found = [scorer.score(example.question, example.candidates) for example in sample]
-        return {"tolerance": _check(np.concatenate([np.empty(0), *found]), expected, precision)}
+        found = [scorer.get_logits(example.question, example.candidates) for example in sample]
+        return check_agreement(np.concatenate([np.empty(0), *found]), expected, precision)
 
-    config = {**model.config.to_dict(), **settings}
+    config = {**model.config.to_dict(), **similarity, **settings}
     write_network(
         folder,
         Manifest(KIND, config, precision=precision, training=training),
@@ -107,7 +99,7 @@ def reopen_selector(folder: Path) -> tuple[AnySelector, Tokenizer]:
     tokenizer = open_tokenizer(bundle)
     try:
         settings = dict(bundle.manifest.config)
-        for name in (VECTORS, ARCHITECTURE, "bert"):
+        for name in (ACTIVATION, VECTORS, ARCHITECTURE, "bert"):
             settings.pop(name, None)
         config = SelectorConfig.from_dict(settings)
         encoder = rebuild_config(bundle.manifest.config, len(tokenizer), config.max_tokens)
@@ -204,33 +196,3 @@ def _score_with_torch(
                 inputs = {name: torch.from_numpy(value) for name, value in feed.items()}
                 scores.append(model(**inputs).item())
     return np.array(scores, dtype=np.float64)
-
-
-def _check(actual: Scores, expected: Scores, precision: str) -> float:
-    """Return the tolerance for the manifest, unless the scores differ too much."""
-    largest = MAX_DIFFERENCE[precision]
-    difference = float(np.abs(actual - expected).max(initial=0.0))
-    if not difference <= largest:
-        raise BundleError(
-            f"scores in {precision} differ by {difference:.2g} without torch,"
-            f" more than {largest:.2g}: nothing was written"
-        )
-    if precision == "fp32" or not len(actual):
-        return largest
-    correlation = correlate_ranks(actual, expected)
-    if len(actual) >= MIN_PAIRS and not correlation >= MIN_CORRELATION:
-        raise BundleError(
-            f"ranks in {precision} correlate by {correlation:.3f} with torch's, less than"
-            f" {MIN_CORRELATION}: nothing was written; export in fp32 (--no-int8)"
-        )
-    return ceil(100 * MARGIN * difference) / 100
-
-
-def correlate_ranks(one: Scores, other: Scores) -> float:
-    """Return Spearman's correlation; equal scores take ranks in their order."""
-    if len(one) < 2:
-        return 1.0
-    first, second = (np.argsort(np.argsort(scores, kind="stable")) for scores in (one, other))
-    # Ranks are all different, so Spearman's own formula holds.
-    distance = float(((first - second) ** 2).sum())
-    return 1 - 6 * distance / (len(one) * (len(one) ** 2 - 1))

@@ -46,6 +46,8 @@ KIND = "selector"
 ENCODER_VOCABULARY, ENCODER_TOKENIZER = "encoder.txt", "encoder.json"
 FOREIGN = "inputs"
 """The setting of a bundle that came from ONNX: how that network names its inputs."""
+ACTIVATION = "activation"
+"""The setting of a bundle that names one of `ACTIVATIONS`."""
 VECTORS = "vectors"
 """The setting of a bundle that identifies the static vectors it was trained with."""
 
@@ -71,7 +73,7 @@ class SelectorScorer:
             self._max_tokens = int(settings["max_tokens"])
             self._tokens = PairTokens(self._tokenizer, max_tokens=self._max_tokens)
             context = ContextConfig(**settings.get("context", {}))
-            self._activation = ACTIVATIONS[settings.get("activation", "identity")]
+            self._activation = ACTIVATIONS[settings.get(ACTIVATION, "identity")]
             network = (bundle.folder / settings.get("network", NETWORK)).read_bytes()
         except (OSError, KeyError, TypeError, ValueError) as error:
             raise bundle.refuse(f"file, setting or word piece is missing: {error}") from error
@@ -85,7 +87,7 @@ class SelectorScorer:
             self.sidecar = PageEncoder(bundle, context, similarity)
         self._reader = PairReader(self._tokens, context, similarity)
         self._network = OnnxNetwork(
-            network, bundle.folder, runtime, inputs=settings.get("inputs", {})
+            network, bundle.folder, runtime, inputs=settings.get(FOREIGN, {})
         )
         self._try_out(bundle.folder)
 
@@ -102,9 +104,12 @@ class SelectorScorer:
 
     def score(self, question: str, candidates: Candidates) -> Scores:
         """Return one score per candidate, in the order given."""
+        return self._activation(self.get_logits(question, candidates))
+
+    def get_logits(self, question: str, candidates: Candidates) -> Scores:
+        """Return the network's output for each candidate, before the activation."""
         feeds = self.read(question, to_candidates(candidates))
-        found = np.array(self._network.run_all(feeds), dtype=np.float64).reshape(len(feeds))
-        return self._activation(found)
+        return np.array(self._network.run_all(feeds), dtype=np.float64).reshape(len(feeds))
 
     def read(self, question: str, candidates: Sequence[Candidate]) -> list[Feed]:
         """Return the network's inputs for each candidate."""

@@ -1,7 +1,6 @@
 """Writes sentence encoders as bundles: a pretrained transformer, or a trained static table."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -10,11 +9,12 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from rejoinder.bundle.folder import Bundle, Manifest, check_place, write_bundle
-from rejoinder.errors import BundleError, InputError, UnknownNameError
+from rejoinder.bundle.folder import Bundle, Manifest, check_place, open_bundle, write_bundle
+from rejoinder.errors import BundleError, InputError
 from rejoinder.models.encoders.architectures import get_max_tokens
 from rejoinder.models.encoders.export import PooledEncoder, build_pooled, write_network
-from rejoinder.models.encoders.loading import DEFAULT, load_encoder
+from rejoinder.models.encoders.loading import load_encoder, read_settings
+from rejoinder.models.encoders.source import POOLED, ImportOptions, complete
 from rejoinder.models.encoders.tokens import TextTokens
 from rejoinder.models.onnx_session import to_feed
 from rejoinder.models.sentence_encoder import static, transformer
@@ -25,51 +25,33 @@ from rejoinder.models.static_vectors.vectors import quantise_rows
 from rejoinder.text.tokenizer import Tokenizer
 
 MAX_TOKENS = 256
-POOLED = {"mean": "the mean of its states", "first": "its first state"}
 MIN_PARITY = {"fp32": 0.9999, "int8": 0.98}
 """The least cosine of a sample's vectors with torch's, by precision."""
 SAMPLE = ("how long is it?", "The river is 230 km long.", "Glaciers: They move slowly downhill.")
 
 
-@dataclass(frozen=True, slots=True)
-class ImportOptions:
-    """How to import a pretrained encoder."""
-
-    to: Path | str
-    encoder: str = DEFAULT
-    """The folder, or the name on a hub, of a BERT-like encoder."""
-    pooling: str = "mean"
-    """A text's vector is the `mean` of its states, or the `first` state."""
-    question_prefix: str = ""
-    """The text before a question, if the encoder was trained with one."""
-    licence: str = ""
-    """The licence of the weights, for the card."""
-
-    def __post_init__(self) -> None:
-        if self.pooling not in POOLED:
-            raise UnknownNameError("pooling", self.pooling, POOLED)
-
-
-def import_encoder(options: ImportOptions, *, command: str = "") -> None:
-    """Write a pretrained encoder as an int8 bundle, for `index add --embed`.
+def import_encoder(options: ImportOptions, *, command: str = "") -> Manifest:
+    """Write a pretrained encoder as a bundle, for `index add --embed`; by default in int8.
 
     Raises:
-        InputError: the encoder cannot be loaded, is not BERT-like, or its width is not a
+        InputError: the encoder cannot be loaded, is not supported, or its width is not a
             multiple of 64.
         BundleError: the folder cannot be written, or the vectors differ from torch's.
         MissingExtraError: transformers or onnx is not installed.
     """
     folder = Path(options.to)
     check_place(folder)
-    encoder, tokenizer = load_encoder(options.encoder)
+    encoder, tokenizer = load_encoder(options.source)
+    options = complete(options, partial(read_settings, options.source))
     width = encoder.config.hidden_size
     if width % 64:
-        raise InputError(f"{options.encoder}: its width is {width}, not a multiple of 64")
+        raise InputError(f"{options.source}: its width is {width}, not a multiple of 64")
     max_tokens = min(MAX_TOKENS, get_max_tokens(encoder.config))
-    expected = _encode_with_torch(encoder.eval(), tokenizer, options.pooling, max_tokens)
+    pooling, precision = str(options.pooling), "fp32" if options.int8 is False else "int8"
+    expected = _encode_with_torch(encoder.eval(), tokenizer, pooling, max_tokens)
     config = {
         "max_tokens": max_tokens,
-        "pooling": options.pooling,
+        "pooling": pooling,
         "question_prefix": options.question_prefix,
     }
     write_network(
@@ -77,16 +59,21 @@ def import_encoder(options: ImportOptions, *, command: str = "") -> None:
         Manifest(
             transformer.KIND,
             config,
-            precision="int8",
-            tolerance=1 - MIN_PARITY["int8"],
-            training={"data": "none: a pretrained encoder", "command": command},
+            precision=precision,
+            tolerance=1 - MIN_PARITY[precision],
+            training={
+                "from": options.name,
+                "data": "none: a pretrained encoder",
+                "command": command,
+            },
         ),
-        {"README.md": _describe_import(options).encode()},
+        {"README.md": _describe_import(options, precision).encode()},
         encoder=encoder,
         tokenizer=tokenizer,
-        build=build_pooled(encoder, max_tokens, options.pooling),
+        build=build_pooled(encoder, max_tokens, pooling),
         compare=partial(_compare, expected),
     )
+    return open_bundle(folder).manifest
 
 
 def write_static_encoder(
@@ -155,13 +142,13 @@ def _compare(expected: Matrix, bundle: Bundle, precision: str) -> dict[str, Any]
     return {"scores": {"smallest cosine with torch": round(min(cosines), 5)}}
 
 
-def _describe_import(options: ImportOptions) -> str:
-    name = Path(options.encoder).name
+def _describe_import(options: ImportOptions, precision: str) -> str:
+    name = options.name
     return f"""# {name} as a sentence encoder
 
 Vectors of length 1 for semantic search: `rejoinder index add FILES --index DIR --embed THIS`.
 
-- **Encoder**: {name}, int8; a text's vector is {POOLED[options.pooling]}.
+- **Encoder**: {name}, {precision}; a text's vector is {POOLED[str(options.pooling)]}.
 - **Prefix of questions**: {options.question_prefix or "none"}
 - **Licence of the weights**: {options.licence or "see the encoder's own card"}
 """
