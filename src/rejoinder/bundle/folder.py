@@ -135,7 +135,9 @@ def open_bundle(folder: Path, *, kind: str | None = None) -> Bundle:
     if not folder.exists():
         raise BundleError(f"{folder}: no such folder")
     if not (folder / MANIFEST).is_file():
-        raise BundleError(f"{folder}: not a bundle, it has no {MANIFEST}")
+        is_model = (folder / "config.json").is_file() or any(folder.glob("*.onnx"))
+        hint = "; `rejoinder models import` makes one of this model" if is_model else ""
+        raise BundleError(f"{folder}: not a bundle, it has no {MANIFEST}{hint}")
     try:
         manifest = parse_manifest((folder / MANIFEST).read_text(encoding="utf-8"), folder)
         for name, expected in manifest.files.items():

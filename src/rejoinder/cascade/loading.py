@@ -26,8 +26,9 @@ def load(
     """Load a scorer.
 
     Args:
-        name: a name of `rejoinder models list`, the folder of a bundle, or a cascade file
-            (TOML).  `default` is the cascade that comes with the package.
+        name: a name of `rejoinder models list`, the folder of a bundle, a cross-encoder as ONNX
+            with its tokenizer.json (the folder or the file), or a cascade file (TOML).
+            `default` is the cascade that comes with the package.
         words: the word splitter of lexical scorers: unicode, whitespace or spacy.
         seed: for scorers that draw random numbers.
         threads: threads per list, for bundles; scores do not depend on it.  By default a

@@ -1,38 +1,66 @@
 """Imports a pretrained model as a bundle: a cross-encoder or a sentence encoder."""
 
+from pathlib import Path
+from typing import Any
+
 from rejoinder.bundle.folder import Manifest
-from rejoinder.errors import MissingExtraError
-from rejoinder.models.encoders.source import SELECTOR, SENTENCE_ENCODER, ImportOptions
+from rejoinder.errors import InputError, MissingExtraError
+from rejoinder.models.encoders.foreign import find_home, find_onnx
+from rejoinder.models.encoders.source import SELECTOR, SENTENCE_ENCODER, ImportOptions, read_json
+from rejoinder.models.registry import load_object
 
 __all__ = ["ImportOptions", "import_model"]
+
+ONNX = {
+    SELECTOR: "rejoinder.models.selector.importing:import_onnx",
+    SENTENCE_ENCODER: "rejoinder.models.sentence_encoder.importing:import_onnx",
+}
+TORCH = {
+    SELECTOR: "rejoinder.models.selector.export_pretrained:import_classifier",
+    SENTENCE_ENCODER: "rejoinder.models.sentence_encoder.export:import_encoder",
+}
+"""What imports a model of each kind, from ONNX and from weights that torch reads."""
 
 
 def import_model(options: ImportOptions, *, command: str = "") -> Manifest:
     """Write a pretrained model as a bundle, if the runtime computes as it does.
+
+    A folder with safetensors is read by torch; one with ONNX alone, or the path of an ONNX file,
+    needs no torch.
 
     Raises:
         InputError: the model cannot be loaded or is not supported.
         BundleError: the folder cannot be written, or the results differ too much.
         MissingExtraError: a library that it needs is not installed.
     """
+    source = Path(options.source)
+    file = None if any(source.glob("*.safetensors")) else find_onnx(source)
+    if file is not None:
+        config = read_json(find_home(file) / "config.json", {})
+        kind = options.kind or _find_kind(config.get("architectures"))
+        manifest: Manifest = load_object(ONNX[kind])(options, file, command=command)
+        return manifest
+    if source.is_file():
+        raise InputError(f"{source}: is no ONNX file; give the folder of a model")
+    kind = options.kind or _find_kind(_read_architectures(options.source))
     try:
-        if (options.kind or _find_kind(options.source)) == SELECTOR:
-            from rejoinder.models.selector.export_pretrained import import_classifier
-
-            return import_classifier(options, command=command)
-        from rejoinder.models.sentence_encoder.export import import_encoder
-
-        return import_encoder(options, command=command)
+        manifest = load_object(TORCH[kind])(options, command=command)
     except ModuleNotFoundError as error:
         if error.name != "torch":
             raise
         raise MissingExtraError("importing a model", extra="train") from error
+    return manifest
 
 
-def _find_kind(source: str) -> str:
-    """Return what a model of `transformers` is by its configuration."""
+def _read_architectures(source: str) -> Any:
     from rejoinder.models.encoders.loading import read_config
 
-    heads = read_config(source).architectures or []
-    is_classifier = any(head.endswith("ForSequenceClassification") for head in heads)
+    return read_config(source).architectures or ["no head"]
+
+
+def _find_kind(architectures: Any) -> str:
+    """Return what a model is by its config.json; a selector where nothing is said."""
+    if not isinstance(architectures, list) or not architectures:
+        return SELECTOR
+    is_classifier = any(str(item).endswith("ForSequenceClassification") for item in architectures)
     return SELECTOR if is_classifier else SENTENCE_ENCODER

@@ -21,11 +21,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.bundle.folder import Bundle
 from rejoinder.errors import BundleError, InputError, UnknownNameError
 from rejoinder.models.parallel import count_cores
 
 NETWORK, VOCABULARY = "model.onnx", "vocabulary.txt"
 """The files of a bundle that hold its network, and the word pieces that it reads."""
+FOREIGN = "inputs"
+"""The setting of a bundle whose network was imported from ONNX: how it names its inputs."""
+PLACE = "network"
+"""The setting of a model that is read where it is: the path of its network."""
 Feed = dict[str, NDArray[np.generic]]
 """The inputs of a network for one text or pair, by name: shape (1, items, …)."""
 EXACT = ("session.x64quantprecision", "1")
@@ -48,6 +53,8 @@ REMEDIES = {
     "openvino": "install onnxruntime-openvino in place of onnxruntime",
 }
 """How to get each provider but the CPU, which every onnxruntime has."""
+CASTS = {"tensor(int32)": np.int32}
+"""The types of inputs that our feeds, of 64-bit integers, are cast to."""
 BATCH = 32
 """Texts or pairs per call on providers other than the CPU."""
 
@@ -143,11 +150,15 @@ class OnnxNetwork:
         inputs: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Open a network; `inputs` are its names of our inputs where they differ."""
+        self.name = name
         self.session = open_session(network, folder, runtime, name=name)
-        given = {item.name for item in self.session.get_inputs()}
-        self._inputs = [(ours, theirs) for ours, theirs in inputs.items() if theirs in given]
+        ours = {theirs: name for name, theirs in inputs.items()}
         # A network may not read all of our inputs: token types, for instance.
-        self._inputs += [(name, name) for name in given - set(inputs.values())]
+        self._inputs = [
+            (ours.get(item.name, item.name), item.name, CASTS.get(item.type))
+            for item in self.session.get_inputs()
+        ]
+        self.output = str(self.session.get_outputs()[0].name)
         self._threads = (runtime.threads or count_cores()) if runtime.is_cpu else 1
         self._batch = runtime.batch or (1 if runtime.is_cpu else BATCH)
         self._pool = ThreadPoolExecutor(self._threads, "onnx")
@@ -178,9 +189,32 @@ class OnnxNetwork:
         return results
 
     def _run(self, feed: Feed) -> Sequence[Any]:
-        named = {theirs: feed[ours] for ours, theirs in self._inputs if ours in feed}
-        outputs: Sequence[Any] = self.session.run(None, named)[0]
+        named = {
+            theirs: feed[ours] if kind is None else feed[ours].astype(kind)
+            for ours, theirs, kind in self._inputs
+            if ours in feed
+        }
+        outputs: Sequence[Any] = self.session.run([self.output], named)[0]
         return outputs
+
+
+def open_network(bundle: Bundle, runtime: Runtime = CPU) -> OnnxNetwork:
+    """Return the network of a bundle.
+
+    Raises:
+        BundleError: it is missing or corrupt.
+        InputError: onnxruntime does not have the execution provider here.
+    """
+    settings = bundle.manifest.config
+    name = str(settings.get(PLACE, NETWORK))
+    try:
+        inputs = {str(ours): str(name) for ours, name in dict(settings.get(FOREIGN, {})).items()}
+        if name not in bundle.manifest.files:  # only those were verified
+            raise FileNotFoundError(name)
+        content = (bundle.folder / name).read_bytes()
+    except (OSError, TypeError, ValueError) as error:
+        raise bundle.refuse(f"file or setting is missing: {error}") from error
+    return OnnxNetwork(content, bundle.folder, runtime, name=Path(name).name, inputs=inputs)
 
 
 def _measure(feed: Feed) -> int:

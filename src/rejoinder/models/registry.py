@@ -11,7 +11,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Any, Protocol
 
-from rejoinder.bundle.folder import WEIGHTS, Bundle, open_bundle
+from rejoinder.bundle.folder import MANIFEST, WEIGHTS, Bundle, open_bundle
 from rejoinder.errors import BundleError, InputError, UnknownNameError
 from rejoinder.models.onnx_session import CPU, Runtime
 from rejoinder.models.scorer import Scorer
@@ -76,6 +76,8 @@ FAMILIES: dict[str, str] = {
 """The dotted path of each `Family` object, by name."""
 SHIPPED_ENCODER = WEIGHTS / "static-encoder"
 """The sentence encoder that indexes use by default."""
+OPEN_ONNX = "rejoinder.models.selector.importing:open_onnx"
+"""Opens a cross-encoder that is no bundle, but ONNX with its tokenizer."""
 NAMED = ("lexical",)
 """The families with scorers that need no bundle."""
 
@@ -137,7 +139,8 @@ def open_scorer(
     """Return the scorer with this name, or the one in this bundle.
 
     Args:
-        name: a name of `rejoinder models list`, or a bundle's folder.
+        name: a name of `rejoinder models list`, a bundle's folder, or a cross-encoder as ONNX
+            with its tokenizer.json: the folder, or the path of the file.
         words: the word splitter of lexical scorers: unicode, whitespace or spacy.
         seed: for scorers that draw random numbers.
         runtime: how bundles run.  By default a small ranker uses one thread, a selector all
@@ -146,7 +149,8 @@ def open_scorer(
     Raises:
         UnknownNameError: no scorer has this name, and there is no such folder.
         BundleError: the bundle is corrupt, too new, or holds no scorer.
-        InputError: onnxruntime does not have the execution provider here.
+        InputError: onnxruntime does not have the execution provider here, or a folder has
+            several ONNX files.
     """
     named = list_named()
     if str(name) in named:
@@ -155,6 +159,10 @@ def open_scorer(
     folder = shipped.get(str(name), Path(name))
     if not folder.exists():
         raise UnknownNameError("scorer", str(name), [*named, *shipped])
+    if not (folder / MANIFEST).is_file():
+        foreign: Scorer | None = load_object(OPEN_ONNX)(folder, runtime)
+        if foreign is not None:
+            return foreign
     return make_scorer(open_bundle(folder), runtime)
 
 

@@ -77,8 +77,8 @@ def verify_model(bundle: str) -> None:
 @click.option(
     "--int8/--no-int8",
     default=None,
-    help="Store weights in int8, and say what it costs.  [default: int8 for sentence encoders,"
-    " SOURCE's own precision for selectors]",
+    help="Store weights in int8, and say what it costs.  [default: int8 for sentence encoders"
+    " with safetensors, else SOURCE's own precision]",
 )
 @click.option(
     "--pooling",
@@ -100,6 +100,7 @@ def import_model(source: str, **given: Any) -> None:
     from rejoinder.models.importing import ImportOptions, import_model
 
     manifest = import_model(ImportOptions(source, **given), command=get_command())
+    say(f"{manifest.kind}, {manifest.precision}, {manifest.config['max_tokens']} tokens")
     for name, value in manifest.scores.items():
         say(f"{name}: {_describe(value)}")
     say(f"wrote {given['to']}")

@@ -74,7 +74,8 @@ def write_network(
 def export(network: nn.Module, inputs: Mapping[str, Tensor], result: str, *encoders: Any) -> Build:
     """Return a function that exports a network over encoders by the framework's own exporter."""
     try:
-        from rejoinder.models.encoders.onnx_export import export_network, quantise_network
+        from rejoinder.models.encoders.onnx_export import export_network
+        from rejoinder.models.encoders.onnx_int8 import quantise_network
     except ImportError as error:
         raise MissingExtraError("exporting a network", extra="train") from error
     exported: list[bytes] = []  # int8 is made from fp32, which takes longest

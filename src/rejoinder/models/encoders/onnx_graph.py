@@ -35,10 +35,17 @@ class Graph:
     """Nodes and constants; methods add some and return the name of the result."""
 
     def __init__(
-        self, state: Mapping[str, Array], *, is_int8: bool, epsilon: float, prefix: str = ""
+        self,
+        state: Mapping[str, Array],
+        *,
+        is_int8: bool,
+        epsilon: float,
+        prefix: str = "",
+        opset: int = OPSET,
     ) -> None:
         self.state = state
         self._prefix = prefix
+        self._opset = opset
         self._is_int8 = is_int8
         self._epsilon = epsilon
         self._nodes: list[NodeProto] = []
@@ -108,7 +115,10 @@ class Graph:
     def _quantise_rows(self, states: str, *, is_signed: bool) -> tuple[str, str, str]:
         """Return each row in uint8, its scale, and its zero point."""
         size = self.add("Abs", states) if is_signed else states
-        largest = self.add("ReduceMax", size, self.constant([-1]))  # (P, L, 1)
+        if self._opset < 18:  # axes are an input only since then
+            largest = self.add("ReduceMax", size, axes=[-1])  # (P, L, 1)
+        else:
+            largest = self.add("ReduceMax", size, self.constant([-1]))
         largest = self.add("Max", largest, self.scalar(SMALLEST))
         steps, zero_point = (127, 128) if is_signed else (255, 0)
         zero = self.constant(np.uint8(zero_point))

@@ -57,6 +57,11 @@ class ImportOptions:
         return path.resolve().name if path.exists() else self.source
 
 
+def describe_training(options: ImportOptions, command: str) -> dict[str, Any]:
+    """Return where an imported bundle comes from, for its manifest."""
+    return {"from": options.name, "data": "none: imported as it is", "command": command}
+
+
 def read_json(path: Path, default: Json) -> Json:
     """Return the content of a JSON file, of the type of `default`, which a missing file has.
 

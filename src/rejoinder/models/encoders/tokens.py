@@ -23,7 +23,9 @@ def open_tokenizer(
     """
     try:
         if json in bundle.manifest.files:
-            return JsonTokenizer(bundle.read_text(json))
+            from rejoinder.models.encoders.loading import make_tokenizer
+
+            return make_tokenizer(bundle.read_text(json), json)
         pieces = WordPiece(bundle.read_text(vocabulary).split("\n")[:-1])
         _ = pieces.frame
     except (InputError, KeyError, ValueError) as error:

@@ -27,7 +27,7 @@ from rejoinder.models.encoders.export import (
 )
 from rejoinder.models.encoders.loading import drop_pooler
 from rejoinder.models.encoders.tokens import open_tokenizer
-from rejoinder.models.onnx_session import NETWORK
+from rejoinder.models.onnx_session import FOREIGN, NETWORK
 from rejoinder.models.scorer import Scores
 from rejoinder.models.selector.agreement import check_agreement
 from rejoinder.models.selector.module.classifier import Classifier
@@ -35,7 +35,7 @@ from rejoinder.models.selector.module.ensemble import AnySelector, Ensemble
 from rejoinder.models.selector.module.loading import describe_similarity, make_reader
 from rejoinder.models.selector.module.selector import Selector, SelectorConfig
 from rejoinder.models.selector.pair_reader import CANDIDATE, KINDS, QUESTION, SECOND, split_form
-from rejoinder.models.selector.scorer import ACTIVATION, FOREIGN, KIND, VECTORS, SelectorScorer
+from rejoinder.models.selector.scorer import ACTIVATION, KIND, VECTORS, SelectorScorer
 from rejoinder.text.tokenizer import Tokenizer
 from rejoinder.types import Example
 

@@ -5,10 +5,10 @@ from pathlib import Path
 from rejoinder.bundle.folder import Manifest, check_place, open_bundle
 from rejoinder.errors import InputError
 from rejoinder.models.encoders.loading import load_classifier, read_max_length
-from rejoinder.models.encoders.source import ImportOptions, get_max_tokens
+from rejoinder.models.encoders.source import ImportOptions, describe_training, get_max_tokens
 from rejoinder.models.selector.agreement import make_sample
 from rejoinder.models.selector.export import write_selector
-from rejoinder.models.selector.importing import describe_training, find_activation, make_card
+from rejoinder.models.selector.importing import find_activation, make_card
 from rejoinder.models.selector.module.classifier import Classifier
 from rejoinder.models.selector.module.selector import SelectorConfig
 from rejoinder.models.selector.scorer import ACTIVATION

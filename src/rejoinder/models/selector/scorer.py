@@ -18,11 +18,10 @@ from rejoinder.errors import BundleError, StoreError
 from rejoinder.models.encoders.tokens import open_tokenizer
 from rejoinder.models.onnx_session import (
     CPU,
-    NETWORK,
     VOCABULARY,
     Feed,
-    OnnxNetwork,
     Runtime,
+    open_network,
     refuse_corrupt,
 )
 from rejoinder.models.scorer import Candidates, Scores
@@ -44,8 +43,6 @@ from rejoinder.types import Candidate, Document, to_candidates
 
 KIND = "selector"
 ENCODER_VOCABULARY, ENCODER_TOKENIZER = "encoder.txt", "encoder.json"
-FOREIGN = "inputs"
-"""The setting of a bundle that came from ONNX: how that network names its inputs."""
 ACTIVATION = "activation"
 """The setting of a bundle that names one of `ACTIVATIONS`."""
 VECTORS = "vectors"
@@ -74,9 +71,8 @@ class SelectorScorer:
             self._tokens = PairTokens(self._tokenizer, max_tokens=self._max_tokens)
             context = ContextConfig(**settings.get("context", {}))
             self._activation = ACTIVATIONS[settings.get(ACTIVATION, "identity")]
-            network = (bundle.folder / settings.get("network", NETWORK)).read_bytes()
-        except (OSError, KeyError, TypeError, ValueError) as error:
-            raise bundle.refuse(f"file, setting or word piece is missing: {error}") from error
+        except (KeyError, TypeError, ValueError) as error:
+            raise bundle.refuse(f"setting or word piece is missing: {error}") from error
         self.tokenizer = _hash_stored(self._tokenizer)
         """The hash of the tokenizer whose stored tokens it reads."""
         self._has_warned = False
@@ -86,9 +82,7 @@ class SelectorScorer:
         if isinstance(similarity, Cosine):
             self.sidecar = PageEncoder(bundle, context, similarity)
         self._reader = PairReader(self._tokens, context, similarity)
-        self._network = OnnxNetwork(
-            network, bundle.folder, runtime, inputs=settings.get(FOREIGN, {})
-        )
+        self._network = open_network(bundle, runtime)
         self._try_out(bundle.folder)
 
     def bind(self, rows: SidecarRows) -> "SelectorScorer":
@@ -154,10 +148,24 @@ class SelectorScorer:
         """Score one pair, with the last piece in it: a network that opens may still be corrupt."""
         last = [len(self._tokenizer) - 1]
         (feed,) = self._reader.read("", [Candidate("", "")], pieces=[last])
-        with refuse_corrupt(folder):
-            score = self.run(feed)
-        if not np.isfinite(score):
-            raise BundleError(f"{folder}: {NETWORK} gives a score that is not finite")
+        with refuse_corrupt(folder, self._network.name):
+            found = np.asarray(self._network.run(feed), dtype=np.float64)
+        _check_head(found, f"{folder}: {self._network.name}", self._network.output)
+        if not np.isfinite(found).all():
+            raise BundleError(f"{folder}: {self._network.name} gives a score that is not finite")
+
+
+def _check_head(found: Scores, network: str, output: str) -> None:
+    """Check that a network gives one number for a pair."""
+    if found.ndim == 1 and found.size > 1 and output == "logits":
+        raise BundleError(
+            f"{network} gives {found.size} labels; a cross-encoder that ranks has one"
+        )
+    if found.size != 1:
+        raise BundleError(
+            f"{network} has no scoring head: its output {output!r} has the shape {found.shape};"
+            " import it with `rejoinder models import --as sentence-encoder`"
+        )
 
 
 def _hash_stored(tokenizer: Tokenizer) -> str | None:

@@ -9,25 +9,26 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from rejoinder.bundle.folder import Bundle, Manifest, check_place, open_bundle, write_bundle
-from rejoinder.errors import BundleError, InputError
+from rejoinder.bundle.folder import Manifest, check_place, open_bundle, write_bundle
+from rejoinder.errors import InputError
 from rejoinder.models.encoders.architectures import get_max_tokens
 from rejoinder.models.encoders.export import PooledEncoder, build_pooled, write_network
 from rejoinder.models.encoders.loading import load_encoder, read_settings
-from rejoinder.models.encoders.source import POOLED, ImportOptions, complete
+from rejoinder.models.encoders.source import ImportOptions, complete, describe_training
 from rejoinder.models.encoders.tokens import TextTokens
 from rejoinder.models.onnx_session import to_feed
 from rejoinder.models.sentence_encoder import static, transformer
 from rejoinder.models.sentence_encoder.encoder import Matrix
+from rejoinder.models.sentence_encoder.importing import (
+    MAX_TOKENS,
+    MIN_PARITY,
+    SAMPLE,
+    check_vectors,
+    make_card,
+)
 from rejoinder.models.sentence_encoder.static import MIN_COSINE, PartWeights
-from rejoinder.models.sentence_encoder.transformer import TransformerEncoder
 from rejoinder.models.static_vectors.vectors import quantise_rows
 from rejoinder.text.tokenizer import Tokenizer
-
-MAX_TOKENS = 256
-MIN_PARITY = {"fp32": 0.9999, "int8": 0.98}
-"""The least cosine of a sample's vectors with torch's, by precision."""
-SAMPLE = ("how long is it?", "The river is 230 km long.", "Glaciers: They move slowly downhill.")
 
 
 def import_encoder(options: ImportOptions, *, command: str = "") -> Manifest:
@@ -61,17 +62,13 @@ def import_encoder(options: ImportOptions, *, command: str = "") -> Manifest:
             config,
             precision=precision,
             tolerance=1 - MIN_PARITY[precision],
-            training={
-                "from": options.name,
-                "data": "none: a pretrained encoder",
-                "command": command,
-            },
+            training=describe_training(options, command),
         ),
-        {"README.md": _describe_import(options, precision).encode()},
+        {"README.md": make_card(options, precision)},
         encoder=encoder,
         tokenizer=tokenizer,
         build=build_pooled(encoder, max_tokens, pooling),
-        compare=partial(_compare, expected),
+        compare=partial(check_vectors, expected),
     )
     return open_bundle(folder).manifest
 
@@ -126,29 +123,3 @@ def _encode_with_torch(encoder: Any, tokenizer: Tokenizer, pooling: str, max_tok
             inputs = {name: torch.from_numpy(value) for name, value in feed.items()}
             vectors.append(model(**inputs)[0].numpy())
     return np.stack(vectors)
-
-
-def _compare(expected: Matrix, bundle: Bundle, precision: str) -> dict[str, Any]:
-    """Compare the vectors of the sample with torch's; return fields of the manifest."""
-    encoder = TransformerEncoder(bundle)
-    cosines = [
-        float(encoder.encode(text) @ row) for text, row in zip(SAMPLE, expected, strict=True)
-    ]
-    if min(cosines) < MIN_PARITY[precision]:
-        raise BundleError(
-            f"{bundle.folder.name}: vectors in {precision} differ from torch's"
-            f" (cosine {min(cosines):.4f}); nothing was written"
-        )
-    return {"scores": {"smallest cosine with torch": round(min(cosines), 5)}}
-
-
-def _describe_import(options: ImportOptions, precision: str) -> str:
-    name = options.name
-    return f"""# {name} as a sentence encoder
-
-Vectors of length 1 for semantic search: `rejoinder index add FILES --index DIR --embed THIS`.
-
-- **Encoder**: {name}, {precision}; a text's vector is {POOLED[str(options.pooling)]}.
-- **Prefix of questions**: {options.question_prefix or "none"}
-- **Licence of the weights**: {options.licence or "see the encoder's own card"}
-"""
