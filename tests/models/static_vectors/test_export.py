@@ -8,10 +8,13 @@ pytest.importorskip("torch")
 pytest.importorskip("model2vec")
 
 import torch
+from tests.models.pretrained import write_pretrained
 from tokenizers import Tokenizer, models, normalizers, pre_tokenizers, processors
 from transformers import BertConfig, BertModel, PreTrainedTokenizerFast
 
 from rejoinder.errors import InputError
+from rejoinder.models.encoders.loading import load_encoder
+from rejoinder.models.encoders.tokens import TextTokens
 from rejoinder.models.static_vectors.export import distil_vectors, write_vectors
 from rejoinder.models.static_vectors.vectors import SHIPPED_VECTORS, load_vectors
 
@@ -106,3 +109,25 @@ def test_shipped_vectors_are_small_and_know_words() -> None:
     assert size <= 8_000_000
     cat, kitten, car = vectors.embed(["cat", "kitten", "economy"])
     assert cat @ kitten > cat @ car
+
+
+@pytest.mark.parametrize("architecture", ["roberta", "mpnet"])
+def test_an_encoder_with_another_tokenizer_reads_the_shipped_pieces(
+    tmp_path: Path, architecture: str
+) -> None:
+    pretrained = write_pretrained(tmp_path / architecture, architecture)
+
+    made = distil_vectors(str(pretrained), width=8)
+
+    assert made.vocabulary == load_vectors().vocabulary
+    encoder, tokenizer = load_encoder(str(pretrained))
+    texts = ["river", "rivers", "stone", "a"]
+    with torch.inference_mode():
+        ids = [torch.tensor([TextTokens(tokenizer, max_tokens=64).encode(text)]) for text in texts]
+        means = [encoder.eval()(input_ids=own).last_hidden_state[0].mean(dim=0) for own in ids]
+    whole = torch.nn.functional.normalize(torch.stack(means), dim=1)
+    # Principal components keep what is alike: the nearest word of "river" is the same.
+    expected = int((whole[1:] @ whole[0]).argmax())
+    rows = made.embed(texts)
+    assert int((rows[1:] @ rows[0]).argmax()) == expected
+    assert made.width == 8
