@@ -1,5 +1,6 @@
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -12,6 +13,7 @@ from rejoinder.models.ranker.module.ranker import (  # noqa: E402
     RankerConfig,
     TorchScorer,
 )
+from rejoinder.training import checkpoint as checkpoints  # noqa: E402
 from rejoinder.training import fit as fitting  # noqa: E402
 from rejoinder.training.fit import Plan  # noqa: E402
 from rejoinder.training.loop import Recipe, Step  # noqa: E402
@@ -58,6 +60,7 @@ def test_an_interrupted_training_resumes_to_the_same_bits(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(fitting, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    monkeypatch.setattr(fitting, "CHECKPOINT_SHARE", float("inf"))
     checkpoint = tmp_path / "model.checkpoint"
     through = fit_ranker(PLAN, [Part(examples)], vectors).model
 
@@ -102,6 +105,7 @@ def test_the_checkpoint_of_another_training_is_refused(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(fitting, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    monkeypatch.setattr(fitting, "CHECKPOINT_SHARE", float("inf"))
     checkpoint = tmp_path / "model.checkpoint"
 
     def interrupt(step: Step) -> None:
@@ -123,6 +127,7 @@ def test_a_checkpoint_that_cannot_be_written_is_an_error(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(fitting, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    monkeypatch.setattr(fitting, "CHECKPOINT_SHARE", float("inf"))
 
     with pytest.raises(TrainingError, match=r"cannot write .*none/m: No such file"):
         fit_ranker(PLAN, [Part(examples)], vectors, checkpoint=tmp_path / "none" / "m")
@@ -205,3 +210,24 @@ def test_stopping_early_needs_the_best_epoch(
 ) -> None:
     with pytest.raises(TrainingError, match="stopping early requires keeping the best epoch"):
         fit_ranker(replace(PLAN, patience=2), [Part(examples)], vectors)
+
+
+def test_checkpoints_take_a_small_share_of_the_time(
+    examples: list[Example],
+    vectors: SpelledVectors,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(fitting, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    monkeypatch.setattr(fitting, "CHECKPOINT_SHARE", 1e-9)
+    saved = []
+    save = checkpoints.save_checkpoint
+
+    def note(*arguments: Any, **named: Any) -> None:
+        save(*arguments, **named)
+        saved.append(named["done"])
+
+    monkeypatch.setattr(fitting, "save_checkpoint", note)
+    fitted = fit_ranker(PLAN, [Part(examples)], vectors, checkpoint=tmp_path / "checkpoint")
+
+    assert saved == [1, fitted.steps]  # the second waits for its share, the last is always saved

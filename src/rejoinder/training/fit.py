@@ -24,6 +24,8 @@ from rejoinder.training.options import Trained, TrainingOptions
 from rejoinder.types import Example
 
 SECONDS_BETWEEN_CHECKPOINTS = 30.0
+CHECKPOINT_SHARE = 0.05
+"""The share of a training's time that its checkpoints may take; that of BERT-base is 1 GB."""
 
 Config = TypeVar("Config", covariant=True)
 AnyConfig = TypeVar("AnyConfig")
@@ -150,6 +152,7 @@ def fit_model(
     """
     _check(plan, dev)
     begun = saved = time.monotonic()
+    wait = SECONDS_BETWEEN_CHECKPOINTS
     answered = AnsweredQuestions(parts)
     recipe, source = plan.recipe, make_source(answered)
     counts, weights = answered.count(), [part.weight for part in parts]
@@ -172,9 +175,10 @@ def fit_model(
             if best is None or value > best.value:
                 kept = {name: tensor.clone() for name, tensor in model.state_dict().items()}
                 best = Best(value, step.epoch, kept)
-        if time.monotonic() - saved > SECONDS_BETWEEN_CHECKPOINTS:
+        if (started := time.monotonic()) - saved > wait:
             save()
             saved = time.monotonic()
+            wait = max(SECONDS_BETWEEN_CHECKPOINTS, (saved - started) / CHECKPOINT_SHARE)
         on_step(step)
         is_stale = best and plan.patience and step.epoch - best.epoch >= plan.patience
         if step.ends_epoch and is_stale:

@@ -106,7 +106,8 @@ def read_context(
     first = models[0]
     if form is None and len(models) == 1:
         return first
-    context = ContextConfig(form or "ensemble", similarity, encoder=encoder)
+    named = encoder if similarity == "encoder" else ""
+    context = ContextConfig(form or "ensemble", similarity, encoder=named)
     if context.form == "ensemble":
         return join_selectors(models, context)
     if len(models) > 1 or isinstance(first, Ensemble):

@@ -83,7 +83,7 @@ def test_fewer_layers_in_full_precision(dataset: Path, encoder: Path, tmp_path: 
 
     assert result.exit_code == 0, result.output
     manifest = open_bundle(target).manifest
-    assert (manifest.precision, manifest.config["bert"]["num_hidden_layers"]) == ("fp32", 1)
+    assert (manifest.precision, manifest.config["architecture"]["num_hidden_layers"]) == ("fp32", 1)
 
 
 @pytest.mark.parametrize(

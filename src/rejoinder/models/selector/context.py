@@ -19,7 +19,6 @@ from functools import cached_property
 import numpy as np
 
 from rejoinder.errors import InputError, UnknownNameError
-from rejoinder.models.encoders.loading import DEFAULT
 from rejoinder.models.selector.similarity import (
     Cosine,
     PreparedPage,
@@ -53,7 +52,7 @@ class ContextConfig:
     max_tokens: int = 128
     vector_width: int = 0
     """The width of the vectors that are read instead of tokens; 0 for tokens."""
-    encoder: str = DEFAULT
+    encoder: str = ""
     """The encoder of the similarity `encoder`: a folder, or a name on a hub."""
 
     def __post_init__(self) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from rejoinder.models.encoders.architectures import freeze_embeddings, get_max_tokens, keep_layers
-from rejoinder.models.encoders.loading import load_classifier, load_encoder
+from rejoinder.models.encoders.loading import DEFAULT, load_classifier, load_encoder
 from rejoinder.models.encoders.tokens import write_tokenizer
 from rejoinder.models.selector.context import ContextConfig
 from rejoinder.models.selector.module.classifier import Classifier
@@ -87,4 +87,5 @@ def _build_encoder(name: str) -> tuple[bytes, Tokenizer]:
     """Return an encoder as the runtime opens it, with its tokenizer."""
     from rejoinder.models.encoders.export import build_sentence_encoder
 
-    return build_sentence_encoder(name, max_tokens=MAX_TOKENS)
+    # Bundles that name no encoder were written when there was one.
+    return build_sentence_encoder(name or DEFAULT, max_tokens=MAX_TOKENS)
