@@ -239,8 +239,8 @@ def print_to_stderr(text: str) -> None:
 
 def get_peak_mb() -> int:
     """Return the largest resident memory of this process so far."""
-    # In KB on Linux.
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1000
+    # In KiB on Linux.
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 // 10**6
 
 
 class _EnoughError(Exception):
