@@ -52,7 +52,7 @@ feedback = click.option(
     help="Learn also from the answers that are marked in this index.",
 )
 
-SCORER = "A name of `models list`, the folder of a bundle, or a cascade file (TOML)."
+SCORER = "A name of `models list`, the folder of a bundle or of ONNX, or a cascade file (TOML)."
 scorer = click.option("--scorer", default="default", show_default=True, help=SCORER)
 
 models = click.option(

@@ -40,8 +40,11 @@ def import_model(options: ImportOptions, *, command: str = "") -> Manifest:
         kind = options.kind or _find_kind(config.get("architectures"))
         manifest: Manifest = load_object(ONNX[kind])(options, file, command=command)
         return manifest
-    if source.is_file():
-        raise InputError(f"{source}: is no ONNX file; give the folder of a model")
+    if source.is_file() or source.suffix == ".onnx":
+        problem = (
+            "is no ONNX file; give the folder of a model" if source.exists() else "no such file"
+        )
+        raise InputError(f"{source}: {problem}")
     kind = options.kind or _find_kind(_read_architectures(options.source))
     try:
         manifest = load_object(TORCH[kind])(options, command=command)

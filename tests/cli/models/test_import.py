@@ -123,14 +123,22 @@ def test_context_is_found_with_the_encoder_that_is_named(
     assert similarity.width == 64
 
 
-def test_what_cannot_be_imported_is_one_line(source: Path, tmp_path: Path) -> None:
-    for arguments, problem in [
-        ((tmp_path / "nowhere",), "nowhere"),
-        ((source / "config.json",), "is no ONNX file; give the folder of a model"),
-        ((source, "--as", "ranker"), "'ranker' is not one of 'selector', 'sentence-encoder'"),
-    ]:
-        result = run("models", "import", *arguments, "--to", tmp_path / "m")
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        (["./nowhere"], "nowhere: no such folder"),
+        (["nowhere.onnx"], "nowhere.onnx: no such file"),
+        (["SOURCE/config.json"], "is no ONNX file; give the folder of a model"),
+        (["SOURCE", "--as", "ranker"], "'ranker' is not one of 'selector', 'sentence-encoder'"),
+    ],
+)
+def test_what_cannot_be_imported_is_one_line(
+    source: Path, tmp_path: Path, arguments: list[str], problem: str
+) -> None:
+    given = [argument.replace("SOURCE", str(source)) for argument in arguments]
 
-        assert result.exit_code in (1, 2)
-        assert problem in result.stderr.splitlines()[-1]
-        assert not (tmp_path / "m").exists()
+    result = run("models", "import", *given, "--to", tmp_path / "m")
+
+    assert result.exit_code in (1, 2)
+    assert problem in result.stderr.splitlines()[-1]
+    assert not (tmp_path / "m").exists()

@@ -5,6 +5,7 @@ files are never read.
 """
 
 import json
+import logging
 from collections.abc import Iterable
 from functools import partial
 from importlib.util import find_spec
@@ -47,8 +48,11 @@ def find_encoder(name: str = DEFAULT) -> str:
         raise InputError(
             f"{DEFAULT} is not on this machine: {INSTALL}, or give an encoder's folder"
         )
-    if Path(name).exists() and not Path(name, "config.json").is_file():
+    path = Path(name)
+    if path.exists() and not (path / "config.json").is_file():
         raise InputError(f"{name}: not an encoder, it has no config.json")
+    if not path.exists() and (path.is_absolute() or name.startswith(".") or name.count("/") > 1):
+        raise InputError(f"{name}: no such folder")  # a name on a hub has another form
     return name
 
 
@@ -246,5 +250,6 @@ def _import_transformers() -> Any:
     except ImportError as error:
         raise MissingExtraError("loading an encoder", extra="train") from error
     transformers.logging.set_verbosity_error()
+    logging.getLogger("huggingface_hub").setLevel(logging.ERROR)  # it logs each retry
     transformers.logging.disable_progress_bar()
     return transformers
