@@ -85,9 +85,9 @@ def test_the_bundle_says_where_it_comes_from(bert: Path, tmp_path: Path) -> None
     assert manifest.config["max_tokens"] == 96
     assert manifest.precision == "int8"
     found = manifest.scores[agreement.AGREEMENT]
-    assert found["pairs"] == 60
+    assert found["pairs"] == 165
     assert found["spearman"] > 0.98
-    assert 0 < found["largest difference"] <= manifest.tolerance / 2 + 0.01
+    assert 0 < 3 * found["largest difference"] <= manifest.tolerance + 0.001
     card = (tmp_path / "m" / "README.md").read_text(encoding="utf-8")
     assert "bert, int8; it reads 96 tokens" in card
     assert "MIT" in card

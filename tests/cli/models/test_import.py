@@ -44,7 +44,7 @@ def test_from_import_to_an_answer(source: Path, dataset: Path, tmp_path: Path) -
     assert imported.exit_code == 0, imported.output
     shown = imported.stderr.splitlines()
     assert shown[-3] == "selector, int8, 96 tokens"
-    assert shown[-2].startswith("int8 against fp32: pairs 60, spearman 0.9")
+    assert shown[-2].startswith("int8 against fp32: pairs 165, spearman 0.9")
     assert shown[-1] == f"wrote {bundle}"
     assert run("models", "verify", bundle).exit_code == 0
 

@@ -86,7 +86,7 @@ def test_int8_is_as_close_as_its_manifest_says(tmp_path: Path) -> None:
     manifest = open_bundle(tmp_path / "m").manifest
     expected = score_with_torch(model)
     difference = np.abs(scorer.score(QUESTION, CANDIDATES) - expected).max()
-    assert 1e-4 < difference <= manifest.tolerance <= 2 * difference + 0.011
+    assert 1e-4 < difference <= manifest.tolerance <= 3 * difference + 0.011
     assert manifest.precision == "int8"
     assert manifest.config["max_tokens"] == 64
     assert manifest.training == {"data": ["none"]}

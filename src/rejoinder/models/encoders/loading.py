@@ -157,7 +157,14 @@ def make_tokenizer(content: str, name: str) -> Tokenizer:
         if pieces := _read_uncased(json.loads(content)):
             return WordPiece(pieces)
         return JsonTokenizer(content)
-    except (InputError, ValueError, TypeError, KeyError, AttributeError) as error:
+    except (
+        InputError,
+        ValueError,
+        TypeError,
+        LookupError,
+        AttributeError,
+        RecursionError,
+    ) as error:
         raise InputError(f"{name}: cannot use its tokenizer: {error}") from error
 
 

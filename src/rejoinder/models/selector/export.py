@@ -3,7 +3,8 @@
 Otherwise (agreement.py) nothing is written.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -190,9 +191,20 @@ def _score_with_torch(
     model.eval()
     reader = make_reader(model.config, tokenizer)
     scores = []
-    with torch.inference_mode():
+    with torch.inference_mode(), _one_thread():
         for example in sample:
             for feed in reader.read(example.question, example.candidates):
                 inputs = {name: torch.from_numpy(value) for name, value in feed.items()}
                 scores.append(model(**inputs).item())
     return np.array(scores, dtype=np.float64)
+
+
+@contextmanager
+def _one_thread() -> Iterator[None]:
+    """Compute on one thread: a pair is too small for several, which wait for busy cores."""
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(threads)
