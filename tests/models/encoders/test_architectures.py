@@ -25,9 +25,9 @@ from rejoinder.models.encoders.architectures import (  # noqa: E402
 from rejoinder.models.encoders.loading import load_encoder  # noqa: E402
 from rejoinder.models.encoders.tokens import TextTokens  # noqa: E402
 from rejoinder.models.has.encoder import TextEncoder  # noqa: E402
+from rejoinder.models.importing import ImportOptions, import_model  # noqa: E402
 from rejoinder.models.selector.export import reopen_selector  # noqa: E402
 from rejoinder.models.selector.pair_reader import PairTokens  # noqa: E402
-from rejoinder.models.sentence_encoder.export import ImportOptions, import_encoder  # noqa: E402
 from rejoinder.models.sentence_encoder.transformer import TransformerEncoder  # noqa: E402
 from rejoinder.training import train_has, train_selector  # noqa: E402
 from rejoinder.training.options import HasOptions, SelectorOptions  # noqa: E402
@@ -93,7 +93,7 @@ def test_has_trains_and_its_bundle_encodes_as_torch_does(pretrained: Path, tmp_p
 
 
 def test_a_sentence_encoder_is_imported(pretrained: Path, tmp_path: Path) -> None:
-    import_encoder(ImportOptions(to=tmp_path / "m", encoder=str(pretrained)))
+    import_model(ImportOptions(str(pretrained), tmp_path / "m"))
 
     encoder, tokenizer = load_encoder(str(pretrained))
     ids = torch.tensor([TextTokens(tokenizer, max_tokens=96).encode("the deep river")])
