@@ -29,13 +29,6 @@ SIZES = {
 }
 BERT = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
 ROBERTA = ["<s>", "<pad>", "</s>", "<unk>", "<mask>"]
-CLASSES = {
-    "bert": "BertTokenizer",
-    "bert-cased": "BertTokenizer",
-    "distilbert": "DistilBertTokenizer",
-    "electra": "ElectraTokenizer",
-}
-"""Tokenizers of `transformers` where a plain fast one is not loaded for the architecture."""
 
 
 def _make_wordpiece(*, lowercase: bool, special: list[str]) -> Tokenizer:
@@ -112,7 +105,6 @@ def _make_deberta() -> Tokenizer:
 
 
 OFFSET = {"max_position_embeddings": 98, "pad_token_id": 1, "type_vocab_size": 1}
-NO_TYPES = {"type_vocab_size": 0}
 ARCHITECTURES: dict[str, tuple[Callable[[], Tokenizer], dict[str, Any]]] = {
     "bert": (_make_bert, {"max_position_embeddings": 96}),
     "bert-cased": (lambda: _make_bert(lowercase=False), {"max_position_embeddings": 96}),
@@ -123,8 +115,8 @@ ARCHITECTURES: dict[str, tuple[Callable[[], Tokenizer], dict[str, Any]]] = {
     "mpnet": (_make_mpnet, {"max_position_embeddings": 98, "pad_token_id": 1}),
     "deberta-v2": (
         _make_deberta,
-        NO_TYPES
-        | {
+        {
+            "type_vocab_size": 0,
             "relative_attention": True,
             "position_buckets": 16,
             "norm_rel_ebd": "layer_norm",
@@ -166,15 +158,12 @@ def write_pretrained(folder: Path, architecture: str, kind: str = "AutoModel") -
     folder.mkdir()
     model.save_pretrained(folder)
     tokenizer = make_tokenizer()
-    names = ("[CLS]", "[SEP]", "[UNK]", "[PAD]", "<s>", "</s>", "<unk>", "<pad>")
-    known = [name for name in names if tokenizer.token_to_id(name) is not None]
-    fast = transformers.PreTrainedTokenizerFast(
-        tokenizer_object=tokenizer,
-        cls_token=known[0] if known[0] == "[CLS]" else "<s>",
-        sep_token="[SEP]" if "[SEP]" in known else "</s>",
-        unk_token="[UNK]" if "[UNK]" in known else "<unk>",
-        pad_token="[PAD]" if "[PAD]" in known else "<pad>",
-    )
+    others = {"[CLS]": "<s>", "[SEP]": "</s>", "[UNK]": "<unk>", "[PAD]": "<pad>"}
+    special = {
+        f"{token[1:-1].lower()}_token": other if tokenizer.token_to_id(token) is None else token
+        for token, other in others.items()
+    }
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, **special)
     fast.save_pretrained(folder)
     return folder
 

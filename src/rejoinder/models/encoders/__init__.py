@@ -1,1 +1,1 @@
-"""Pretrained encoders as a starting point, and their export to ONNX; needs torch."""
+"""Pretrained encoders: architectures, tokenizers, export to ONNX, and models that come as ONNX."""
