@@ -96,6 +96,7 @@ def test_a_gain_is_over_the_same_seeds_without_context() -> None:
 
 def test_an_interrupted_training_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fitting, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    monkeypatch.setattr(fitting, "CHECKPOINT_SHARE", float("inf"))
     start = tmp_path / "start"
     write_selector(start, make_selector(), TOKENIZER, training={}, sample=[])
     monkeypatch.setattr(context_data, "START", str(start))

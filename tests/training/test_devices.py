@@ -119,6 +119,7 @@ def test_a_training_in_less_precision_learns_and_resumes(
     precision: str, examples: list[Example], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fitting, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    monkeypatch.setattr(fitting, "CHECKPOINT_SHARE", float("inf"))
     model = make_selector()
     plan = Plan(model.config, replace(RECIPE, epochs=4), compute=choose_compute("cpu", precision))
     steps: list[Step] = []

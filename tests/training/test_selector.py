@@ -57,6 +57,7 @@ def test_training_is_deterministic_and_resumes_from_a_checkpoint(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fitting, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    monkeypatch.setattr(fitting, "CHECKPOINT_SHARE", float("inf"))
     whole = weights(fit_selector(PLAN, [Part(EXAMPLES)], make_selector(), TOKENIZER).model)
     checkpoint = tmp_path / "checkpoint"
 
@@ -83,6 +84,7 @@ def test_a_checkpoint_of_other_weights_is_refused(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fitting, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    monkeypatch.setattr(fitting, "CHECKPOINT_SHARE", float("inf"))
 
     def stop(_: Step) -> None:
         raise KeyboardInterrupt

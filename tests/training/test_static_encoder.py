@@ -279,6 +279,7 @@ def test_an_interrupted_training_resumes(
     teacher: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fitting, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    monkeypatch.setattr(fitting, "CHECKPOINT_SHARE", float("inf"))
     train(tmp_path / "whole", teacher, epochs=2)
     options = StaticEncoderOptions(
         to=tmp_path / "resumed", teacher=teacher, epochs=2, questions_per_step=5, width=64

@@ -145,6 +145,7 @@ def test_a_killed_training_resumes_from_its_last_checkpoint(dataset: Path, tmp_p
     checkpoint = tmp_path / "m.checkpoint"
     code = (
         "import rejoinder.training.fit as fit; fit.SECONDS_BETWEEN_CHECKPOINTS = 0.0\n"
+        "fit.CHECKPOINT_SHARE = float('inf')\n"
         "from rejoinder.cli import main; main(prog_name='rejoinder')"
     )
     command = [sys.executable, "-c", code, "train", "cosinet", str(dataset), "--to", str(target)]

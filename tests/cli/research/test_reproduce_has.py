@@ -97,6 +97,7 @@ def test_finished_runs_are_not_trained_again(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("_tiny")
 def test_an_interrupted_training_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fitting, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
+    monkeypatch.setattr(fitting, "CHECKPOINT_SHARE", float("inf"))
     table = has_paper.TABLES[0]
     seen: list[tuple[str, int, int]] = []
 
