@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rejoinder.models import kernel as module
-from rejoinder.models.kernel import Kernel, Linear, load_kernel, pad_columns
+from rejoinder.models.kernel import Kernel, Linear, load_kernel, load_library, pad_columns
 from rejoinder.models.ranker.relatedness import max_relatedness
 
 KERNEL = 5
@@ -153,8 +153,10 @@ def test_tanh_is_good_everywhere(kernel: Kernel) -> None:
 
 def test_without_the_library_there_is_no_kernel(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "LIBRARY", module.LIBRARY.with_name("none.so"))
+    load_library.cache_clear()
     load_kernel.cache_clear()
     try:
         assert load_kernel() is None
     finally:
+        load_library.cache_clear()
         load_kernel.cache_clear()

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rejoinder.models.sidecar import StoredRows
 
 LIBRARY = Path(__file__).with_name("_kernel.so")
-VERSION = 5
+VERSION = 6
 HALF = 2
 BITS, VALUES = 4, 16
 """A lookup in a bit table reads four bits, which have 16 values."""
@@ -29,21 +29,11 @@ class Kernel:
     """The functions of kernel.c for this processor, with arrays instead of pointers."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
-        def bind(name: str, signature: str) -> Callable[..., None]:
-            """Return a function of pointers (p) and integers (i) that takes arrays for pointers."""
-            function = library[f"{name}_{level}"]
-            function.restype = None
-            function.argtypes = [ctypes.c_void_p if c == "p" else ctypes.c_int64 for c in signature]
-            return lambda *arguments: function(
-                *[_get_address(a) if isinstance(a, np.ndarray) else a for a in arguments]
-            )
+        level = get_level(library)
 
-        def get_constant(name: str) -> int:
-            function = library[name]
-            function.restype = ctypes.c_int64
-            return int(function())
+        def bind(name: str, signature: str) -> Callable[..., int]:
+            return bind_function(library, f"{name}_{level}", signature)
 
-        level = get_constant("kernel_level")
         self._pool_texts = bind("pool_texts", "ppppiippp")
         self._pool_related = bind("pool_related", "pipiipp")
         self._relate = bind("relate", "pipippipppp")
@@ -52,9 +42,9 @@ class Kernel:
         self._attend_bits = bind("attend_bits", "pppiiipippppp")
         self._choose_rows = bind("choose_rows", "ppiipipppipip")
         self._score_rows = bind("score_rows", "pipipip")
-        self.max_width = get_constant("kernel_max_width")
-        self.line = get_constant(f"kernel_line_{level}")
-        self.strip = get_constant(f"kernel_strip_{level}")
+        self.max_width = bind_function(library, "kernel_max_width", "")()
+        self.line = bind("kernel_line", "")()
+        self.strip = bind("kernel_strip", "")()
 
     def convolve_texts(
         self,
@@ -220,14 +210,36 @@ class Kernel:
 
 
 @cache
-def load_kernel() -> Kernel | None:
-    """Return the kernel, or None if it was not built for this machine."""
+def load_library() -> ctypes.CDLL | None:
+    """Return the compiled library, or None if it was not built for this machine."""
     try:
         library = ctypes.CDLL(str(LIBRARY))
         version = library.kernel_version()
     except (OSError, AttributeError):
         return None
-    return Kernel(library) if version == VERSION else None
+    return library if version == VERSION else None
+
+
+@cache
+def load_kernel() -> Kernel | None:
+    """Return the kernel, or None if it was not built for this machine."""
+    library = load_library()
+    return None if library is None else Kernel(library)
+
+
+def get_level(library: ctypes.CDLL) -> int:
+    """Return the highest level of the instruction set that this processor and the library have."""
+    return bind_function(library, "kernel_level", "")()
+
+
+def bind_function(library: ctypes.CDLL, name: str, signature: str) -> Callable[..., int]:
+    """Return a function of pointers (p) and integers (i) that takes arrays for pointers."""
+    function = library[name]
+    function.restype = ctypes.c_int64  # of functions that return nothing it is ignored
+    function.argtypes = [ctypes.c_void_p if c == "p" else ctypes.c_int64 for c in signature]
+    return lambda *arguments: function(
+        *[_get_address(a) if isinstance(a, np.ndarray) else a for a in arguments]
+    )
 
 
 class Linear:

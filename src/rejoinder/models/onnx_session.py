@@ -21,7 +21,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.bundle.folder import Bundle
 from rejoinder.errors import BundleError, InputError, UnknownNameError
 from rejoinder.models.parallel import count_cores
 
@@ -198,25 +197,6 @@ class OnnxNetwork:
         return outputs
 
 
-def open_network(bundle: Bundle, runtime: Runtime = CPU) -> OnnxNetwork:
-    """Return the network of a bundle.
-
-    Raises:
-        BundleError: it is missing or corrupt.
-        InputError: onnxruntime does not have the execution provider here.
-    """
-    settings = bundle.manifest.config
-    name = str(settings.get(PLACE, NETWORK))
-    try:
-        inputs = {str(ours): str(name) for ours, name in dict(settings.get(FOREIGN, {})).items()}
-        if name not in bundle.manifest.files:  # only those were verified
-            raise FileNotFoundError(name)
-        content = (bundle.folder / name).read_bytes()
-    except (OSError, TypeError, ValueError) as error:
-        raise bundle.refuse(f"file or setting is missing: {error}") from error
-    return OnnxNetwork(content, bundle.folder, runtime, name=Path(name).name, inputs=inputs)
-
-
 def _measure(feed: Feed) -> int:
     return max(value.shape[1] for value in feed.values())
 
@@ -237,10 +217,20 @@ def overflows() -> bool:
 @contextmanager
 def refuse_corrupt(folder: Path, name: str = NETWORK) -> Iterator[None]:
     """Raise a BundleError for any error of onnxruntime about a network of the bundle."""
-    errors = import_onnxruntime().capi.onnxruntime_pybind11_state
     try:
         yield
-    except (  # they share no base class
+    except _list_errors() as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0]
+        message = f"{folder}: {name} cannot be run: {reason}; export the bundle again"
+        raise BundleError(message) from error
+
+
+def _list_errors() -> tuple[type[Exception], ...]:
+    """Return the errors of a network; onnxruntime's own, if it is in use, share no base class."""
+    if "onnxruntime" not in sys.modules:
+        return (ValueError,)
+    errors = import_onnxruntime().capi.onnxruntime_pybind11_state
+    return (
         errors.EPFail,
         errors.Fail,
         errors.InvalidArgument,
@@ -249,10 +239,7 @@ def refuse_corrupt(folder: Path, name: str = NETWORK) -> Iterator[None]:
         errors.NotImplemented,
         errors.RuntimeException,
         ValueError,
-    ) as error:
-        reason = (str(error).splitlines() or [type(error).__name__])[0]
-        message = f"{folder}: {name} cannot be run: {reason}; export the bundle again"
-        raise BundleError(message) from error
+    )
 
 
 def to_feed(ids: Sequence[int], kinds: Sequence[int] | None = None) -> Feed:

@@ -15,18 +15,19 @@ import numpy as np
 
 from rejoinder.bundle.folder import Bundle, open_bundle
 from rejoinder.errors import BundleError, StoreError
+from rejoinder.models.encoders.network import open_network
 from rejoinder.models.encoders.tokens import open_tokenizer
 from rejoinder.models.onnx_session import (
     CPU,
     VOCABULARY,
     Feed,
     Runtime,
-    open_network,
     refuse_corrupt,
 )
 from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.models.selector.context import ContextConfig, list_texts
 from rejoinder.models.selector.pair_reader import PairReader, PairTokens
+from rejoinder.models.selector.readout import make_readout
 from rejoinder.models.selector.similarity import (
     ENCODER,
     Cosine,
@@ -82,7 +83,7 @@ class SelectorScorer:
         if isinstance(similarity, Cosine):
             self.sidecar = PageEncoder(bundle, context, similarity)
         self._reader = PairReader(self._tokens, context, similarity)
-        self._network = open_network(bundle, runtime)
+        self._network = open_network(bundle, runtime, make_readout)
         self._try_out(bundle.folder)
 
     def bind(self, rows: SidecarRows) -> "SelectorScorer":

@@ -5,11 +5,13 @@ It reads `title. heading. sentence`, because a sentence often leaves out its top
 
 import hashlib
 from collections.abc import Sequence
+from functools import partial
 
 import numpy as np
 
 from rejoinder.bundle.folder import Bundle
 from rejoinder.documents.passages import Passage
+from rejoinder.models.encoders.network import open_network, read_pooled
 from rejoinder.models.encoders.tokens import TextTokens, open_tokenizer
 from rejoinder.models.onnx_session import (
     CPU,
@@ -17,7 +19,6 @@ from rejoinder.models.onnx_session import (
     NETWORK,
     Feed,
     Runtime,
-    open_network,
     refuse_corrupt,
     to_feed,
 )
@@ -54,7 +55,9 @@ class TransformerEncoder:
             self._tokens = TextTokens(tokenizer, max_tokens=int(config["max_tokens"]))
         except (KeyError, TypeError, ValueError, OverflowError) as error:
             raise bundle.refuse(f"file, setting or word piece is missing: {error}") from error
-        self._network = open_network(bundle, runtime)
+        self._network = open_network(
+            bundle, runtime, partial(read_pooled, str(config.get("pooling")))
+        )
         with refuse_corrupt(bundle.folder, self._network.name):
             # A network that opens may still be corrupt.
             shape = self._encode_all([to_feed(self._tokens.encode("a"))])[0].shape

@@ -1,0 +1,237 @@
+"""Networks over encoders at run time: in the compiled kernel if it can run them, or onnxruntime.
+
+The kernel computes BERT's encoder in int8, with the weights of the bundle's ONNX file.  It must be
+one that onnx_graph.py wrote: its weights have the names that are looked up here, and no others.
+
+The tokens of several texts are computed together, without padding, and each text's result is the
+same in any company.
+"""
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rejoinder.bundle.folder import Bundle
+from rejoinder.models.encoders.onnx_weights import Array, read_weights
+from rejoinder.models.kernel import Matrix, load_library
+from rejoinder.models.onnx_session import (
+    CPU,
+    FOREIGN,
+    NETWORK,
+    PLACE,
+    Feed,
+    OnnxNetwork,
+    Runtime,
+)
+from rejoinder.models.parallel import count_cores
+from rejoinder.models.transformer_kernel import (
+    EncoderWeights,
+    KernelEncoder,
+    LayerWeights,
+    LinearWeights,
+    JoinedTexts,
+)
+
+MAX_TOKENS = 256
+"""Tokens of one call: enough to read weights rarely, few enough to stay in the L2 cache."""
+TABLE = "embeddings.word_embeddings.int8"
+SMALLEST = 1e-12
+"""The smallest length that a vector is divided by."""
+
+
+@dataclass(frozen=True, slots=True)
+class Encoded:
+    """The last states of texts."""
+
+    texts: JoinedTexts
+    states: Matrix
+    encoder: KernelEncoder
+
+    def average(self, kind: int | None = None) -> Matrix:
+        """Return the mean state of each text's tokens of a kind, or of all, (texts, E)."""
+        return self.encoder.average(self.states, self.texts, kind)
+
+    def get_first(self) -> Matrix:
+        """Return each text's first state, (texts, E)."""
+        return self.states[self.texts.starts]
+
+
+Readout = Callable[[Encoded], NDArray[Any]]
+"""Computes a network's output from the last states: one row, or number, for each text."""
+MakeReadout = Callable[[Mapping[str, Array]], Readout | None]
+"""Makes a readout from the weights beside the encoder; None if they are not those it reads."""
+
+
+class CompiledNetwork:
+    """A network of a bundle in the compiled kernel; safe from many threads."""
+
+    name, output = NETWORK, "output"
+
+    def __init__(self, encoder: KernelEncoder, readout: Readout, threads: int | None) -> None:
+        self._encoder = encoder
+        self._readout = readout
+        self._threads = threads or count_cores()
+        self._pool = ThreadPoolExecutor(self._threads, "encoder")
+
+    def run(self, feed: Feed) -> Any:
+        """Return the network's output for one text or pair, as a batch of one."""
+        return self._run([feed])
+
+    def run_all(self, feeds: Sequence[Feed]) -> list[Any]:
+        """Return the network's output for each text or pair, in their order."""
+        groups = self._divide([feed["ids"].shape[1] for feed in feeds])
+
+        def run(group: Sequence[int]) -> NDArray[Any]:
+            return self._run([feeds[place] for place in group])
+
+        is_alone = self._threads == 1 or len(groups) < 2
+        found = map(run, groups) if is_alone else self._pool.map(run, groups)
+        results: list[Any] = [None] * len(feeds)
+        for group, outputs in zip(groups, found, strict=True):
+            for place, output in zip(group, outputs, strict=True):
+                results[place] = output
+        return results
+
+    def _run(self, feeds: Sequence[Feed]) -> NDArray[Any]:
+        texts = JoinedTexts(
+            np.concatenate([feed["ids"][0] for feed in feeds]),
+            np.concatenate([feed["kinds"][0] for feed in feeds]),
+            np.array([feed["ids"].shape[1] for feed in feeds], dtype=np.int64),
+        )
+        return self._readout(Encoded(texts, self._encoder.encode(texts), self._encoder))
+
+    def _divide(self, lengths: Sequence[int]) -> list[list[int]]:
+        """Divide texts into groups with about as many tokens, the same number for each thread."""
+        if not lengths:
+            return []
+        rounds = -(-sum(lengths) // (MAX_TOKENS * self._threads))
+        groups: list[list[int]] = [[] for _ in range(min(rounds * self._threads, len(lengths)))]
+        totals = [0] * len(groups)
+        for place in sorted(range(len(lengths)), key=lambda place: -lengths[place]):
+            least = totals.index(min(totals))
+            groups[least].append(place)
+            totals[least] += lengths[place]
+        return groups
+
+
+def open_network(
+    bundle: Bundle, runtime: Runtime = CPU, make_readout: MakeReadout | None = None
+) -> CompiledNetwork | OnnxNetwork:
+    """Return the network of a bundle: in the compiled kernel if that can run it, or onnxruntime.
+
+    Args:
+        make_readout: how the kernel computes the output from the encoder's last states.
+
+    Raises:
+        BundleError: it is missing or corrupt.
+        InputError: onnxruntime does not have the execution provider here.
+    """
+    settings = bundle.manifest.config
+    name = str(settings.get(PLACE, NETWORK))
+    try:
+        inputs = {str(ours): str(name) for ours, name in dict(settings.get(FOREIGN, {})).items()}
+        if name not in bundle.manifest.files:  # only those were verified
+            raise FileNotFoundError(name)
+        content = (bundle.folder / name).read_bytes()
+    except (OSError, TypeError, ValueError) as error:
+        raise bundle.refuse(f"file or setting is missing: {error}") from error
+    if make_readout is not None and not inputs:
+        compiled = open_compiled(content, settings, runtime, make_readout)
+        if compiled is not None:
+            return compiled
+    return OnnxNetwork(content, bundle.folder, runtime, name=Path(name).name, inputs=inputs)
+
+
+def open_compiled(
+    content: bytes, config: Mapping[str, Any], runtime: Runtime, make_readout: MakeReadout
+) -> CompiledNetwork | None:
+    """Return the network of an ONNX file in the kernel; None if the kernel cannot run it.
+
+    Args:
+        config: the settings of its bundle, with those of its encoder.
+    """
+    library = load_library()
+    if library is None or not runtime.is_cpu or runtime.batch is not None:
+        return None
+    try:
+        weights = read_weights(content)
+        encoder, rest = _read_encoder(weights, config)
+        readout = make_readout(rest)
+        if readout is None:
+            return None
+        return CompiledNetwork(KernelEncoder(library, encoder), readout, runtime.threads)
+    except (KeyError, TypeError, ValueError):  # another network, which onnxruntime may know
+        return None
+
+
+def read_pooled(pooling: str, rest: Mapping[str, Array]) -> Readout | None:
+    """Return a readout of vectors of length 1: the `mean` state of a text, or its `first`."""
+    if rest or pooling not in ("mean", "first"):
+        return None
+    return lambda encoded: to_length_1(
+        encoded.average() if pooling == "mean" else encoded.get_first()
+    )
+
+
+def to_length_1(vectors: Matrix) -> Matrix:
+    """Scale vectors (texts, E) to length 1."""
+    lengths = np.sqrt((vectors * vectors).sum(axis=1, keepdims=True))
+    return np.asarray(vectors / np.maximum(lengths, np.float32(SMALLEST)), dtype=np.float32)
+
+
+def _read_encoder(
+    weights: Mapping[str, Array], config: Mapping[str, Any]
+) -> tuple[EncoderWeights, dict[str, Array]]:
+    """Return the weights of an encoder, and those beside it, by name.
+
+    Raises:
+        KeyError, ValueError: the weights are not those of one such encoder in int8.
+    """
+    # Unnamed constants are numbers and shapes, which follow from the settings.
+    left = {name: value for name, value in weights.items() if not re.fullmatch(r"c\d+", name)}
+    settings = config.get("architecture") or config["bert"]
+    (scope,) = (name.removesuffix(TABLE) for name in left if name.endswith(TABLE))
+
+    def take(name: str) -> Array:
+        return left.pop(f"{scope}{name}")
+
+    def take_norm(name: str) -> Matrix:
+        return np.stack([take(f"{name}.weight"), take(f"{name}.bias")])
+
+    def take_linear(*names: str) -> LinearWeights:
+        name = "+".join([names[0], *(f"{scope}{other}" for other in names[1:])])
+        return LinearWeights(take(f"{name}.int8"), take(f"{name}.scale"), take(f"{name}.bias"))
+
+    def take_layer(number: int) -> LayerWeights:
+        layer = f"encoder.layer.{number}."
+        return LayerWeights(
+            take_linear(*(f"{layer}attention.self.{name}" for name in ("query", "key", "value"))),
+            take_linear(f"{layer}attention.output.dense"),
+            take_linear(f"{layer}intermediate.dense"),
+            take_linear(f"{layer}output.dense"),
+            take_norm(f"{layer}attention.output.LayerNorm"),
+            take_norm(f"{layer}output.LayerNorm"),
+        )
+
+    positions = take("embeddings.position_embeddings.weight")
+    offset = len(positions) - int(config["max_tokens"])
+    if offset < 0:
+        raise ValueError("the encoder has fewer positions than its bundle says")
+    encoder = EncoderWeights(
+        pieces=take(TABLE),
+        piece_scales=take("embeddings.word_embeddings.scale"),
+        types=take("embeddings.token_type_embeddings.weight"),
+        # Some encoders begin to count positions at a number above 0.
+        positions=positions[offset:],
+        norm=take_norm("embeddings.LayerNorm"),
+        layers=[take_layer(number) for number in range(int(settings["num_hidden_layers"]))],
+        heads=int(settings["num_attention_heads"]),
+        epsilon=float(settings["layer_norm_eps"]),
+    )
+    return encoder, left
