@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from rejoinder.models.kernel import Matrix, get_level, load_library
 from rejoinder.models.transformer_kernel import (
     EncoderWeights,
+    JoinedTexts,
     KernelEncoder,
     LayerWeights,
     LinearWeights,
-    JoinedTexts,
 )
 
 WIDTH, INNER, HEADS, LAYERS, PIECES, POSITIONS = 64, 128, 4, 2, 50, 200

@@ -32,10 +32,10 @@ from rejoinder.models.onnx_session import (
 from rejoinder.models.parallel import count_cores
 from rejoinder.models.transformer_kernel import (
     EncoderWeights,
+    JoinedTexts,
     KernelEncoder,
     LayerWeights,
     LinearWeights,
-    JoinedTexts,
 )
 
 MAX_TOKENS = 256
