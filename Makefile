@@ -63,7 +63,7 @@ clean:
 	@echo "creating .venv (once) ..." >&2
 	@$(PYTHON) -m venv .venv
 
-# Java, PostgreSQL and Chromium for integration tests, if they are missing.
+# Java, PostgreSQL, Chromium and qemu for integration tests, if they are missing.
 .venv/system: .venv/bin/python tests/system_packages.py
 	@$(BIN)/python tests/system_packages.py
 	@touch $@

@@ -12,7 +12,7 @@ from typing import Any
 
 from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 
-SOURCE = Path("src/rejoinder/models/kernel.c")
+SOURCES = [Path("src/rejoinder/models", name) for name in ("kernel.c", "transformer.c")]
 TARGET = Path("src/rejoinder/models/_kernel.so")
 FLAGS = ["-O3", "-std=gnu11", "-fPIC", "-shared", "-fno-math-errno", "-fno-trapping-math"]
 
@@ -35,7 +35,14 @@ def compile_kernel(root: Path) -> bool:
     if compiler is None or sys.platform == "win32":
         return False
     part = root / f"{TARGET}.part"
-    command = [compiler, *FLAGS, str(root / SOURCE), "-o", str(part), "-lm"]
+    command = [
+        compiler,
+        *FLAGS,
+        *(str(root / source) for source in SOURCES),
+        "-o",
+        str(part),
+        "-lm",
+    ]
     try:
         subprocess.run(command, check=True, capture_output=True)
     except (OSError, subprocess.CalledProcessError):

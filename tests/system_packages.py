@@ -2,8 +2,9 @@
 
 Usage: python tests/system_packages.py
 
-Java for Spark, PostgreSQL, and Chromium for the web page, from Debian.  If they cannot be
-installed, prints one line, and the tests that need them are skipped with the reason.
+Java for Spark, PostgreSQL, Chromium for the web page, and an emulator of other processors, from
+Debian.  If they cannot be installed, prints one line, and the tests that need them are skipped with
+the reason.
 """
 
 import os
@@ -28,6 +29,8 @@ def find_missing() -> list[str]:
         missing.append("postgresql")
     if not (os.environ.get("CHROMIUM") or shutil.which("chromium")):
         missing.append("chromium")
+    if not shutil.which("qemu-x86_64"):
+        missing.append("qemu-user")
     return missing
 
 

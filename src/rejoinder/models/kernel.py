@@ -29,7 +29,7 @@ class Kernel:
     """The functions of kernel.c for this processor, with arrays instead of pointers."""
 
     def __init__(self, library: ctypes.CDLL) -> None:
-        level = get_level(library)
+        level = bind_function(library, "kernel_level", "")()
 
         def bind(name: str, signature: str) -> Callable[..., int]:
             return bind_function(library, f"{name}_{level}", signature)
@@ -225,11 +225,6 @@ def load_kernel() -> Kernel | None:
     """Return the kernel, or None if it was not built for this machine."""
     library = load_library()
     return None if library is None else Kernel(library)
-
-
-def get_level(library: ctypes.CDLL) -> int:
-    """Return the highest level of the instruction set that this processor and the library have."""
-    return bind_function(library, "kernel_level", "")()
 
 
 def bind_function(library: ctypes.CDLL, name: str, signature: str) -> Callable[..., int]:

@@ -1,9 +1,20 @@
-/* The inner loops for one level of the instruction set, included by level.h.
+/* The inner loops for one level of the instruction set: kernel.c includes this for each level,
+ * with its NAME and LINE.
  *
- * Rows "in lines" are padded with zeros to whole lines. */
+ * A line is the floats of one SIMD register.  Rows "in lines" are padded with zeros to whole lines.
+ */
+
+typedef float NAME(vec) __attribute__((vector_size(LINE * sizeof(float))));
+typedef int32_t NAME(choice) __attribute__((vector_size(LINE * sizeof(float))));
+typedef NAME(vec) NAME(anywhere) __attribute__((aligned(4), may_alias));
 
 int64_t NAME(kernel_line)(void) { return LINE; }
 int64_t NAME(kernel_strip)(void) { return STRIP * LINE; }
+
+ALWAYS_INLINE NAME(vec) NAME(larger)(NAME(vec) a, NAME(vec) b) {
+    const NAME(choice) first = a > b;
+    return (NAME(vec))((first & (NAME(choice))a) | (~first & (NAME(choice))b));
+}
 
 static inline int64_t NAME(add_up)(const int64_t *numbers, int64_t count) {
     int64_t sum = 0;

@@ -1,4 +1,4 @@
-"""BERT's encoder in int8, in the compiled kernel (transformer.h).
+"""BERT's encoder in int8, in the compiled kernel (transformer.c).
 
 Axes: T tokens of all texts, E width, F inner width.
 """
@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.models.kernel import Ids, Matrix, bind_function, get_level
+from rejoinder.models.kernel import Ids, Matrix, bind_function
 
 LINE = 64
 """Bytes of a line of the cache; everything that the kernel reads begins with a whole one."""
@@ -131,20 +131,22 @@ class JoinedTexts:
         return np.cumsum(self.lengths) - self.lengths
 
 
+def has_transformer(library: ctypes.CDLL) -> bool:
+    """Return whether this processor can run encoders in the kernel: it has AVX-512 VNNI."""
+    return bool(bind_function(library, "has_transformer", "")())
+
+
 class KernelEncoder:
     """An encoder with its weights packed for this processor; safe from many threads."""
 
-    def __init__(
-        self, library: ctypes.CDLL, weights: EncoderWeights, *, level: int | None = None
-    ) -> None:
-        """Pack the weights, for the highest level of the instruction set or for a lower one."""
-        level = get_level(library) if level is None else level
+    def __init__(self, library: ctypes.CDLL, weights: EncoderWeights) -> None:
+        """Pack the weights; the library must have a transformer (`has_transformer`)."""
         self.width = weights.pieces.shape[1]
         self.max_tokens = len(weights.positions)
-        self._encode = bind_function(library, f"encode_texts_{level}", "ppppipp")
-        self._measure = bind_function(library, f"measure_room_{level}", "pii")
-        self._average = bind_function(library, f"average_states_{level}", "pippiip")
-        self._pack = bind_function(library, f"pack_weights_{level}", "piipp")
+        self._encode = bind_function(library, "encode_texts", "ppppipp")
+        self._measure = bind_function(library, "measure_room", "pii")
+        self._average = bind_function(library, "average_states", "pippiip")
+        self._pack = bind_function(library, "pack_weights", "piipp")
         self._limits = (len(weights.pieces), len(weights.types))
         self._kept: list[NDArray[Any]] = []
         self._workspaces: deque[NDArray[np.uint8]] = deque()

@@ -22,8 +22,13 @@ from rejoinder.models.selector.agreement import correlate_ranks, make_sample
 from rejoinder.models.selector.export import write_selector
 from rejoinder.models.selector.readout import make_readout
 from rejoinder.models.selector.scorer import SelectorScorer
+from rejoinder.models.transformer_kernel import has_transformer
 
-pytestmark = pytest.mark.skipif(load_library() is None, reason="the kernel was not built")
+LIBRARY = load_library()
+pytestmark = pytest.mark.skipif(
+    LIBRARY is None or not has_transformer(LIBRARY),
+    reason="the kernel was not built, or this processor has no AVX-512 VNNI",
+)
 
 
 @pytest.fixture(scope="module")
@@ -119,15 +124,28 @@ def test_batches_and_other_devices_are_left_to_onnxruntime(runtime: Runtime) -> 
     assert open_compiled(content, bundle.manifest.config, runtime, make_readout) is None
 
 
-def test_without_the_kernel_onnxruntime_scores(
-    monkeypatch: pytest.MonkeyPatch, feeds: list[Feed]
+@pytest.mark.parametrize("lacks", ["kernel", "VNNI"])
+def test_without_the_kernel_onnxruntime_scores_and_it_is_said_once(
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
+    feeds: list[Feed],
+    lacks: str,
 ) -> None:
-    monkeypatch.setattr(module, "load_library", lambda: None)
+    library = load_library() if lacks == "VNNI" else None
+    monkeypatch.setattr(module, "load_library", lambda: library)
+    monkeypatch.setattr(module, "has_transformer", lambda _: False)
+    module._find_transformer.cache_clear()
+    caplog.set_level("INFO")
+    bundle = open_bundle(find_bundle("selector"))
+    try:
+        networks = [open_network(bundle, Runtime(), make_readout) for _ in range(2)]
+    finally:
+        module._find_transformer.cache_clear()
 
-    network = open_network(open_bundle(find_bundle("selector")), Runtime(), make_readout)
-
-    assert isinstance(network, OnnxNetwork)
-    assert np.isfinite(network.run_all(feeds[:3])).all()
+    assert all(isinstance(network, OnnxNetwork) for network in networks)
+    assert np.isfinite(networks[0].run_all(feeds[:3])).all()
+    (record,) = [item for item in caplog.records if item.name == module.__name__]
+    assert lacks in record.getMessage()
 
 
 def test_scoring_in_the_kernel_imports_no_onnxruntime() -> None:

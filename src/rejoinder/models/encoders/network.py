@@ -7,10 +7,13 @@ The tokens of several texts are computed together, without padding, and each tex
 same in any company.
 """
 
+import logging
 import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from ctypes import CDLL
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +39,7 @@ from rejoinder.models.transformer_kernel import (
     KernelEncoder,
     LayerWeights,
     LinearWeights,
+    has_transformer,
 )
 
 MAX_TOKENS = 256
@@ -43,6 +47,8 @@ MAX_TOKENS = 256
 TABLE = "embeddings.word_embeddings.int8"
 SMALLEST = 1e-12
 """The smallest length that a vector is divided by."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,8 +162,10 @@ def open_compiled(
     Args:
         config: the settings of its bundle, with those of its encoder.
     """
-    library = load_library()
-    if library is None or not runtime.is_cpu or runtime.batch is not None:
+    if not runtime.is_cpu or runtime.batch is not None:
+        return None
+    library = _find_transformer()
+    if library is None:
         return None
     try:
         weights = read_weights(content)
@@ -168,6 +176,17 @@ def open_compiled(
         return CompiledNetwork(KernelEncoder(library, encoder), readout, runtime.threads)
     except (KeyError, TypeError, ValueError):  # another network, which onnxruntime may know
         return None
+
+
+@cache
+def _find_transformer() -> CDLL | None:
+    """Return the library if it can run encoders here; else say once what runs them instead."""
+    library = load_library()
+    if library is not None and has_transformer(library):
+        return library
+    lacks = "this processor has no AVX-512 VNNI" if library else "the compiled kernel is missing"
+    _log.info("%s: transformers run in onnxruntime, at about half the speed", lacks)
+    return None
 
 
 def read_pooled(pooling: str, rest: Mapping[str, Array]) -> Readout | None:
