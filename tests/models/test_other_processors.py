@@ -1,4 +1,4 @@
-"""Processors without AVX-512 VNNI, or without AVX, emulated: the same scores, within their bound."""
+"""Emulated processors, without AVX-512 VNNI or without AVX: the same scores, within their bound."""
 
 import json
 import platform
