@@ -18,7 +18,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from rejoinder.bundle.folder import Bundle
 from rejoinder.models.encoders.onnx_weights import Array, read_weights
@@ -68,8 +67,10 @@ class Encoded:
         return self.states[self.texts.starts]
 
 
-Readout = Callable[[Encoded], NDArray[Any]]
-"""Computes a network's output from the last states: one row, or number, for each text."""
+Outputs = NDArray[Any] | list[NDArray[Any]]
+"""The output of a network for each text."""
+Readout = Callable[[Encoded], Outputs]
+"""Computes the outputs from the last states."""
 MakeReadout = Callable[[Mapping[str, Array]], Readout | None]
 """Makes a readout from the weights beside the encoder; None if they are not those it reads."""
 
@@ -93,7 +94,7 @@ class CompiledNetwork:
         """Return the network's output for each text or pair, in their order."""
         groups = self._divide([feed["ids"].shape[1] for feed in feeds])
 
-        def run(group: Sequence[int]) -> NDArray[Any]:
+        def run(group: Sequence[int]) -> Outputs:
             return self._run([feeds[place] for place in group])
 
         is_alone = self._threads == 1 or len(groups) < 2
@@ -104,7 +105,7 @@ class CompiledNetwork:
                 results[place] = output
         return results
 
-    def _run(self, feeds: Sequence[Feed]) -> NDArray[Any]:
+    def _run(self, feeds: Sequence[Feed]) -> Outputs:
         texts = JoinedTexts(
             np.concatenate([feed["ids"][0] for feed in feeds]),
             np.concatenate([feed["kinds"][0] for feed in feeds]),
@@ -187,6 +188,13 @@ def _find_transformer() -> CDLL | None:
     lacks = "this processor has no AVX-512 VNNI" if library else "the compiled kernel is missing"
     _log.info("%s: transformers run in onnxruntime, at about half the speed", lacks)
     return None
+
+
+def read_states(rest: Mapping[str, Array]) -> Readout | None:
+    """Return a readout of all states of a text, (tokens, E)."""
+    if rest:
+        return None
+    return lambda encoded: np.split(encoded.states, encoded.texts.starts[1:])
 
 
 def read_pooled(pooling: str, rest: Mapping[str, Array]) -> Readout | None:

@@ -1,20 +1,14 @@
-"""A transformer in onnxruntime that returns a vector for each token of a text."""
+"""A transformer that returns a vector for each token of a text."""
 
 from collections.abc import Sequence
 
 import numpy as np
 
 from rejoinder.bundle.folder import Bundle
+from rejoinder.models.encoders.network import open_network, read_states
 from rejoinder.models.encoders.tokens import TextTokens, open_tokenizer
 from rejoinder.models.kernel import Matrix
-from rejoinder.models.onnx_session import (
-    CPU,
-    NETWORK,
-    OnnxNetwork,
-    Runtime,
-    refuse_corrupt,
-    to_feed,
-)
+from rejoinder.models.onnx_session import CPU, Runtime, refuse_corrupt, to_feed
 
 
 class TextEncoder:
@@ -25,10 +19,9 @@ class TextEncoder:
         try:
             self.max_tokens = int(bundle.manifest.config["max_tokens"])
             self.tokens = TextTokens(tokenizer, max_tokens=self.max_tokens)
-            network = (bundle.folder / NETWORK).read_bytes()
-        except (OSError, KeyError, ValueError) as error:
+        except (KeyError, ValueError) as error:
             raise bundle.refuse(f"file, setting or word piece is missing: {error}") from error
-        self._network = OnnxNetwork(network, bundle.folder, runtime)
+        self._network = open_network(bundle, runtime, read_states)
         with refuse_corrupt(bundle.folder):  # a network that opens may still be corrupt
             (states,) = self.encode([""])
         self.width = states.shape[1]

@@ -1,4 +1,4 @@
-"""The selector as a scorer, a cross-encoder in onnxruntime, and the page vectors that it may store.
+"""The selector as a scorer, a cross-encoder, and the page vectors that it may store.
 
 Page vectors are those of a document's sentences, by which a selector finds context.  Static vectors
 are the shipped ones; an encoder is part of the selector's bundle; n-grams need no vectors.

@@ -1,4 +1,4 @@
-"""A pretrained transformer as a sentence encoder, in onnxruntime.
+"""A pretrained transformer as a sentence encoder.
 
 It reads `title. heading. sentence`, because a sentence often leaves out its topic.
 """
