@@ -15,7 +15,7 @@ from ctypes import CDLL
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -67,7 +67,7 @@ class Encoded:
         return self.states[self.texts.starts]
 
 
-Outputs = NDArray[Any] | list[NDArray[Any]]
+Outputs: TypeAlias = Array | list[Array]
 """The output of a network for each text."""
 Readout = Callable[[Encoded], Outputs]
 """Computes the outputs from the last states."""
