@@ -122,7 +122,7 @@ def compute(weights: EncoderWeights, texts: JoinedTexts) -> NDArray[np.float64]:
 def test_states_agree_with_the_formula(library: ctypes.CDLL) -> None:
     weights, texts = make_weights(), make_texts([1, 2, 17, 48, 200])
 
-    states = KernelEncoder(library, weights).encode(texts)
+    states = KernelEncoder(library, weights).encode(texts, np.copy)
 
     expected = np.concatenate([compute(weights, text) for text in split(texts)])
     difference = np.abs(states - expected)
@@ -135,7 +135,7 @@ def test_states_agree_with_the_formula(library: ctypes.CDLL) -> None:
 def test_heads_may_be_wide(library: ctypes.CDLL, heads: int) -> None:
     weights, texts = make_weights(heads=heads), make_texts([21])
 
-    states = KernelEncoder(library, weights).encode(texts)
+    states = KernelEncoder(library, weights).encode(texts, np.copy)
 
     assert np.abs(states - compute(weights, texts)).mean() < 0.009
 
@@ -147,9 +147,9 @@ def test_a_text_has_the_same_bits_in_any_company(
 ) -> None:
     texts = make_texts(lengths, seed)
 
-    together = encoder.encode(texts)
+    together = encoder.encode(texts, np.copy)
 
-    alone = [encoder.encode(text) for text in split(texts)]
+    alone = [encoder.encode(text, np.copy) for text in split(texts)]
     np.testing.assert_array_equal(together, np.concatenate(alone))
 
 
@@ -159,7 +159,7 @@ def test_a_text_of_equal_tokens_attends_to_all_alike(encoder: KernelEncoder) -> 
     ids = np.full(POSITIONS, 7)
     texts = JoinedTexts(ids, np.zeros_like(ids), np.array([len(ids)]))
 
-    difference = np.abs(encoder.encode(texts) - compute(weights, texts))
+    difference = np.abs(encoder.encode(texts, np.copy) - compute(weights, texts))
 
     assert difference.mean() < 0.009
 
@@ -167,16 +167,16 @@ def test_a_text_of_equal_tokens_attends_to_all_alike(encoder: KernelEncoder) -> 
 def test_encoders_with_one_token_type_give_it_to_every_token(library: ctypes.CDLL) -> None:
     encoder, texts = KernelEncoder(library, make_weights(types=1)), make_texts([9])
 
-    states = encoder.encode(texts)
+    states = encoder.encode(texts, np.copy)
 
     plain = replace(texts, kinds=np.zeros_like(texts.kinds))
-    np.testing.assert_array_equal(states, encoder.encode(plain))
+    np.testing.assert_array_equal(states, encoder.encode(plain, np.copy))
     assert texts.kinds.any()
 
 
 def test_means_are_those_of_the_tokens_of_a_kind(encoder: KernelEncoder) -> None:
     texts = make_texts([5, 1, 30], seed=3)
-    states = encoder.encode(texts)
+    states = encoder.encode(texts, np.copy)
 
     means = [encoder.average(states, texts, kind) for kind in (None, 0, 1)]
 
@@ -203,12 +203,12 @@ def test_tokens_that_would_read_other_memory_are_refused(
     one = JoinedTexts(np.array([3]), np.array([0]), np.array([1]))
 
     with pytest.raises(ValueError, match=reason):
-        encoder.encode(replace(one, **change))
+        encoder.encode(replace(one, **change), np.copy)
 
 
 def test_a_text_that_is_too_long_is_refused(encoder: KernelEncoder) -> None:
     with pytest.raises(ValueError, match=str(POSITIONS)):
-        encoder.encode(make_texts([POSITIONS + 1]))
+        encoder.encode(make_texts([POSITIONS + 1]), np.copy)
 
 
 @pytest.mark.parametrize(

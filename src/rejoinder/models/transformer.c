@@ -324,6 +324,7 @@ struct text {
     float *query_steps; /* (L) */
     float *key_steps;   /* (keys), 0 for padding */
     float *shares;      /* (keys): the step of a value as a share of the largest, 0 for padding */
+    float *padding;     /* (keys): 0, or -INFINITY for padding */
     float *weights;     /* (TALL, keys) */
     int16_t *parts;     /* (TALL, keys): weights as integers */
 };
@@ -346,6 +347,7 @@ static void read_text(const float *restrict rows, int64_t length, int64_t width,
         for (int64_t d = 0; d < width; d++)
             pair[d] = (int32_t)((uint32_t)(uint16_t)value[0][d] | (uint32_t)value[1][d] << 16);
     }
+    for (int64_t at = 0; at < keys; at++) text->padding[at] = at < length ? 0 : -INFINITY;
     for (int64_t at = length; at < keys; at++) text->key_steps[at] = text->shares[at] = 0;
     for (int64_t d = 0; d < width / 2; d++)
         for (int64_t at = length; at < keys; at++) text->keys[d * keys + at] = 0;
@@ -357,7 +359,7 @@ static void read_text(const float *restrict rows, int64_t length, int64_t width,
  *
  * queries (rows, …) in rows of E; head_keys: the first pair of the head's dimensions. */
 ALWAYS_INLINE void weigh_keys(const int rows, const int16_t *restrict queries,
-                              const float *restrict steps, int64_t length, int64_t width,
+                              const float *restrict steps, int64_t width,
                               int64_t depth, int64_t keys, const int32_t *restrict head_keys,
                               const struct text *text) {
     const float scale = LOG2_E / sqrtf((float)depth); /* powers are of 2 */
@@ -379,11 +381,11 @@ ALWAYS_INLINE void weigh_keys(const int rows, const int16_t *restrict queries,
         for (int s = 0; s < count; s++, first += LINE)
             for (int r = 0; r < rows; r++)
                 STORE(text->weights + r * keys + first,
-                      to_floats(sums[r][s]) * LOAD(text->key_steps + first) * (steps[r] * scale));
+                      to_floats(sums[r][s]) * LOAD(text->key_steps + first) * (steps[r] * scale) +
+                          LOAD(text->padding + first));
     }
     for (int r = 0; r < rows; r++) {
         float *const row = text->weights + r * keys;
-        for (int64_t at = length; at < keys; at++) row[at] = -INFINITY;
         vec largest = LOAD(row), total = {0};
         for (int64_t at = LINE; at < keys; at += LINE) largest = larger(LOAD(row + at), largest);
         const float most = get_largest(largest);
@@ -406,7 +408,7 @@ ALWAYS_INLINE void attend_rows(const int rows, int64_t row, int64_t head, int64_
                                int64_t width, int64_t depth, int64_t keys, const struct text *text,
                                float step, float *restrict out) {
     const int64_t first = head * depth;
-    weigh_keys(rows, text->queries + row * width + first, text->query_steps + row, length, width,
+    weigh_keys(rows, text->queries + row * width + first, text->query_steps + row, width,
                depth, keys, text->keys + first / 2 * keys, text);
     for (int64_t d = 0; d < depth;) {
         ints sums[TALL][MAX_LINES];
@@ -462,6 +464,7 @@ static char *divide(char *room, const struct encoder *model, int64_t tokens, int
     text->query_steps = take(&room, longest * 4);
     text->key_steps = take(&room, keys * 4);
     text->shares = take(&room, keys * 4);
+    text->padding = take(&room, keys * 4);
     text->weights = take(&room, TALL * keys * 4);
     text->parts = take(&room, TALL * keys * 2);
     parts->bytes = take(&room, tokens * width);

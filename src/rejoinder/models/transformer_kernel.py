@@ -5,9 +5,9 @@ Axes: T tokens of all texts, E width, F inner width.
 
 import ctypes
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,9 @@ MULTIPLE = 64
 MAX_WIDTH, MAX_HEAD_WIDTH = 1024, 128
 ZERO_POINT, LOWEST_GELU = 128, -0.17
 """States are bytes above the first number; states after GELU are steps above the second."""
+
+
+Result = TypeVar("Result")
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,8 +168,11 @@ class KernelEncoder:
             weights.epsilon,
         )
 
-    def encode(self, texts: JoinedTexts) -> Matrix:
-        """Return the last states of all tokens, (T, E); no text's states depend on the others.
+    def encode(self, texts: JoinedTexts, read: Callable[[Matrix], Result]) -> Result:
+        """Encode texts, and return what `read` makes of the last states of all tokens, (T, E).
+
+        The states are part of a workspace that later calls use again, because new memory costs
+        more than a twentieth of the time.  No text's states depend on the others.
 
         Raises:
             ValueError: a text is too long, or an id or kind is out of range.
@@ -180,13 +186,15 @@ class KernelEncoder:
         if kinds > 1 and (texts.kinds.min() < 0 or texts.kinds.max() >= kinds):
             raise ValueError(f"a token's kind is not below {kinds}")
         model = ctypes.addressof(self._model)
-        states = _allocate(4 * tokens * self.width).view(np.float32).reshape(tokens, self.width)
-        workspace = self._borrow(self._measure(model, tokens, longest))
+        size = 4 * tokens * self.width
+        workspace = self._borrow(size + self._measure(model, tokens, longest))
+        states = workspace[:size].view(np.float32).reshape(tokens, self.width)
         own = texts.kinds if kinds > 1 else np.zeros_like(texts.kinds)
         lengths = texts.lengths
-        self._encode(model, texts.ids, own, lengths, len(lengths), workspace, states)
+        self._encode(model, texts.ids, own, lengths, len(lengths), workspace[size:], states)
+        result = read(states)
         self._workspaces.append(workspace)
-        return states
+        return result
 
     def average(self, states: Matrix, texts: JoinedTexts, kind: int | None = None) -> Matrix:
         """Return the mean state of each text's tokens of a kind, or of all, (texts, E)."""

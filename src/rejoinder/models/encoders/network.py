@@ -52,7 +52,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Encoded:
-    """The last states of texts."""
+    """The last states of texts, which are valid only while they are read."""
 
     texts: JoinedTexts
     states: Matrix
@@ -111,7 +111,8 @@ class CompiledNetwork:
             np.concatenate([feed["kinds"][0] for feed in feeds]),
             np.array([feed["ids"].shape[1] for feed in feeds], dtype=np.int64),
         )
-        return self._readout(Encoded(texts, self._encoder.encode(texts), self._encoder))
+        encoder = self._encoder
+        return encoder.encode(texts, lambda states: self._readout(Encoded(texts, states, encoder)))
 
     def _divide(self, lengths: Sequence[int]) -> list[list[int]]:
         """Divide texts into groups with about as many tokens, the same number for each thread."""
@@ -194,7 +195,7 @@ def read_states(rest: Mapping[str, Array]) -> Readout | None:
     """Return a readout of all states of a text, (tokens, E)."""
     if rest:
         return None
-    return lambda encoded: np.split(encoded.states, encoded.texts.starts[1:])
+    return lambda encoded: np.split(encoded.states.copy(), encoded.texts.starts[1:])
 
 
 def read_pooled(pooling: str, rest: Mapping[str, Array]) -> Readout | None:
