@@ -117,6 +117,23 @@ def measure_memory(*pids: int) -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
+def get_peak_memory(pid: int) -> float:
+    """Return the largest resident memory that a process has had, in MB, on Linux."""
+    status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")
+    return next(
+        int(line.split()[1]) / 1e3 for line in status.splitlines() if line.startswith("VmHWM")
+    )
+
+
+def list_processes(pid: int) -> list[int]:
+    """Return a process and its descendants, on Linux."""
+    found = [pid]
+    for children in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in children.read_text(encoding="ascii").split():
+            found += list_processes(int(child))
+    return found
+
+
 def describe_machine() -> dict[str, Any]:
     """Return the part of a result that says where it was measured."""
     return {
