@@ -182,10 +182,7 @@ class Engine:
     def _prepare(self, hits: Sequence[ScoredCandidate], scorer: Scorer) -> list[Candidate]:
         """Return the candidates in document order, with tokens only if the scorer reads them."""
         reads_tokens = getattr(scorer, "tokenizer", None) == self.index.tokenizer_hash
-        candidates = [replace(item.candidate, retrieval_score=item.score) for item in hits]
-        if not reads_tokens:
-            candidates = [replace(candidate, tokens=None) for candidate in candidates]
-        return group_by_document(candidates)
+        return group_by_document(_to_candidate(hit, reads_tokens=reads_tokens) for hit in hits)
 
     def _to_answer(self, item: ScoredCandidate, rank: int, where: Where | None) -> Answer:
         candidate = item.candidate
@@ -268,13 +265,23 @@ def _explain(answers: Answers) -> Answers:
     return explain_answers(answers, load_vectors())
 
 
+def _to_candidate(hit: ScoredCandidate, *, reads_tokens: bool) -> Candidate:
+    """Return a retrieved candidate with its score, and with tokens only if they are read."""
+    candidate = hit.candidate
+    tokens = candidate.tokens if reads_tokens else None
+    if candidate.retrieval_score == hit.score and candidate.tokens is tokens:
+        return candidate  # the index makes them so: nothing is copied
+    return replace(candidate, retrieval_score=hit.score, tokens=tokens)
+
+
 def _get_neighbours(candidate: Candidate) -> tuple[str, str]:
     if candidate.document is None or candidate.position is None:
         return "", ""
-    sentences, place = candidate.document.sentences, candidate.position
-    before = sentences[place - 1] if place > 0 else ""
-    after = sentences[place + 1] if place + 1 < len(sentences) else ""
-    return before, after
+    place = candidate.position
+    first = max(0, place - 1)
+    near = candidate.document.sentences[first : place + 2]  # one query where they are stored
+    before, after = near[: place - first], near[place - first + 1 :]
+    return "".join(before), "".join(after)
 
 
 def _get_source(candidate: Candidate) -> Source:

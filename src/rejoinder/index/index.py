@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Literal
 from rejoinder.errors import StoreError
 from rejoinder.index.candidates import (
     MAX_COPIES,
-    find_candidates,
+    get_candidate,
     get_number,
     locate,
     locate_copies,
@@ -274,8 +274,7 @@ class Index:
 
     def get_candidate(self, number: int, position: int) -> Candidate | None:
         """Return the sentence at a position of a document; None where it was removed."""
-        found = find_candidates(self.store, [(number, position)])
-        return next((candidate for _, candidate in found), None)
+        return get_candidate(self.store, (number, position))
 
     def locate(self, candidate: Candidate) -> Source | None:
         """Return the source of a candidate of this index; None where it was removed."""
