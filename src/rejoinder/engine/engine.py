@@ -1,13 +1,11 @@
 """The engine: question in, answers out: retrieve sentences, rank them, locate the best."""
 
-import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Self
 
 from rejoinder.cascade.loading import DEFAULT, to_scorer
@@ -23,6 +21,8 @@ from rejoinder.models.staged import Deadline
 from rejoinder.types import Answer, Answers, Candidate, Mark, ScoredCandidate, Source, Where
 
 if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
+
     from rejoinder.index.report import FileEvent
     from rejoinder.retrieval import Retriever
 
@@ -53,6 +53,8 @@ class Engine:
         self.index = index
         self._scorer = None if scorer is None else bind_scorer(scorer, index)
         self._retriever = retriever or index
+        if retriever is None:
+            index.prepare()  # else the first question would take as long as two
         self._retrieved = retrieved
         self._temporary: TemporaryDirectory[str] | None = None
 
@@ -93,7 +95,11 @@ class Engine:
         items = islice(drop_near_duplicates(ranking.items), limit)
         best = [self._to_answer(item, rank, where) for rank, item in enumerate(items, start=1)]
         answers = build_answers(ranking, best, retrieved=len(hits), start=start)
-        return _explain(answers) if explain else answers
+        if not explain:
+            return answers
+        from rejoinder.engine.explain import explain_answers
+
+        return explain_answers(answers)
 
     async def aanswer(
         self,
@@ -105,6 +111,8 @@ class Engine:
         explain: bool = False,
     ) -> Answers:
         """Return the same as `answer`, without blocking the event loop."""
+        import asyncio  # a process that only calls `answer` need not pay for it
+
         return await asyncio.to_thread(
             self.answer, question, top=top, budget_ms=budget_ms, where=where, explain=explain
         )
@@ -234,8 +242,11 @@ def open_files(
     Raises:
         InputError: a path does not exist, or one of the paths is a file that cannot be read.
     """
-    named = [Path(path) for path in paths]
+    from tempfile import TemporaryDirectory
+
     from rejoinder.documents.discovery import show_path
+
+    named = [Path(path) for path in paths]
 
     shown = {show_path(path.resolve()) for path in named}
 
@@ -256,13 +267,6 @@ def open_files(
     engine = Engine(index, to_scorer(scorer))
     engine._temporary = temporary
     return engine
-
-
-def _explain(answers: Answers) -> Answers:
-    from rejoinder.engine.explain import explain_answers
-    from rejoinder.models.static_vectors.vectors import load_vectors
-
-    return explain_answers(answers, load_vectors())
 
 
 def _to_candidate(hit: ScoredCandidate, *, reads_tokens: bool) -> Candidate:
