@@ -75,6 +75,9 @@ def ask(
     if not folder and not paths and _is_path(question):
         raise InputError(f"{question} is a path; give the question before it, or paths after it")
     where = options.parse_pairs(pairs)
+    # numpy starts these threads when it is imported, and they wait busily for work of which a
+    # question has none: large products are the kernel's.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with pause_collector():
         engine = _open_engine(folder, paths or (Path(),), scorer)
     with engine:
