@@ -1,10 +1,11 @@
-"""Measure the cold start: the import, and `rejoinder rank` with a bundle.
+"""Measure the cold start: the import, `rejoinder rank` with a bundle, and `ask` on an index.
 
 Usage: python -m benchmarks.cold_start [--repeats 15] > cold_start.json
 
 Prints one JSON object: the median wall-clock and CPU time and the peak resident memory of
-`import numpy`, of `import rejoinder`, and of ranking 100 lines of 25 words with a full-sized
-Cosinet + BiRNN, including loading, with a warm disk cache.
+`import numpy`, of `import rejoinder`, of ranking 100 lines of 25 words with a full-sized
+Cosinet + BiRNN, and of asking an index of 20,000 sentences with the default cascade, including
+loading, with a warm disk cache.
 """
 
 import argparse
@@ -16,12 +17,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.common import draw_texts, write_cosinet
 
-RANK = ["-m", "rejoinder", "rank", "How are glacier caves formed?", "--scorer"]
+QUESTION = "How are glacier caves formed?"
+RANK = ["-m", "rejoinder", "rank", QUESTION, "--scorer"]
+ASK = ["-m", "rejoinder", "ask", QUESTION, "--index"]
+DOCUMENTS, SENTENCES = 200, 100
 
 
 def main() -> None:
@@ -47,6 +52,7 @@ def measure(repeats: int) -> dict[str, Any]:
             "import_numpy": ["-c", "import numpy"],
             "import_rejoinder": ["-c", "import rejoinder"],
             "rank_100_lines": [*RANK, str(bundle), str(lines)],
+            "ask_index": [*ASK, str(write_index(Path(folder, "index")))],
         }
         for call in calls.values():
             run(call)  # warms the disk cache
@@ -66,6 +72,18 @@ def measure(repeats: int) -> dict[str, Any]:
         "repeats": repeats,
         "cores": os.cpu_count(),
     }
+
+
+def write_index(folder: Path) -> Path:
+    """Index texts of common words, in another process: a child counts the memory of this one."""
+    texts = iter(draw_texts(DOCUMENTS * SENTENCES))
+    path = folder.with_suffix(".jsonl")
+    with path.open("w", encoding="utf-8") as file:
+        for number in range(DOCUMENTS):
+            text = "".join(f"{sentence.capitalize()}. " for sentence in islice(texts, SENTENCES))
+            file.write(json.dumps({"id": str(number), "text": text}) + "\n")
+    run(["-m", "rejoinder", "index", "add", str(path), "--index", str(folder)])
+    return folder
 
 
 def run(arguments: Sequence[str]) -> Cost:

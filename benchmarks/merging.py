@@ -93,8 +93,8 @@ def search(index: Index, questions: Sequence[Question]) -> list[Lists]:
     for question in questions:
         words = full_text.search(question.text, MIN_SEARCHED, None)
         meaning = index.vectors.search(full_text.correct(question.text), MIN_SEARCHED, None)
-        sentences = index.store.find_sentences(words.keys() | meaning.keys())
-        texts = {place: sentence.text for place, sentence in sentences.items()}
+        with index.store.reading_sentences(words.keys() | meaning.keys()) as rows:
+            texts = {(row.number, row.position): row.text for row in rows}
         found.append(Lists(question, words, meaning, texts))
     return found
 

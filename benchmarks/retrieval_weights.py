@@ -88,8 +88,8 @@ def measure(index: Index, questions: Sequence[Question]) -> dict[str, float]:
     trials = []
     for question in questions:
         places = list(current.search(question.text, 2 * FOUND, None))
-        sentences = index.store.find_sentences(places)
-        found = dict.fromkeys(sentences[place].text for place in places)
+        with index.store.reading_sentences(places) as rows:
+            found = dict.fromkeys(row.text for row in rows)
         trials.append(judge(question, Reply(list(found)[:FOUND], [], [], None, 0.0)))
     rates = summarize(trials)
     return {name: rates[name] for name in ("found_20", "found_100")}

@@ -193,3 +193,21 @@ def test_a_question_imports_few_modules(tmp_path: Path) -> None:
     result = subprocess.run(ask, check=True, capture_output=True, text=True, env=environment)
 
     assert int(result.stdout.splitlines()[-1]) <= 92
+
+
+def test_a_question_to_an_index_imports_no_event_loop(tmp_path: Path) -> None:
+    # They take a tenth of the time of a question in a new process.
+    folder = tmp_path / "index"
+    with rejoinder.Index(folder, create=True) as index:
+        index.add_documents([rejoinder.Document("tea", text="Green tea is brewed at 75 °C.")])
+    code = (
+        "import sys\n"
+        "from rejoinder.cli import main\n"
+        f"main(['ask', 'how hot is tea?', '--index', {str(folder)!r}], standalone_mode=False)\n"
+        "print({'asyncio', 'ssl', 'tempfile', 'multiprocessing'} & sys.modules.keys())"
+    )
+    result = subprocess.run(
+        [sys.executable, "-c", code], check=True, capture_output=True, text=True
+    )
+
+    assert result.stdout.splitlines()[-1] == "set()"

@@ -1,4 +1,5 @@
 import json
+import tracemalloc
 from pathlib import Path
 
 import numpy as np
@@ -141,3 +142,19 @@ def test_weights_that_are_not_finite_are_refused(tmp_path: Path) -> None:
 
     with pytest.raises(BundleError, match="weight 'w' holds a number that is not finite"):
         open_bundle(tmp_path / "nan").read_tensors()
+
+
+def test_large_files_are_verified_in_parts_and_read_once(tmp_path: Path) -> None:
+    size = 8_000_000
+    files = {"weights.safetensors": save({"w": np.zeros(size, np.int8)})}
+    write_bundle(tmp_path / "large", MANIFEST, files)
+    open_bundle(tmp_path / "large").read_tensors()  # imports what it needs
+
+    tracemalloc.start()
+    try:
+        bundle = open_bundle(tmp_path / "large")
+        assert tracemalloc.get_traced_memory()[1] < size / 4
+        bundle.read_tensors()
+        assert tracemalloc.get_traced_memory()[1] < 1.5 * size
+    finally:
+        tracemalloc.stop()

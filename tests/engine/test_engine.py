@@ -7,11 +7,15 @@ import numpy as np
 import pytest
 
 import rejoinder
+from rejoinder.bundle.folder import Bundle, open_bundle
 from rejoinder.engine.engine import Engine, open_files
 from rejoinder.engine.explain import match_words
 from rejoinder.errors import InputError, StoreError
-from rejoinder.index.index import Index
+from rejoinder.index.index import Index, load_shipped_vectors
+from rejoinder.index.vectors import store
+from rejoinder.models import registry
 from rejoinder.models.scorer import Candidates, Scores
+from rejoinder.models.static_vectors import vectors
 from rejoinder.models.static_vectors.vectors import load_vectors
 from rejoinder.text.wordpiece import WordPiece
 from rejoinder.types import Answers, Candidate, Mark, ScoredCandidate
@@ -336,13 +340,48 @@ def test_an_explained_answer_has_its_matching_words(index: Index) -> None:
     assert [match.question_word for match in explained.matches] == ["green", "tea"]
 
 
-def test_matches_pair_each_word_with_its_closest() -> None:
-    vectors = load_vectors()
+def test_explanations_open_the_vectors_once(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    opened: list[Path] = []
 
-    matches = match_words("how hot?", "It is warm, how nice.", vectors)
+    def open_counted(folder: Path, *, kind: str | None = None) -> Bundle:
+        opened.append(folder)
+        return open_bundle(folder, kind=kind)
+
+    monkeypatch.setattr(vectors, "open_bundle", open_counted)
+    load_shipped_vectors.cache_clear()
+    engine = Engine(index)
+    for question in ("green tea", "when is it brewed?", "green tea"):
+        engine.answer(question, explain=True)
+
+    assert opened == [vectors.SHIPPED_VECTORS]
+
+
+def test_the_first_question_opens_nothing(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+    with Engine(Index(index.folder)) as engine:
+        monkeypatch.setattr(registry, "open_bundle", pytest.fail)
+        monkeypatch.setattr(store, "map_current", pytest.fail)
+        monkeypatch.setattr(store.MappedVectors, "verify", pytest.fail)
+
+        (answer,) = engine.answer("green tea").answers
+
+    assert "meaning" in answer.found_by
+
+
+def test_an_engine_with_another_retriever_opens_no_vectors(
+    index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(Index, "prepare", pytest.fail)
+
+    assert Engine(index, retriever=Elsewhere()).answer("green tea").retrieved
+
+
+def test_matches_pair_each_word_with_its_closest() -> None:
+    shipped = load_vectors()
+
+    matches = match_words("how hot?", "It is warm, how nice.", shipped)
 
     assert [match.question_word for match in matches] == ["how", "hot"]
     assert matches[0].sentence_word == "how"
     assert matches[0].relatedness == pytest.approx(1, abs=1e-3)
     assert matches[1].sentence_word == "warm"
-    assert match_words("?", "It is warm.", vectors) == []
+    assert match_words("?", "It is warm.", shipped) == []

@@ -1,14 +1,16 @@
 """The cost of a small change does not grow with the index: work is counted, not timed."""
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from rejoinder.engine.engine import Engine
+from rejoinder.index.candidates import read_distinct
 from rejoinder.index.index import Index
-from rejoinder.types import Where
+from rejoinder.types import Document, RetrievalScores, ScoredCandidate, Where
 from tests.index.conftest import PIECES
 from tests.index.vectors.encoders import HashedWords
 
@@ -44,6 +46,16 @@ def count_steps(index: Index, action: Callable[[], object]) -> int:
     action()
     connection.set_progress_handler(None, 0)
     return steps
+
+
+def list_statements(index: Index, action: Callable[[], object]) -> list[str]:
+    """Return the SQL statements of an action, without those that read one setting."""
+    statements: list[str] = []
+    connection = index.store._connection.get()
+    connection.set_trace_callback(statements.append)
+    action()
+    connection.set_trace_callback(None)
+    return [statement for statement in statements if " FROM meta " not in statement]
 
 
 def count_written_bytes(action: Callable[[], object]) -> int:
@@ -114,3 +126,66 @@ def test_one_file_is_removed_without_reading_the_others(sizes: list[Path]) -> No
             steps.append(count_steps(index, partial(index.remove, [file])))
 
     assert steps[1] < 1.2 * steps[0]
+
+
+@pytest.fixture
+def copies(tmp_path: Path) -> Iterator[Index]:
+    """An index of 40 documents, the first sentence of which is the same in all."""
+    with open_index(tmp_path) as index:
+        index.add_documents(
+            Document(str(number), sentences=["The door is open.", f"Door {number} is shut.", "No."])
+            for number in range(40)
+        )
+        yield index
+
+
+@pytest.mark.parametrize("k", [1, 5, 30, 200])
+def test_a_search_reads_its_sentences_with_one_statement(copies: Index, k: int) -> None:
+    hits: list[ScoredCandidate] = []
+    copies.search("Which door is open?", k)  # lists the documents once
+
+    statements = list_statements(
+        copies, lambda: hits.extend(copies.search("Which door is open?", k))
+    )
+
+    assert len(statements) == 1
+    assert len(hits) == min(k, 42)  # 40 shut doors, an open one, and a No
+
+
+def test_a_search_reads_no_more_sentences_than_it_returns(copies: Index) -> None:
+    found = {(number, 1): RetrievalScores(1.0) for number in range(1, 41)}
+    steps = [
+        count_steps(copies, partial(read_distinct, copies.store, found, k)) for k in (1, 2, 40)
+    ]
+
+    assert steps[2] > 20 * (steps[1] - steps[0]) > 0
+    assert steps[0] < steps[2] / 5
+
+
+def test_the_neighbours_of_an_answer_are_read_with_one_statement(copies: Index) -> None:
+    document = copies.documents()[7]
+    texts: list[str] = []
+
+    statements = list_statements(copies, lambda: texts.extend(document.sentences[0:2]))
+
+    assert texts == ["The door is open.", "Door 7 is shut."]
+    assert len(statements) == 1
+    assert count_steps(copies, lambda: document.sentences[0:1]) < count_steps(
+        copies, lambda: document.sentences[0:2]
+    )
+
+
+def test_all_sentences_of_a_document_are_read_with_one_statement(copies: Index) -> None:
+    document = copies.documents()[7]
+
+    assert len(list_statements(copies, lambda: list(document.sentences))) == 1
+    assert list(document.sentences) == ["The door is open.", "Door 7 is shut.", "No."]
+    assert document.sentences[::-2] == ("No.", "The door is open.")
+
+
+def test_an_answer_needs_few_statements(copies: Index) -> None:
+    engine = Engine(copies)
+    engine.answer("Which door is shut?")
+
+    # The search, the neighbours, the source, and copies elsewhere.
+    assert len(list_statements(copies, lambda: engine.answer("Which door is shut?"))) == 4

@@ -1,7 +1,6 @@
 """Documents that are added from memory, listed, and removed by id."""
 
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -174,26 +173,6 @@ def test_a_folder_may_be_named_by_a_string(tmp_path: Path, docs: Path) -> None:
         assert report.files == {"added": 2}
         assert report.sentences == index.count().sentences
         assert index.remove([str(docs / "tea.md")]).files == {"removed": 1}
-
-
-def test_a_search_reads_its_sentences_and_documents_in_one_query_each(
-    index: Index, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    index.add_documents(Document(str(number), text=f"Cat {number} purrs.") for number in range(20))
-    index.search("cat", 15)  # lists the documents once
-    queries: list[str] = []
-    query = index.store.query
-
-    def count(sql: str, *values: Any) -> object:
-        queries.append(sql)
-        return query(sql, *values)
-
-    monkeypatch.setattr(index.store, "query", count)
-
-    assert len(index.search("cat", 15)) == 15
-    assert len([sql for sql in queries if "sentences" in sql and "CROSS JOIN" in sql]) == 1
-    assert len([sql for sql in queries if "FROM documents" in sql]) == 1
-    assert len([sql for sql in queries if "FROM meta" not in sql]) == 2
 
 
 def test_blocks_are_tokenized_once_while_they_are_stored(index: Index) -> None:

@@ -48,6 +48,7 @@ def test_a_new_process_is_quick_and_small() -> None:
     assert found["import_rejoinder"]["cpu_ms"] < 2.5 * found["import_numpy"]["cpu_ms"]
     assert found["rank_100_lines"]["cpu_ms"] < 1500
     assert found["rank_100_lines"]["memory_mb"] < 350
+    assert found["ask_index"]["cpu_ms"] < 2000
 
 
 def test_scores_from_a_read_only_install(tmp_path: Path) -> None:

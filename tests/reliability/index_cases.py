@@ -68,7 +68,8 @@ def read_during_compaction(folder: Path, compactions: int) -> Outcome:
         while writer.poll() is None or not searches:
             hits = reader.search("glaciers calve", 1)
             nearest = reader.vectors.search(question, 1, None)
-            texts = [row.text for row in reader.store.find_sentences(nearest).values()]
+            with reader.store.reading_sentences(nearest) as rows:
+                texts = [row.text for row in rows]
             searches += 1
             texts += [hit.candidate.text for hit in hits]
             losses += texts != 2 * ["Glaciers can calve into the sea."]

@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from rejoinder import __version__
+from rejoinder.cli.collector import leave_rest_at_exit
 from rejoinder.cli.options import example
 from rejoinder.errors import RejoinderError
 
@@ -89,3 +90,4 @@ class Commands(click.Group):
 @click.version_option(__version__, prog_name="rejoinder")
 def main() -> None:
     """Answer a question with the one sentence that answers it, on a plain CPU."""
+    leave_rest_at_exit()

@@ -1,13 +1,11 @@
 """The engine: question in, answers out: retrieve sentences, rank them, locate the best."""
 
-import asyncio
 import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Self
 
 from rejoinder.cascade.loading import DEFAULT, to_scorer
@@ -23,6 +21,8 @@ from rejoinder.models.staged import Deadline
 from rejoinder.types import Answer, Answers, Candidate, Mark, ScoredCandidate, Source, Where
 
 if TYPE_CHECKING:
+    from tempfile import TemporaryDirectory
+
     from rejoinder.index.report import FileEvent
     from rejoinder.retrieval import Retriever
 
@@ -53,6 +53,8 @@ class Engine:
         self.index = index
         self._scorer = None if scorer is None else bind_scorer(scorer, index)
         self._retriever = retriever or index
+        if retriever is None:
+            index.prepare()  # else the first question would take as long as two
         self._retrieved = retrieved
         self._temporary: TemporaryDirectory[str] | None = None
 
@@ -93,7 +95,11 @@ class Engine:
         items = islice(drop_near_duplicates(ranking.items), limit)
         best = [self._to_answer(item, rank, where) for rank, item in enumerate(items, start=1)]
         answers = build_answers(ranking, best, retrieved=len(hits), start=start)
-        return _explain(answers) if explain else answers
+        if not explain:
+            return answers
+        from rejoinder.engine.explain import explain_answers
+
+        return explain_answers(answers)
 
     async def aanswer(
         self,
@@ -105,6 +111,8 @@ class Engine:
         explain: bool = False,
     ) -> Answers:
         """Return the same as `answer`, without blocking the event loop."""
+        import asyncio  # a process that only calls `answer` need not pay for it
+
         return await asyncio.to_thread(
             self.answer, question, top=top, budget_ms=budget_ms, where=where, explain=explain
         )
@@ -182,10 +190,7 @@ class Engine:
     def _prepare(self, hits: Sequence[ScoredCandidate], scorer: Scorer) -> list[Candidate]:
         """Return the candidates in document order, with tokens only if the scorer reads them."""
         reads_tokens = getattr(scorer, "tokenizer", None) == self.index.tokenizer_hash
-        candidates = [replace(item.candidate, retrieval_score=item.score) for item in hits]
-        if not reads_tokens:
-            candidates = [replace(candidate, tokens=None) for candidate in candidates]
-        return group_by_document(candidates)
+        return group_by_document(_to_candidate(hit, reads_tokens=reads_tokens) for hit in hits)
 
     def _to_answer(self, item: ScoredCandidate, rank: int, where: Where | None) -> Answer:
         candidate = item.candidate
@@ -237,8 +242,11 @@ def open_files(
     Raises:
         InputError: a path does not exist, or one of the paths is a file that cannot be read.
     """
-    named = [Path(path) for path in paths]
+    from tempfile import TemporaryDirectory
+
     from rejoinder.documents.discovery import show_path
+
+    named = [Path(path) for path in paths]
 
     shown = {show_path(path.resolve()) for path in named}
 
@@ -261,20 +269,23 @@ def open_files(
     return engine
 
 
-def _explain(answers: Answers) -> Answers:
-    from rejoinder.engine.explain import explain_answers
-    from rejoinder.models.static_vectors.vectors import load_vectors
-
-    return explain_answers(answers, load_vectors())
+def _to_candidate(hit: ScoredCandidate, *, reads_tokens: bool) -> Candidate:
+    """Return a retrieved candidate with its score, and with tokens only if they are read."""
+    candidate = hit.candidate
+    tokens = candidate.tokens if reads_tokens else None
+    if candidate.retrieval_score == hit.score and candidate.tokens is tokens:
+        return candidate  # the index makes them so: nothing is copied
+    return replace(candidate, retrieval_score=hit.score, tokens=tokens)
 
 
 def _get_neighbours(candidate: Candidate) -> tuple[str, str]:
     if candidate.document is None or candidate.position is None:
         return "", ""
-    sentences, place = candidate.document.sentences, candidate.position
-    before = sentences[place - 1] if place > 0 else ""
-    after = sentences[place + 1] if place + 1 < len(sentences) else ""
-    return before, after
+    place = candidate.position
+    first = max(0, place - 1)
+    near = candidate.document.sentences[first : place + 2]  # one query where they are stored
+    before, after = near[: place - first], near[place - first + 1 :]
+    return "".join(before), "".join(after)
 
 
 def _get_source(candidate: Candidate) -> Source:

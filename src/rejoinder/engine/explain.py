@@ -6,13 +6,15 @@ other text; here with that word.
 
 from dataclasses import replace
 
+from rejoinder.index.index import load_shipped_vectors
 from rejoinder.models.static_vectors.vectors import StaticVectors
 from rejoinder.text.wordpiece import pretokenize
 from rejoinder.types import Answer, Answers, WordMatch
 
 
-def explain_answers(answers: Answers, vectors: StaticVectors) -> Answers:
+def explain_answers(answers: Answers) -> Answers:
     """Add the matching words to the answers and to the closest sentence."""
+    vectors = load_shipped_vectors()
 
     def explain(answer: Answer) -> Answer:
         matches = match_words(answers.question, answer.sentence, vectors)

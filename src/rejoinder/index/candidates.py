@@ -1,12 +1,13 @@
 """Reads the documents and sentences of SQLite as `Document`, `Candidate` and `Source`."""
 
+import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
 from typing import overload
 
 from rejoinder.index.sqlite.documents import (
     DocumentStore,
+    FoundSentence,
     Place,
     StoredDocument,
 )
@@ -42,10 +43,14 @@ class StoredSentences(Sequence[str]):
     @overload
     def __getitem__(self, place: slice) -> tuple[str, ...]: ...
     def __getitem__(self, place: int | slice) -> str | tuple[str, ...]:
-        if isinstance(place, int) and 0 <= place < self._count:
-            sentence = self._store.get_sentence(self.number, place)
-            return sentence.text if sentence else ""
-        return self._texts[place]
+        if isinstance(place, int):
+            return self._texts[place] if place < 0 else self._read(place, place + 1)[0]
+        start, stop, step = place.indices(self._count)
+        is_part = step == 1 and stop - start < self._count
+        return self._read(start, stop) if is_part else self._texts[place]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._texts)
 
     def __eq__(self, other: object) -> bool:
         return (
@@ -59,9 +64,11 @@ class StoredSentences(Sequence[str]):
 
     @cached_property
     def _texts(self) -> tuple[str, ...]:
-        texts = {row.position: row.text for row in self._store.get_sentences(self.number)}
+        return self._read(0, self._count)
+
+    def _read(self, start: int, stop: int) -> tuple[str, ...]:
         # A document that was removed meanwhile keeps its positions, with empty texts.
-        return tuple(texts.get(position, "") for position in range(self._count))
+        return self._store.get_texts(self.number, range(self._count)[start:stop])
 
 
 def get_number(document: Document | None) -> int:
@@ -76,49 +83,56 @@ def read_distinct(
 ) -> list[ScoredCandidate]:
     """Return the first k sentences of different text; more are not read."""
     results: dict[str, ScoredCandidate] = {}
-    places = list(found)
-    for start in range(0, len(places), k):
-        for place, candidate in find_candidates(store, places[start : start + k]):
-            if candidate.text not in results and len(results) < k:
-                scored = replace(candidate, retrieval=found[place])
-                rank = len(results) + 1
-                results[candidate.text] = ScoredCandidate(scored, found[place].merged, rank)
-        if len(results) == k:
-            break
+    documents: dict[int, Document] = {}
+    with store.decoding(), store.reading_sentences(found) as rows:
+        for row in rows:
+            if row.text not in results:
+                scores = found[row.number, row.position]
+                candidate = _to_candidate(store, row, documents, scores)
+                results[row.text] = ScoredCandidate(candidate, scores.merged, len(results) + 1)
+                if len(results) == k:
+                    break
     return list(results.values())
 
 
-def find_candidates(
-    store: DocumentStore, places: Collection[Place]
-) -> Iterator[tuple[Place, Candidate]]:
-    """Yield the sentences at these places that are still there, in the same order."""
-    documents = _find_documents(store, places)
-    sentences = store.find_sentences(places)
-    for place in places:
-        document, row = documents.get(place[0]), sentences.get(place)
-        if document and row:
-            id_ = f"{document.id}#{row.position}"
-            yield place, Candidate(id_, row.text, document, row.position, row.tokens)
+def get_candidate(store: DocumentStore, place: Place) -> Candidate | None:
+    """Return the sentence at a place; None where it was removed."""
+    with store.decoding(), store.reading_sentences([place]) as rows:
+        return next((_to_candidate(store, row, {}) for row in rows), None)
+
+
+def _to_candidate(
+    store: DocumentStore,
+    row: FoundSentence,
+    documents: dict[int, Document],
+    scores: RetrievalScores | None = None,
+) -> Candidate:
+    """Return a sentence that was found; `documents` has those of earlier ones, by number."""
+    document = documents.get(row.number)
+    if document is None:
+        metadata = json.loads(row.metadata)
+        stored = StoredDocument(row.number, row.name, row.title, metadata, row.sentences)
+        document = documents[row.number] = to_document(store, stored)
+    return Candidate(
+        f"{document.id}#{row.position}",
+        row.text,
+        document,
+        row.position,
+        row.tokens,
+        None if scores is None else scores.merged,
+        scores,
+    )
 
 
 def locate(store: DocumentStore, document: Document | None, position: int | None) -> Source | None:
     """Return the source of a sentence; None where it was removed, or is not of this index."""
     number = get_number(document)
-    row = store.get_sentence(number, position) if number >= 0 and position is not None else None
-    if document is None or row is None:
+    found = store.locate(number, position) if number >= 0 and position is not None else None
+    if document is None or found is None:
         return None
-    path, anchor = store.get_section(number, row.block)
+    line, start, end, page, path, anchor = found
     headings = path[1:] if path[:1] == (document.title,) else path
-    return Source(
-        document.id,
-        document.title,
-        row.line,
-        row.start,
-        row.end,
-        row.page,
-        headings,
-        anchor,
-    )
+    return Source(document.id, document.title, line, start, end, page, headings, anchor)
 
 
 def locate_copies(store: DocumentStore, candidate: Candidate, where: Where | None) -> list[Source]:
@@ -126,7 +140,7 @@ def locate_copies(store: DocumentStore, candidate: Candidate, where: Where | Non
     own = (get_number(candidate.document), candidate.position)
     copies = store.find_copies(candidate.text, where=where, limit=MAX_COPIES + 1)
     places = [place for place in copies if place != own][:MAX_COPIES]
-    documents = _find_documents(store, places)
+    documents = _find_documents(store, places) if places else {}
     sources = (locate(store, documents.get(number), position) for number, position in places)
     return [source for source in sources if source]
 

@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Literal
 from rejoinder.errors import StoreError
 from rejoinder.index.candidates import (
     MAX_COPIES,
-    find_candidates,
+    get_candidate,
     get_number,
     locate,
     locate_copies,
@@ -55,6 +55,7 @@ from rejoinder.types import (
 if TYPE_CHECKING:
     from rejoinder.index.report import FileEvent, UpdateReport
     from rejoinder.index.sidecar.sidecars import IndexRows, Progress, Sidecars
+    from rejoinder.models.static_vectors.vectors import StaticVectors
 
 DATABASE = "index.sqlite"
 SIDECARS = "sidecar"
@@ -246,6 +247,10 @@ class Index:
         """Return how many documents and sentences there are."""
         return self.store.count()
 
+    def prepare(self) -> None:
+        """Open the encoder and verify the vectors now, not with the first search."""
+        self.vectors.search("", 0, None)
+
     def search(self, question: str, k: int, *, where: Where | None = None) -> list[ScoredCandidate]:
         """Return the k sentences that match a question best by words and meaning, best first.
 
@@ -274,8 +279,7 @@ class Index:
 
     def get_candidate(self, number: int, position: int) -> Candidate | None:
         """Return the sentence at a position of a document; None where it was removed."""
-        found = find_candidates(self.store, [(number, position)])
-        return next((candidate for _, candidate in found), None)
+        return get_candidate(self.store, (number, position))
 
     def locate(self, candidate: Candidate) -> Source | None:
         """Return the source of a candidate of this index; None where it was removed."""
@@ -458,11 +462,16 @@ def get_cached_index(paths: Iterable[Path]) -> Path:
 
 
 @cache
-def load_tokenizer() -> WordPiece:
-    """Return the tokenizer of the shipped models, which indexes use by default."""
+def load_shipped_vectors() -> "StaticVectors":
+    """Return the shipped static vectors, which are opened once per process."""
     from rejoinder.models.static_vectors.vectors import load_vectors
 
-    tokenizer = load_vectors().pieces
+    return load_vectors()
+
+
+def load_tokenizer() -> WordPiece:
+    """Return the tokenizer of the shipped models, which indexes use by default."""
+    tokenizer = load_shipped_vectors().pieces
     assert tokenizer is not None
     return tokenizer
 

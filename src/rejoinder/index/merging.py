@@ -32,20 +32,19 @@ def merge(
     """
     if not meaning:
         return {place: RetrievalScores(score, score, None) for place, score in words.items()}
-    by_words, by_meaning = _scale(words), _scale(meaning)
-    merged = {
-        place: RetrievalScores(
-            (1 - MEANING) * by_words.get(place, 0.0) + MEANING * by_meaning.get(place, 0.0),
-            words.get(place),
-            meaning.get(place),
-        )
-        for place in words.keys() | meaning.keys()
+    merged = _scale(words, 1 - MEANING)
+    for place, score in _scale(meaning, MEANING).items():
+        merged[place] = merged.get(place, 0.0) + score
+    # Two sorts by plain values are faster than one by pairs; the second keeps the order of ties.
+    ranked = sorted(sorted(merged), key=merged.__getitem__, reverse=True)
+    return {
+        place: RetrievalScores(merged[place], words.get(place), meaning.get(place))
+        for place in ranked
     }
-    return dict(sorted(merged.items(), key=lambda item: (-item[1].merged, item[0])))
 
 
-def _scale(scores: Mapping[Place, float]) -> dict[Place, float]:
+def _scale(scores: Mapping[Place, float], weight: float) -> dict[Place, float]:
     low, high = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
     if high == low:
-        return dict.fromkeys(scores, 1.0)
-    return {place: (score - low) / (high - low) for place, score in scores.items()}
+        return dict.fromkeys(scores, weight)
+    return {place: weight * ((score - low) / (high - low)) for place, score in scores.items()}

@@ -153,6 +153,8 @@ def decode(body: bytes, shape: type[Shape]) -> Shape:
 
 def check_text(text: str, name: str) -> None:
     """Refuse characters that no text has: null bytes and lone surrogates."""
+    if text.isascii() and "\0" not in text:
+        return  # most texts, in a tenth of the time
     match = _NOT_TEXT.search(text)
     if match:
         kind = "a null byte" if match[0] == "\0" else "a lone surrogate"

@@ -1,10 +1,14 @@
 import json
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
 from rejoinder.cli import main
+from rejoinder.models.parallel import count_cores
 
 
 def run(*arguments: str | Path, typed: str | None = None) -> Result:
@@ -214,3 +218,29 @@ def test_an_empty_question_is_one_line(docs: Path) -> None:
 
     assert result.exit_code == 1
     assert result.stderr == "Error: the question is empty\n"
+
+
+@pytest.mark.parametrize(("given", "threads"), [(None, 1), ("2", 2)])
+def test_numpy_starts_no_threads_unless_the_user_wants_them(
+    docs: Path, given: str | None, threads: int
+) -> None:
+    if not Path("/proc/self/task").exists() or count_cores() < 2:
+        pytest.skip("needs Linux, and two cores")
+    code = (
+        "import os, sys\n"
+        "from rejoinder.cli import main\n"
+        "main(['ask', 'tea', sys.argv[1], '--scorer', 'jaccard'], standalone_mode=False)\n"
+        "names = [open(f'/proc/self/task/{task}/comm').read().strip() for task in"
+        " os.listdir('/proc/self/task')]\n"
+        "print(names.count(open('/proc/self/comm').read().strip()))"
+    )
+    environment = {**os.environ, "OPENBLAS_NUM_THREADS": given or ""}
+    if given is None:
+        del environment["OPENBLAS_NUM_THREADS"]
+
+    result = subprocess.run(
+        [sys.executable, "-c", code, str(docs)], check=True, capture_output=True, env=environment
+    )
+
+    # Threads of a library have the name of the process, except Tantivy's, which have their own.
+    assert result.stdout.split()[-1].decode() == str(threads)

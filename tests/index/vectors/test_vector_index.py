@@ -52,8 +52,10 @@ def index(folder: Path) -> Iterator[Index]:
 def ask(index: Index, question: str, limit: int = 3, **where: str) -> list[str]:
     """Return the texts that vectors find."""
     places = index.vectors.search(question, limit, where or None)
-    sentences = index.store.find_sentences(places)
-    return [sentences[place].text for place in places]
+    with index.store.reading_sentences(places) as rows:
+        texts = [row.text for row in rows]
+    assert len(texts) == len(places)
+    return texts
 
 
 def get_folder(index: Index | Path) -> Path:

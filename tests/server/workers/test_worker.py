@@ -1,12 +1,15 @@
 """The loop of a worker, over byte streams."""
 
 import io
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import msgspec
 import pytest
 
+from rejoinder.index.index import Index
 from rejoinder.server.workers.jobs import JobRunner
 from rejoinder.server.workers.messages import (
     AnswerRequest,
@@ -20,7 +23,8 @@ from rejoinder.server.workers.messages import (
     pack_job,
     unpack_reply,
 )
-from rejoinder.server.workers.worker import run, run_job
+from rejoinder.server.workers.worker import run, run_job, warm_up
+from rejoinder.types import Document
 
 
 @pytest.fixture
@@ -58,11 +62,58 @@ def test_every_job_gets_a_reply_with_its_number(runner: JobRunner) -> None:
     assert received[9] == Failure("input", "the question is empty")
 
 
+START = """
+import sys
+from rejoinder.server.workers import worker
+
+run_job, pack_reply = worker.run_job, worker.pack_reply
+
+def watch_job(runner, number, job):
+    print(type(job).__name__, file=sys.stderr)
+    return run_job(runner, number, job)
+
+def watch_reply(number, reply):
+    print(type(reply).__name__, file=sys.stderr)
+    return pack_reply(number, reply)
+
+worker.run_job, worker.pack_reply = watch_job, watch_reply
+worker.main(sys.argv[1], "jaccard", "cpu")
+"""
+
+
+def test_a_worker_runs_jobs_before_it_is_ready(tmp_path: Path) -> None:
+    with Index(tmp_path / "index", create=True) as index:
+        index.add_documents([Document("tower", text="The first tower was made in 1889.")])
+
+    result = subprocess.run(
+        [sys.executable, "-c", START, str(tmp_path / "index")],
+        check=True,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+    )
+
+    # Each job is followed by its reply; the worker then says what it has opened, and is ready.
+    expected = ["RankRequest", "DocumentRanking", "AnswerRequest", "Answers", "WorkerInfo"]
+    assert result.stderr.decode().split() == expected
+    (ready,) = read_replies(result.stdout)
+    assert ready.number == 0
+
+
 class Broken(JobRunner):
     """A runner with a bug."""
 
     def run(self, job: Job) -> Reply:
         raise RuntimeError("the secret reason")
+
+
+def test_a_failure_while_a_worker_warms_up_does_not_stop_it(
+    runner: JobRunner, caplog: pytest.LogCaptureFixture
+) -> None:
+    warm_up(runner)  # without an index
+    assert not caplog.records
+
+    warm_up(Broken(None, "jaccard"))
+    assert "a job failed" in caplog.text
 
 
 def test_failures_have_kinds(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from rejoinder.cli import options
+from rejoinder.cli.collector import pause_collector
 from rejoinder.cli.output import count, print_json, print_trace, say, show_progress
 from rejoinder.types import Answers, Source
 
@@ -74,7 +75,12 @@ def ask(
     if not folder and not paths and _is_path(question):
         raise InputError(f"{question} is a path; give the question before it, or paths after it")
     where = options.parse_pairs(pairs)
-    with _open_engine(folder, paths or (Path(),), scorer) as engine:
+    # numpy starts these threads when it is imported, and they wait busily for work of which a
+    # question has none: large products are the kernel's.
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    with pause_collector():
+        engine = _open_engine(folder, paths or (Path(),), scorer)
+    with engine:
         for text in _read_questions() if question in (None, "-") else [question]:
             answers = engine.answer(
                 text, top=top, budget_ms=budget_ms, where=where, explain=explain

@@ -219,7 +219,7 @@ class TantivyIndex:
             for key, value in (where or {}).items():
                 query = self._restrict(query, key, [value] if isinstance(value, str) else value)
             for score, address in searcher.search(query, limit, count=False).hits:
-                entry = searcher.doc(address)
+                entry = searcher.doc(address).to_dict()
                 scores[int(entry["document"][0]), int(entry["position"][0])] = float(score)
         # Tantivy orders equal scores by segments, which depend on the history of the index.
         return dict(sorted(scores.items(), key=lambda item: (-item[1], item[0])))

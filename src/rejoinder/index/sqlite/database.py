@@ -131,6 +131,16 @@ class Database:
                 return
             yield from rows
 
+    @contextmanager
+    def reading(self, sql: str, values: Values = ()) -> Iterator[Iterator[tuple[Any, ...]]]:
+        """Yield the rows of one statement, read as they are needed; other threads wait."""
+        with self._lock, self._translating():
+            cursor = self._connection.get().execute(sql, values)
+            try:
+                yield cursor
+            finally:
+                cursor.close()
+
     def run_many(self, sql: str, values: Iterable[tuple[Any, ...]]) -> None:
         """Run one statement for each row of values."""
         with self._lock, self._translating():

@@ -11,6 +11,7 @@ over everything that is stored of it.
 import json
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import groupby
 from operator import itemgetter
@@ -32,6 +33,8 @@ _DOCUMENT = "id, name, title, metadata, sentences"
 _SENTENCE = 'position, text, start, "end", line, page, block, may_answer, tokens'
 SEPARATOR = "\n"
 """Between the headings of a stored path."""
+POSITION_BITS = 32
+"""A place is one number in SQL: the number of the document above the bits of the position."""
 
 
 class FileState(NamedTuple):
@@ -62,6 +65,34 @@ class ListedDocument(StoredDocument):
     """The size of its file."""
     state: Literal["ready", "waiting"]
     """`waiting` until the full-text index has caught up."""
+
+
+class FoundSentence(NamedTuple):
+    """A sentence as a search reads it, and the document that it is of."""
+
+    number: int
+    """The number of the document."""
+    position: int
+    text: str
+    tokens: bytes | None
+    name: str
+    title: str
+    metadata: str
+    """As JSON."""
+    sentences: int
+    """How many sentences the document has."""
+
+
+class LocatedSentence(NamedTuple):
+    """Where a sentence is: in the file, in the text of its document, and below which headings."""
+
+    line: int | None
+    start: int
+    end: int
+    page: int | None
+    path: tuple[str, ...]
+    """The headings above it, the title included."""
+    anchor: str
 
 
 class Counts(NamedTuple):
@@ -196,24 +227,47 @@ class DocumentStore(Database):
         )
         return [Sentence(*row) for row in rows]
 
-    def get_sentence(self, number: int, position: int) -> Sentence | None:
-        """Return a sentence of a document; None where it was removed."""
+    def get_texts(self, number: int, positions: range) -> tuple[str, ...]:
+        """Return the texts of some sentences of a document; empty where they were removed."""
         rows = self.query(
-            f"SELECT {_SENTENCE} FROM sentences WHERE document = ? AND position = ?",
+            "SELECT position, text FROM sentences"
+            " WHERE document = ? AND position >= ? AND position < ?",
+            (number, positions.start, positions.stop),
+        )
+        texts = dict(rows)
+        return tuple(texts.get(position, "") for position in positions)
+
+    def locate(self, number: int, position: int) -> "LocatedSentence | None":
+        """Return where a sentence of a document is; None where it was removed."""
+        rows = self.query(
+            'SELECT line, sentences.start, sentences."end", page, path, anchor'
+            " FROM sentences LEFT JOIN blocks"
+            " ON blocks.document = sentences.document AND number = block"
+            " WHERE sentences.document = ? AND position = ?",
             (number, position),
         )
-        return Sentence(*rows[0]) if rows else None
+        if not rows:
+            return None
+        line, start, end, page, path, anchor = rows[0]
+        return LocatedSentence(line, start, end, page, _split_path(path), anchor or "")
 
-    def find_sentences(self, places: Iterable[Place]) -> dict[Place, Sentence]:
-        """Return the sentences at these places that are still there."""
-        # CROSS JOIN: look up each place by the primary key, never scan the sentences.
-        rows = self.query(
-            f"SELECT document, {_SENTENCE} FROM json_each(?) AS place CROSS JOIN sentences"
-            " ON document = json_extract(place.value, '$[0]')"
-            " AND position = json_extract(place.value, '$[1]')",
-            (json.dumps(list(places)),),
+    @contextmanager
+    def reading_sentences(self, places: Iterable[Place]) -> Iterator[Iterator[FoundSentence]]:
+        """Yield the sentences at these places that are still there, in the same order.
+
+        All are found by one statement, and a row is read when it is needed.
+        """
+        packed = json.dumps([number << POSITION_BITS | position for number, position in places])
+        # CROSS JOIN: look up each place by primary keys, in the order given; never scan a table.
+        sql = (
+            "SELECT document, position, sentences.text, tokens, name, title, documents.metadata,"
+            " documents.sentences FROM json_each(?) AS place"
+            f" CROSS JOIN sentences ON document = place.value >> {POSITION_BITS}"
+            f" AND position = place.value & {(1 << POSITION_BITS) - 1}"
+            " CROSS JOIN documents ON documents.id = document"
         )
-        return {(row[0], row[1]): Sentence(*row[1:]) for row in rows}
+        with self.reading(sql, (packed,)) as rows:
+            yield map(FoundSentence._make, rows)
 
     def iterate_blocks(self, number: int) -> Iterator[Section]:
         """Yield the heading path and the sentences of each block of a document, in order."""
@@ -227,13 +281,6 @@ class DocumentStore(Database):
         for _, group in groupby(rows, key=itemgetter(7)):  # the number of the block
             own = list(group)
             yield _split_path(own[0][0]), [Sentence(*row[1:]) for row in own]
-
-    def get_section(self, number: int, block: int) -> tuple[tuple[str, ...], str]:
-        """Return the heading path and the anchor of a block."""
-        rows = self.query(
-            "SELECT path, anchor FROM blocks WHERE document = ? AND number = ?", (number, block)
-        )
-        return (_split_path(rows[0][0]), rows[0][1]) if rows else ((), "")
 
     def find_copies(self, text: str, *, where: Where | None = None, limit: int = -1) -> list[Place]:
         """Return the places of a sentence that may answer, word for word, in order.
@@ -327,5 +374,5 @@ def _match(where: Where | None) -> tuple[str, list[str]]:
     return condition, values
 
 
-def _split_path(path: str) -> tuple[str, ...]:
+def _split_path(path: str | None) -> tuple[str, ...]:
     return tuple(path.split(SEPARATOR)) if path else ()

@@ -36,7 +36,7 @@ from rejoinder.index.state import (
     writing,
 )
 from rejoinder.index.vectors.codes import Bytes, Codes, Matrix, encode_question, encode_vectors
-from rejoinder.index.vectors.nearest import choose_rows, score_rows
+from rejoinder.index.vectors.nearest import Ids, choose_rows, score_rows
 
 FORMAT = 1
 CHUNK = 1 << 16
@@ -157,7 +157,8 @@ class VectorStore:
             mapped = self.verify()
         except StoreError as error:
             return [str(error)]
-        damaged = sum(not mapped.is_whole(row) for row in range(mapped.state.rows))
+        chunks = (slice(at, at + CHUNK) for at in range(0, mapped.state.rows, CHUNK))
+        damaged = sum(int((~mapped.are_whole(chunk)).sum()) for chunk in chunks)
         return [f"{self.folder}: {damaged} rows are corrupt"] if damaged else []
 
 
@@ -198,10 +199,13 @@ class MappedVectors:
             if zlib.crc32(data[own].data) != checksums[chunk]:
                 raise corrupt(self.folder, f"the checksum of {name} does not match")
 
-    def is_whole(self, row: int) -> bool:
-        """Whether the checksum of a row matches."""
-        raw = self.rows[row]
-        return zlib.crc32(raw[:-4].data) == int.from_bytes(raw[-4:].data, "little")
+    def are_whole(self, rows: Ids | slice) -> NDArray[np.bool_]:
+        """Return whether the checksum of each row matches."""
+        chosen = np.ascontiguousarray(self.rows[rows])
+        stored = np.ascontiguousarray(chosen[:, -4:]).view("<u4")[:, 0]
+        checksums = np.fromiter(map(zlib.crc32, chosen[:, :-4]), np.uint32, len(chosen))
+        whole: NDArray[np.bool_] = checksums == stored
+        return whole
 
     def search(self, question: Matrix, limit: int, allowed: NDArray[np.bool_]) -> Nearest:
         """Return the sentences nearest to a question's vector (`VectorStore.search`)."""
@@ -218,8 +222,8 @@ class MappedVectors:
         # Rows are in the order of their places, which decides between equal scores.
         best = near[np.argsort(-scores[near], kind="stable")][:limit]
         best = best[scores[best] > 0]
-        whole = [at for at in best.tolist() if self.is_whole(int(rows[at]))]
-        places = [(number, at) for number, at in self.places[rows[whole]].tolist()]
+        whole = best[self.are_whole(rows[best])]
+        places = map(tuple, self.places[rows[whole]].tolist())
         cosines = dict(zip(places, scores[whole].tolist(), strict=True))
         return Nearest(cosines, len(best) - len(whole))
 

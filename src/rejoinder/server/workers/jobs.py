@@ -12,9 +12,8 @@ from rejoinder.engine.engine import Engine
 from rejoinder.engine.explain import explain_answers
 from rejoinder.engine.texts import DocumentRanking, answer_text, rank_documents
 from rejoinder.errors import InputError
-from rejoinder.index.index import Index
+from rejoinder.index.index import Index, load_shipped_vectors
 from rejoinder.models.scorer import Scorer
-from rejoinder.models.static_vectors.vectors import load_vectors
 from rejoinder.server.workers.messages import (
     AddDocument,
     AnswerRequest,
@@ -39,7 +38,7 @@ class JobRunner:
 
     def __init__(self, index: Path | None, scorer: str, provider: str = "cpu") -> None:
         self._scorer = load(scorer, provider=provider)
-        self._vectors = load_vectors()
+        load_shipped_vectors()  # now, so that the first request to explain does not wait
         self._engine = None if index is None else Engine(Index(index, create=True), self._scorer)
         self.info = _describe(self._scorer, scorer, has_index=index is not None)
 
@@ -91,7 +90,7 @@ class JobRunner:
             answers = answer_text(
                 job.question, job.text, scorer=self._scorer, top=top, budget_ms=budget_ms
             )
-        return explain_answers(answers, self._vectors) if job.explain else answers
+        return explain_answers(answers) if job.explain else answers
 
     def _list(self, job: ListDocuments) -> DocumentsPage:
         index = self._get_engine().index

@@ -16,10 +16,33 @@ from typing import BinaryIO
 from rejoinder.errors import InputError, RejoinderError, StoreError
 from rejoinder.server.telemetry import log_as_json
 from rejoinder.server.workers.jobs import JobRunner
-from rejoinder.server.workers.messages import Failure, Job, pack_reply, unpack_job
+from rejoinder.server.workers.messages import (
+    AnswerRequest,
+    Failure,
+    Job,
+    RankRequest,
+    pack_reply,
+    unpack_job,
+)
 from rejoinder.server.workers.pool import SLOTS
 
+FIRST_QUESTION = "What is the name of the first one, and when was it made?"
+FIRST_JOBS: tuple[Job, ...] = (
+    RankRequest(FIRST_QUESTION, ("The first one was made in 1889.", "It has no name of its own.")),
+    AnswerRequest(FIRST_QUESTION, explain=True),
+)
+"""Jobs that a worker runs before it is ready: common words, so that most indexes have matches."""
+
 _log = logging.getLogger(__name__)
+
+
+def warm_up(runner: JobRunner) -> None:
+    """Run jobs as clients send them, so that their first one is as fast as later ones.
+
+    Failures are left for the clients' own jobs, whose replies report them.
+    """
+    for job in FIRST_JOBS:
+        run_job(runner, 0, job)
 
 
 def run(runner: JobRunner, jobs: BinaryIO, replies: BinaryIO) -> None:
@@ -66,6 +89,7 @@ def main(index: str, scorer: str, provider: str) -> None:
         replies.write(pack_reply(0, Failure("input", str(error))))
         replies.flush()
         return
+    warm_up(runner)
     replies.write(pack_reply(0, runner.info))
     replies.flush()
     run(runner, sys.stdin.buffer, replies)
