@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from rejoinder.models.kernel import Ids, Matrix
-from rejoinder.models.static_vectors.vectors import StaticVectors, Word, read_pieces
+from rejoinder.models.static_vectors.vectors import StaticVectors, Word
 
 CAPACITY = 16_384
 PADDING = 0
@@ -87,9 +87,9 @@ class WordTables:
     def _add(self, words: set[Word]) -> WordTable:
         with self._lock:
             table = self._table
-            missing = sorted(words - table.rows.keys(), key=str)
+            missing = [word for word in words if word not in table.rows]
             if len(table.rows) + len(missing) > len(table.vectors):
-                missing = sorted(words, key=str)
+                missing = list(words)
                 # A list with more words than the capacity gets a table of its own size.
                 table = self._make_table(max(self._capacity, len(missing) + 1))
             if missing:
@@ -103,10 +103,15 @@ class WordTables:
         table.vectors[first : first + len(words)] = vectors
         table.precomputed[first : first + len(words)] = self._precompute(vectors)
         # Publish the words only now: other threads must find complete rows.
-        table.rows = {**table.rows, **{word: first + at for at, word in enumerate(words)}}
-        for at, word in enumerate(words):
-            if isinstance(word, bytes) and len(word) == PIECE_BYTES:
-                table.by_piece[read_pieces(word)[0]] = first + at
+        rows = range(first, first + len(words))
+        single = [
+            (word, row)
+            for word, row in zip(words, rows, strict=True)
+            if isinstance(word, bytes) and len(word) == PIECE_BYTES
+        ]
+        table.rows.update(zip(words, rows, strict=True))
+        pieces = np.frombuffer(b"".join([word for word, _ in single]), dtype="<i4")
+        table.by_piece[pieces] = [row for _, row in single]
 
 
 class _StoredTokens:
@@ -131,8 +136,8 @@ class _StoredTokens:
 
     def get_words(self) -> set[Word]:
         """Return the distinct words."""
-        pieces = np.unique(np.delete(self._first_pieces, self._long_positions))
-        return {piece.tobytes() for piece in pieces if piece != PADDING} | set(self._long_words)
+        pieces = set(np.delete(self._first_pieces, self._long_positions).tolist()) - {PADDING}
+        return {piece.to_bytes(PIECE_BYTES, "little") for piece in pieces} | set(self._long_words)
 
     def to_rows(self, table: WordTable) -> Ids | None:
         """Return the row of each word, or None if the table lacks one."""

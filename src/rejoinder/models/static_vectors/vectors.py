@@ -8,7 +8,6 @@ far from all other words.
 
 import zlib
 from collections.abc import Sequence
-from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -52,14 +51,15 @@ class StaticVectors:
 
     def embed(self, words: Sequence[Word]) -> Matrix:
         """Return one row of length 1 per word, shape (len(words), width)."""
-        row_ids = [self._get_row_ids(word) for word in words]
-        flat = np.fromiter(chain.from_iterable(row_ids), dtype=np.int64)
-        ends = np.cumsum([len(ids) for ids in row_ids])
+        pieces = [self._get_pieces(word) for word in words]
+        stored = np.frombuffer(b"".join(pieces), dtype="<i4")
+        flat = stored ^ (stored >> 31)  # -1 - id where it is negative
+        counts = np.array([len(own) // 4 for own in pieces], dtype=np.int64)
         weighted = self.rows[flat] * self.scales[flat, None]
         sums = np.zeros((len(words), self.width), dtype=np.float32)
-        known = [at for at, ids in enumerate(row_ids) if ids]
-        if known:
-            sums[known] = np.add.reduceat(weighted, [ends[at] - len(row_ids[at]) for at in known])
+        known = np.flatnonzero(counts)
+        if len(known):
+            sums[known] = np.add.reduceat(weighted, (np.cumsum(counts) - counts)[known])
         lengths = np.linalg.norm(sums, axis=1)
         for at in np.flatnonzero(lengths == 0).tolist():
             sums[at], lengths[at] = self._draw_direction(words[at]), 1
@@ -75,14 +75,17 @@ class StaticVectors:
             return False
         return self.pieces.unknown not in np.frombuffer(tokens, dtype="<i4")
 
-    def _get_row_ids(self, word: Word) -> tuple[int, ...]:
-        """Return the rows of a word's pieces; none if it is unknown."""
+    def _get_pieces(self, word: Word) -> bytes:
+        """Return the rows of a word's pieces as they are stored; none if it is unknown."""
         if isinstance(word, bytes):
-            return read_pieces(word)
+            return word
+        row_ids: tuple[int, ...]
         if self.pieces is None:
-            return (self._row_ids[word],) if word in self._row_ids else ()
-        (row_ids,) = self.pieces.tokenize_words([word])
-        return () if row_ids == (self.pieces.unknown,) else row_ids
+            row_ids = (self._row_ids[word],) if word in self._row_ids else ()
+        else:
+            (row_ids,) = self.pieces.tokenize_words([word])
+            row_ids = () if row_ids == (self.pieces.unknown,) else row_ids
+        return np.array(row_ids, dtype="<i4").tobytes()
 
     def _draw_direction(self, word: Word) -> Matrix:
         seed = zlib.crc32(str(word).encode("utf-8", "surrogatepass"))
