@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from safetensors.numpy import save
 
 from rejoinder.bundle.folder import Manifest, write_bundle
+from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.models.onnx_session import import_onnxruntime
 from rejoinder.models.static_vectors.vectors import load_vectors, to_files
 
@@ -58,6 +59,17 @@ def draw_texts(count: int, words: int = 25) -> list[str]:
     rng = np.random.default_rng(0)
     common = np.array(load_vectors().vocabulary[1000:9000])
     return [" ".join(rng.choice(common, words)) for _ in range(count)]
+
+
+def make_texts(folder: Path | None, count: int, words: int = 25) -> list[str]:
+    """Return texts of so many words: the words of WikiQA in their order, or random ones."""
+    if folder is None:
+        return draw_texts(count, words)
+    examples = open_dataset("wikiqa", split="train", folder=folder)
+    all_words = [
+        word for example in examples for item in example.candidates for word in item.text.split()
+    ]
+    return [" ".join(all_words[at * words : (at + 1) * words]) for at in range(count)]
 
 
 @contextmanager

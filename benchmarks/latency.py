@@ -36,10 +36,9 @@ import torch
 from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
-from benchmarks.common import describe_machine, draw_texts, open_session
+from benchmarks.common import describe_machine, make_texts, open_session
 from benchmarks.train_speed import CHUNKS, PlainRanker
 from rejoinder.bundle.folder import open_bundle
-from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.errors import RejoinderError
 from rejoinder.models.cosinet.network import CosinetNetwork
 from rejoinder.models.encoders.loading import find_encoder
@@ -82,7 +81,7 @@ def main() -> None:
     arguments = parser.parse_args()
     logging.disable(logging.WARNING)
     warnings.simplefilter("ignore")  # exporters warn about their own internals
-    texts = make_texts(arguments.data, 1000)
+    texts = make_texts(arguments.data, 1000, WORDS)
     results = []
     with tempfile.TemporaryDirectory() as folder:
         encoder = export_cross_encoder(texts, Path(folder))
@@ -296,16 +295,6 @@ def measure_machine(threads: int) -> tuple[float, float]:
     taken = time_call(lambda: large.sum(), repeats=7).cpu / threads
     bandwidth = large.numel() * 4 / (taken / 1e3)
     return peak, bandwidth
-
-
-def make_texts(folder: Path | None, count: int) -> list[str]:
-    if folder is None:
-        return draw_texts(count, WORDS)
-    examples = open_dataset("wikiqa", split="train", folder=folder)
-    words = [
-        word for example in examples for item in example.candidates for word in item.text.split()
-    ]
-    return [" ".join(words[at * WORDS : (at + 1) * WORDS]) for at in range(count)]
 
 
 def time_call(run: Callable[[], object], *, repeats: int = 15) -> Time:

@@ -1,0 +1,218 @@
+/* Measures how fast one thread can be: single instructions, the kernel's products, and memory.
+ *
+ * limits.py compiles this file and calls it.  Every function returns the best rate of several
+ * rounds, or 0 where the processor does not have the instruction. */
+
+#include "kernel.c"
+#include <stdlib.h>
+#include <time.h>
+
+#define LAYERS 6           /* copies of a weight that are read in turn, as those of layers are */
+#define REPEATS 5000000    /* of twelve instructions */
+#define ROUND_SECONDS 0.02 /* the least that a round of products takes */
+
+static double read_clock(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+#if defined(__x86_64__)
+/* Twelve accumulators hide the latency of an instruction.  They are named, because compilers keep
+ * an array of vectors in memory, and the loop is one block, so that nothing is moved into it. */
+#define EACH(DO, r) \
+    DO(r, "0") DO(r, "1") DO(r, "2") DO(r, "3") DO(r, "4") DO(r, "5") \
+    DO(r, "6") DO(r, "7") DO(r, "8") DO(r, "9") DO(r, "10") DO(r, "11")
+#define CLEAR(r, n) "vpxor %%xmm" n ", %%xmm" n ", %%xmm" n "\n"
+#define VPDPBUSD(r, n) "vpdpbusd %%" r "13, %%" r "12, %%" r n "\n"
+#define VPDPWSSD(r, n) "vpdpwssd %%" r "13, %%" r "12, %%" r n "\n"
+#define VDPBF16PS(r, n) "vdpbf16ps %%" r "13, %%" r "12, %%" r n "\n"
+#define VFMADD(r, n) "vfmadd231ps %%" r "13, %%" r "12, %%" r n "\n"
+#define VPMADDWD(r, n) \
+    "vpmaddwd %%" r "13, %%" r "12, %%" r "14\nvpaddd %%" r "14, %%" r n ", %%" r n "\n"
+#define ONES 0x3f803f80 /* about 1 as a float and 1 as two bfloat16: denormals would be slow */
+
+#define DEFINE_RUN(name, DO, r) \
+    static void name(void) { \
+        int64_t left = REPEATS; \
+        const int32_t ones = ONES; \
+        __asm__ volatile("vmovd %1, %%xmm12\n" \
+                         "vpbroadcastd %%xmm12, %%" r "12\n" \
+                         "vpbroadcastd %%xmm12, %%" r "13\n" EACH(CLEAR, r) \
+                         "1:\n" EACH(DO, r) "dec %0\njnz 1b\nvzeroupper\n" \
+                         : "+r"(left) \
+                         : "r"(ones) \
+                         : "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", \
+                           "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14"); \
+    }
+
+DEFINE_RUN(run_bytes_512, VPDPBUSD, "zmm")
+DEFINE_RUN(run_shorts_512, VPDPWSSD, "zmm")
+DEFINE_RUN(run_bfloats_512, VDPBF16PS, "zmm")
+DEFINE_RUN(run_floats_512, VFMADD, "zmm")
+DEFINE_RUN(run_pairs_512, VPMADDWD, "zmm")
+DEFINE_RUN(run_floats_256, VFMADD, "ymm")
+DEFINE_RUN(run_pairs_256, VPMADDWD, "ymm")
+
+/* Return operations per second: a product and a sum are two. */
+static double time_run(void (*run)(void), double operations, int64_t rounds) {
+    double best = 0;
+    for (int64_t round = 0; round < rounds; round++) {
+        const double start = read_clock();
+        run();
+        const double rate = 12.0 * REPEATS * operations / (read_clock() - start);
+        best = rate > best ? rate : best;
+    }
+    return best;
+}
+
+/* Without VNNI, 16-bit products are the widest exact ones: vpmaddubsw saturates. */
+static double measure_pairs(int64_t rounds) {
+    if (__builtin_cpu_supports("avx512bw")) return time_run(run_pairs_512, 64, rounds);
+    return __builtin_cpu_supports("avx2") ? time_run(run_pairs_256, 32, rounds) : 0;
+}
+
+double measure_int8(int64_t rounds) {
+    if (__builtin_cpu_supports("avx512vnni")) return time_run(run_bytes_512, 128, rounds);
+    return measure_pairs(rounds);
+}
+
+double measure_int16(int64_t rounds) {
+    if (__builtin_cpu_supports("avx512vnni")) return time_run(run_shorts_512, 64, rounds);
+    return measure_pairs(rounds);
+}
+
+double measure_bf16(int64_t rounds) {
+    return __builtin_cpu_supports("avx512bf16") ? time_run(run_bfloats_512, 64, rounds) : 0;
+}
+
+double measure_fp32(int64_t rounds) {
+    if (__builtin_cpu_supports("avx512f")) return time_run(run_floats_512, 32, rounds);
+    const int is_there = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
+    return is_there ? time_run(run_floats_256, 16, rounds) : 0;
+}
+
+int64_t has_vnni(void) { return __builtin_cpu_supports("avx512vnni") != 0; }
+#else
+double measure_int8(int64_t rounds) { return 0 * (double)rounds; }
+double measure_int16(int64_t rounds) { return 0 * (double)rounds; }
+double measure_bf16(int64_t rounds) { return 0 * (double)rounds; }
+double measure_fp32(int64_t rounds) { return 0 * (double)rounds; }
+int64_t has_vnni(void) { return 0; }
+#endif
+
+/* One product with everything that it reads and writes. */
+struct task {
+    int64_t rows, depth, columns, is_residual;
+    uint8_t *bytes;
+    int8_t *weights;
+    float *left, *panels, *steps, *scales, *out;
+    int32_t *start;
+};
+
+static void run_bytes(const struct task *task, int64_t layer) {
+    const struct product product = {task->weights + layer * task->depth * task->columns,
+                                    task->start, task->scales, task->scales};
+    const int64_t rows = task->rows, depth = task->depth, columns = task->columns;
+#define RUN(level) \
+    (task->is_residual ? project_and_add_##level : project_##level)( \
+        task->bytes, rows, depth, task->steps, &product, columns, task->out)
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
+    switch (kernel_level()) {
+        case 5: RUN(5); return;
+        case 4: RUN(4); return;
+        case 3: RUN(3); return;
+    }
+#endif
+    RUN(1);
+#undef RUN
+}
+
+static void run_floats(const struct task *task, int64_t layer) {
+    const float *const panels = task->panels + layer * task->depth * task->columns;
+#define RUN(level) \
+    multiply_##level(task->left, task->rows, task->depth, panels, \
+                     task->columns / kernel_line_##level(), task->scales, task->out)
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
+    switch (kernel_level()) {
+        case 5: RUN(5); return;
+        case 4: RUN(4); return;
+        case 3: RUN(3); return;
+    }
+#endif
+    RUN(1);
+#undef RUN
+}
+
+static double time_product(const struct task *task, void (*run)(const struct task *, int64_t),
+                           int64_t rounds) {
+    double best = 0;
+    for (int64_t round = 0; round < rounds; round++) {
+        const double start = read_clock();
+        double seconds = 0;
+        int64_t count = 0;
+        for (; seconds < ROUND_SECONDS; seconds = read_clock() - start)
+            for (int64_t layer = 0; layer < LAYERS; layer++, count++) run(task, layer);
+        const double operations = 2.0 * (double)(task->rows * task->depth * task->columns * count);
+        best = operations / seconds > best ? operations / seconds : best;
+    }
+    return best;
+}
+
+/* Room for numbers, from the start of a line of the cache and with one more line behind. */
+static void *make_room(int64_t count, int64_t size) {
+    return aligned_alloc(64, (size_t)((count * size + 127) / 64 * 64));
+}
+
+static uint32_t draw(uint32_t *state) {
+    *state = *state * 1664525u + 1013904223u;
+    return *state >> 16;
+}
+
+/* Return the operations per second of a product with random numbers: in int8 or in fp32. */
+double measure_product(int64_t is_int8, int64_t rows, int64_t depth, int64_t columns,
+                       int64_t is_residual, int64_t rounds) {
+    const int64_t weights = LAYERS * depth * columns;
+    struct task task = {rows, depth, columns, is_residual, NULL, NULL, NULL, NULL,
+                        make_room(rows, 4), make_room(columns, 4), make_room(rows * columns, 4),
+                        make_room(columns, 4)};
+    uint32_t state = 1;
+    for (int64_t i = 0; i < rows; i++) task.steps[i] = 0.01f;
+    for (int64_t i = 0; i < columns; i++) task.start[i] = 0, task.scales[i] = 0.003f;
+    for (int64_t i = 0; i < rows * columns; i++) task.out[i] = 0;
+    if (is_int8) {
+        task.bytes = make_room(rows * depth, 1);
+        task.weights = make_room(weights + depth * MAX_WIDTH, 1); /* the next panel is fetched */
+        for (int64_t i = 0; i < rows * depth; i++) task.bytes[i] = (uint8_t)draw(&state);
+        for (int64_t i = 0; i < weights; i++) task.weights[i] = (int8_t)draw(&state);
+    } else {
+        task.left = make_room(rows * depth, 4);
+        task.panels = make_room(weights, 4);
+        for (int64_t i = 0; i < rows * depth; i++) task.left[i] = 1e-3f * (float)(draw(&state) % 64);
+        for (int64_t i = 0; i < weights; i++) task.panels[i] = 1e-3f * (float)(draw(&state) % 64);
+    }
+    const double rate = time_product(&task, is_int8 ? run_bytes : run_floats, rounds);
+    free(task.bytes), free(task.weights), free(task.left), free(task.panels);
+    free(task.steps), free(task.scales), free(task.out), free(task.start);
+    return rate;
+}
+
+/* Return the bytes per second that are read from memory, from a part that no cache holds. */
+double measure_bandwidth(int64_t bytes, int64_t rounds) {
+    const int64_t count = bytes / 64 * 8;
+    uint64_t *const numbers = make_room(count, 8);
+    double best = 0;
+    for (int64_t i = 0; i < count; i++) numbers[i] = (uint64_t)i;
+    for (int64_t round = 0; round < rounds; round++) {
+        const double start = read_clock();
+        uint64_t sums[8] = {0};
+        for (int64_t i = 0; i < count; i += 8)
+            for (int lane = 0; lane < 8; lane++) sums[lane] += numbers[i + lane];
+        volatile uint64_t total = 0; /* so that the loop is not left out */
+        for (int lane = 0; lane < 8; lane++) total = total + sums[lane];
+        const double rate = 8.0 * (double)count / (read_clock() - start);
+        best = rate > best ? rate : best;
+    }
+    free(numbers);
+    return best;
+}
