@@ -3,13 +3,38 @@
  * limits.py compiles this file and calls it.  Every function returns the best rate of several
  * rounds, or 0 where the processor does not have the instruction. */
 
-#include "kernel.c"
+#include <stddef.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <time.h>
 
 #define LAYERS 6           /* copies of a weight that are read in turn, as those of layers are */
 #define REPEATS 5000000    /* of twelve instructions */
 #define ROUND_SECONDS 0.02 /* the least that a round of products takes */
+
+#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
+#define HAS_LEVELS 1 /* kernel.c is compiled for several levels, and transformer.c for one */
+#else
+#define HAS_LEVELS 0
+#endif
+
+/* As kernel.c and transformer.c define them. */
+struct product {
+    const int8_t *weights;
+    const int32_t *start;
+    const float *scales, *bias;
+};
+typedef void Project(const uint8_t *, int64_t, int64_t, const float *, const struct product *,
+                     int64_t, float *);
+typedef void Multiply(const float *, int64_t, int64_t, const float *, int64_t, const float *,
+                      float *);
+int64_t kernel_level(void), has_transformer(void), kernel_line_1(void);
+Multiply multiply_1;
+#if HAS_LEVELS
+int64_t kernel_line_3(void), kernel_line_4(void);
+Multiply multiply_3, multiply_4;
+Project project, project_and_add;
+#endif
 
 static double read_clock(void) {
     struct timespec now;
@@ -21,8 +46,9 @@ static double read_clock(void) {
 /* Twelve accumulators hide the latency of an instruction.  They are named, because compilers keep
  * an array of vectors in memory, and the loop is one block, so that nothing is moved into it. */
 #define EACH(DO, r) \
-    DO(r, "0") DO(r, "1") DO(r, "2") DO(r, "3") DO(r, "4") DO(r, "5") \
-    DO(r, "6") DO(r, "7") DO(r, "8") DO(r, "9") DO(r, "10") DO(r, "11")
+    DO(r, "0") \
+    DO(r, "1") DO(r, "2") DO(r, "3") DO(r, "4") DO(r, "5") DO(r, "6") DO(r, "7") DO(r, "8") \
+        DO(r, "9") DO(r, "10") DO(r, "11")
 #define CLEAR(r, n) "vpxor %%xmm" n ", %%xmm" n ", %%xmm" n "\n"
 #define VPDPBUSD(r, n) "vpdpbusd %%" r "13, %%" r "12, %%" r n "\n"
 #define VPDPWSSD(r, n) "vpdpwssd %%" r "13, %%" r "12, %%" r n "\n"
@@ -36,14 +62,16 @@ static double read_clock(void) {
     static void name(void) { \
         int64_t left = REPEATS; \
         const int32_t ones = ONES; \
-        __asm__ volatile("vmovd %1, %%xmm12\n" \
-                         "vpbroadcastd %%xmm12, %%" r "12\n" \
-                         "vpbroadcastd %%xmm12, %%" r "13\n" EACH(CLEAR, r) \
-                         "1:\n" EACH(DO, r) "dec %0\njnz 1b\nvzeroupper\n" \
-                         : "+r"(left) \
-                         : "r"(ones) \
-                         : "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", \
-                           "xmm8", "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14"); \
+        __asm__ volatile( \
+            "vmovd %1, %%xmm12\n" \
+            "vpbroadcastd %%xmm12, %%" r \
+            "12\n" \
+            "vpbroadcastd %%xmm12, %%" r \
+            "13\n" EACH(CLEAR, r) "1:\n" EACH(DO, r) "dec %0\njnz 1b\nvzeroupper\n" \
+            : "+r"(left) \
+            : "r"(ones) \
+            : "cc", "xmm0", "xmm1", "xmm2", "xmm3", "xmm4", "xmm5", "xmm6", "xmm7", "xmm8", \
+              "xmm9", "xmm10", "xmm11", "xmm12", "xmm13", "xmm14"); \
     }
 
 DEFINE_RUN(run_bytes_512, VPDPBUSD, "zmm")
@@ -113,19 +141,12 @@ struct task {
 static void run_bytes(const struct task *task, int64_t layer) {
     const struct product product = {task->weights + layer * task->depth * task->columns,
                                     task->start, task->scales, task->scales};
-    const int64_t rows = task->rows, depth = task->depth, columns = task->columns;
-#define RUN(level) \
-    (task->is_residual ? project_and_add_##level : project_##level)( \
-        task->bytes, rows, depth, task->steps, &product, columns, task->out)
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
-    switch (kernel_level()) {
-        case 5: RUN(5); return;
-        case 4: RUN(4); return;
-        case 3: RUN(3); return;
-    }
+#if HAS_LEVELS
+    (task->is_residual ? project_and_add : project)(
+        task->bytes, task->rows, task->depth, task->steps, &product, task->columns, task->out);
+#else
+    (void)product;
 #endif
-    RUN(1);
-#undef RUN
 }
 
 static void run_floats(const struct task *task, int64_t layer) {
@@ -133,14 +154,11 @@ static void run_floats(const struct task *task, int64_t layer) {
 #define RUN(level) \
     multiply_##level(task->left, task->rows, task->depth, panels, \
                      task->columns / kernel_line_##level(), task->scales, task->out)
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__)
-    switch (kernel_level()) {
-        case 5: RUN(5); return;
-        case 4: RUN(4); return;
-        case 3: RUN(3); return;
-    }
+#if HAS_LEVELS
+    if (kernel_level() == 4) RUN(4);
+    if (kernel_level() == 3) RUN(3);
 #endif
-    RUN(1);
+    if (kernel_level() == 1) RUN(1);
 #undef RUN
 }
 
@@ -169,12 +187,23 @@ static uint32_t draw(uint32_t *state) {
     return *state >> 16;
 }
 
-/* Return the operations per second of a product with random numbers: in int8 or in fp32. */
+/* Return the operations per second of a product with random numbers: in int8, or 0 where the kernel
+ * has none for this processor, or in fp32. */
 double measure_product(int64_t is_int8, int64_t rows, int64_t depth, int64_t columns,
                        int64_t is_residual, int64_t rounds) {
+    if (is_int8 && !has_transformer()) return 0;
     const int64_t weights = LAYERS * depth * columns;
-    struct task task = {rows, depth, columns, is_residual, NULL, NULL, NULL, NULL,
-                        make_room(rows, 4), make_room(columns, 4), make_room(rows * columns, 4),
+    struct task task = {rows,
+                        depth,
+                        columns,
+                        is_residual,
+                        NULL,
+                        NULL,
+                        NULL,
+                        NULL,
+                        make_room(rows, 4),
+                        make_room(columns, 4),
+                        make_room(rows * columns, 4),
                         make_room(columns, 4)};
     uint32_t state = 1;
     for (int64_t i = 0; i < rows; i++) task.steps[i] = 0.01f;
@@ -182,13 +211,14 @@ double measure_product(int64_t is_int8, int64_t rows, int64_t depth, int64_t col
     for (int64_t i = 0; i < rows * columns; i++) task.out[i] = 0;
     if (is_int8) {
         task.bytes = make_room(rows * depth, 1);
-        task.weights = make_room(weights + depth * MAX_WIDTH, 1); /* the next panel is fetched */
+        task.weights = make_room(weights + depth * 64, 1); /* the next panel is fetched */
         for (int64_t i = 0; i < rows * depth; i++) task.bytes[i] = (uint8_t)draw(&state);
         for (int64_t i = 0; i < weights; i++) task.weights[i] = (int8_t)draw(&state);
     } else {
         task.left = make_room(rows * depth, 4);
         task.panels = make_room(weights, 4);
-        for (int64_t i = 0; i < rows * depth; i++) task.left[i] = 1e-3f * (float)(draw(&state) % 64);
+        for (int64_t i = 0; i < rows * depth; i++)
+            task.left[i] = 1e-3f * (float)(draw(&state) % 64);
         for (int64_t i = 0; i < weights; i++) task.panels[i] = 1e-3f * (float)(draw(&state) % 64);
     }
     const double rate = time_product(&task, is_int8 ? run_bytes : run_floats, rounds);

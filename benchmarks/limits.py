@@ -143,8 +143,8 @@ def compile_library(folder: Path) -> ctypes.CDLL | None:
     if compiler is None:
         return None
     target = folder / "limits.so"
-    headers = Path(models.__path__[0])
-    command = [compiler, *FLAGS, "-I", str(headers), str(SOURCE), "-o", str(target), "-lm"]
+    kernel = [str(Path(models.__path__[0], name)) for name in ("kernel.c", "transformer.c")]
+    command = [compiler, *FLAGS, str(SOURCE), *kernel, "-o", str(target), "-lm"]
     try:
         subprocess.run(command, check=True, capture_output=True)
         library = ctypes.CDLL(str(target))
@@ -177,7 +177,7 @@ def measure_products(
                 "fp32": run_together(library, "product", threads, 0, *shape),
             }
             shares = {
-                kind: round(rate / limits.peaks[kind], 3) if limits.peaks[kind] else None
+                kind: round(rate / limits.peaks[kind], 3) if rate and limits.peaks[kind] else None
                 for kind, rate in rates.items()
             }
             measured.append(

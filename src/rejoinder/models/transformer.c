@@ -56,7 +56,6 @@ int64_t has_transformer(void) {
 #define GELU_8 3.03610744e-11f
 
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
-#define NEVER_INLINE static __attribute__((noinline))
 
 typedef float vec __attribute__((vector_size(64)));
 typedef int32_t ints __attribute__((vector_size(64)));
@@ -276,15 +275,15 @@ ALWAYS_INLINE void multiply_bytes(const int is_residual, const uint8_t *restrict
     }
 }
 
-NEVER_INLINE void project(const uint8_t *restrict left, int64_t rows, int64_t depth,
-                          const float *restrict steps, const struct product *product,
-                          int64_t columns, float *restrict out) {
+/* Exported, so that benchmarks/limits.c can measure products alone. */
+void project(const uint8_t *restrict left, int64_t rows, int64_t depth, const float *restrict steps,
+             const struct product *product, int64_t columns, float *restrict out) {
     multiply_bytes(0, left, rows, depth, steps, product, columns, out);
 }
 
-NEVER_INLINE void project_and_add(const uint8_t *restrict left, int64_t rows, int64_t depth,
-                                  const float *restrict steps, const struct product *product,
-                                  int64_t columns, float *restrict out) {
+void project_and_add(const uint8_t *restrict left, int64_t rows, int64_t depth,
+                     const float *restrict steps, const struct product *product, int64_t columns,
+                     float *restrict out) {
     multiply_bytes(1, left, rows, depth, steps, product, columns, out);
 }
 
@@ -359,8 +358,8 @@ static void read_text(const float *restrict rows, int64_t length, int64_t width,
  *
  * queries (rows, …) in rows of E; head_keys: the first pair of the head's dimensions. */
 ALWAYS_INLINE void weigh_keys(const int rows, const int16_t *restrict queries,
-                              const float *restrict steps, int64_t width,
-                              int64_t depth, int64_t keys, const int32_t *restrict head_keys,
+                              const float *restrict steps, int64_t width, int64_t depth,
+                              int64_t keys, const int32_t *restrict head_keys,
                               const struct text *text) {
     const float scale = LOG2_E / sqrtf((float)depth); /* powers are of 2 */
     for (int64_t first = 0; first < keys;) {
@@ -408,8 +407,8 @@ ALWAYS_INLINE void attend_rows(const int rows, int64_t row, int64_t head, int64_
                                int64_t width, int64_t depth, int64_t keys, const struct text *text,
                                float step, float *restrict out) {
     const int64_t first = head * depth;
-    weigh_keys(rows, text->queries + row * width + first, text->query_steps + row, width,
-               depth, keys, text->keys + first / 2 * keys, text);
+    weigh_keys(rows, text->queries + row * width + first, text->query_steps + row, width, depth,
+               keys, text->keys + first / 2 * keys, text);
     for (int64_t d = 0; d < depth;) {
         ints sums[TALL][MAX_LINES];
         int count = 1;
