@@ -27,3 +27,9 @@ def test_an_unknown_provider_is_one_line() -> None:
 
     assert result.exit_code == 1
     assert "unknown execution provider 'gpu'" in result.output
+
+
+def test_what_runs_transformers_is_said_beside_the_table() -> None:
+    result = CliRunner().invoke(main, ["bench", "jaccard"])
+
+    assert "transformers run in" in result.stderr

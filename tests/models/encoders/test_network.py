@@ -146,6 +146,7 @@ def test_without_the_kernel_onnxruntime_scores_and_it_is_said_once(
     assert np.isfinite(networks[0].run_all(feeds[:3])).all()
     (record,) = [item for item in caplog.records if item.name == module.__name__]
     assert lacks in record.getMessage()
+    assert record.getMessage().startswith("int8 transformers run in onnxruntime")
 
 
 def test_scoring_in_the_kernel_imports_no_onnxruntime() -> None:

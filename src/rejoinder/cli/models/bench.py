@@ -5,7 +5,7 @@ from dataclasses import asdict
 import click
 
 from rejoinder.cli import options
-from rejoinder.cli.output import print_json, print_table
+from rejoinder.cli.output import print_json, print_table, say
 
 COUNTS = (10, 100, 1000)
 
@@ -18,10 +18,14 @@ def bench(scorers: tuple[str, ...], provider: str, as_json: bool) -> None:
     """Time SCORERs (names or bundles; by default bm25) on random candidates.
 
     Prints milliseconds per question for 10, 100 and 1000 candidates of 25 words, tokenisation
-    included.  Compare only results of one run.
+    included, and what runs transformers here.  Compare only results of one run.
     """
     from rejoinder.cascade.loading import load
     from rejoinder.evaluation.timing import time_scorer
+    from rejoinder.models.encoders.network import describe_runtime
+
+    if provider == "cpu":
+        say(describe_runtime())
 
     timings = [
         timing

@@ -186,9 +186,18 @@ def _find_transformer() -> CDLL | None:
     library = load_library()
     if library is not None and has_transformer(library):
         return library
-    lacks = "this processor has no AVX-512 VNNI" if library else "the compiled kernel is missing"
-    _log.info("%s: transformers run in onnxruntime, at about half the speed", lacks)
+    _log.info("%s", describe_runtime())
     return None
+
+
+def describe_runtime() -> str:
+    """Return a sentence about what runs int8 transformers here, and why."""
+    library = load_library()
+    if library is None:
+        return "int8 transformers run in onnxruntime: the compiled kernel was not built"
+    if not has_transformer(library):
+        return "int8 transformers run in onnxruntime: this processor has no AVX-512 VNNI"
+    return "int8 transformers run in the compiled kernel, with AVX-512 VNNI"
 
 
 def read_states(rest: Mapping[str, Array]) -> Readout | None:
