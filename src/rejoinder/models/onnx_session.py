@@ -19,7 +19,7 @@ from types import MappingProxyType
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from rejoinder.errors import BundleError, InputError, UnknownNameError
 from rejoinder.models.parallel import count_cores
@@ -242,10 +242,10 @@ def _list_errors() -> tuple[type[Exception], ...]:
     )
 
 
-def to_feed(ids: Sequence[int], kinds: Sequence[int] | None = None) -> Feed:
+def to_feed(ids: ArrayLike, kinds: ArrayLike | None = None) -> Feed:
     """Return the tokens of a text or pair as a network's inputs; all are of kind 0 by default."""
-    row = np.array([ids], dtype=np.int64)
-    own = np.zeros_like(row) if kinds is None else np.array([kinds], dtype=np.int64)
+    row = np.asarray(ids, dtype=np.int64)[None]
+    own = np.zeros_like(row) if kinds is None else np.asarray(kinds, dtype=np.int64)[None]
     return {"ids": row, "mask": np.ones_like(row), "kinds": own}
 
 

@@ -45,9 +45,9 @@ def score_with_torch(model: Selector) -> list[float]:
         ids, kinds = tokens.join(tokens.tokenize(QUESTION), tokens.tokenize(text))
         with torch.no_grad():
             score = model(
-                torch.tensor([ids]),
+                torch.from_numpy(ids)[None],
                 torch.ones(1, len(ids), dtype=torch.long),
-                torch.tensor([kinds]),
+                torch.from_numpy(kinds)[None],
             )
         found.append(score.item())
     return found

@@ -13,10 +13,12 @@ import copy
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rejoinder.models.kernel import Ids
 from rejoinder.models.onnx_session import Feed, to_feed
 from rejoinder.models.selector.context import Context, ContextConfig, ContextFinder
 from rejoinder.models.selector.similarity import Similarity
@@ -30,6 +32,8 @@ KINDS = 4
 MAX_NEIGHBOUR = 48
 """Tokens of a neighbour, so that two of them leave room for the page."""
 MAX_TITLE_TOKENS = 16
+Pieces = Sequence[int] | NDArray[np.integer[Any]]
+"""The word pieces of a text; arrays, as they are stored, are not read one by one."""
 ContextPieces = tuple[int, Sequence[int]]
 """The kind and the word pieces of a sentence of the context."""
 SECOND = "page_"
@@ -47,12 +51,12 @@ class PairTokens:
 
     def join(
         self,
-        question: Sequence[int],
-        candidate: Sequence[int],
+        question: Pieces,
+        candidate: Pieces,
         around: Sequence[ContextPieces] = (),
         *,
         max_around: int = 0,
-    ) -> tuple[list[int], list[int]]:
+    ) -> tuple[Ids, Ids]:
         """Return ids and kinds of a pair.
 
         Args:
@@ -61,20 +65,21 @@ class PairTokens:
             max_around: the maximum number of context tokens.
         """
         begin, between, end = self._frame
-        first = [*begin, *question[: self._max_question], *between]
-        second = [*candidate[: self._max_tokens - len(first) - len(end)], *end]
-        ids, kinds = [*first, *second], [QUESTION] * len(first) + [CANDIDATE] * len(second)
-        room = min(max_around, self._max_tokens - len(ids))
+        first = [begin, question[: self._max_question], between]
+        asked = sum(map(len, first))
+        second = [candidate[: self._max_tokens - asked - len(end)], end]
+        parts, kinds = [*first, *second], [QUESTION] * 3 + [CANDIDATE] * 2
+        room = min(max_around, self._max_tokens - sum(map(len, parts)))
         for kind, pieces in around:
             kept = pieces[: min(MAX_NEIGHBOUR, room - len(end))] if kind == LOCAL else pieces
-            added = [*kept, *end]
-            if kept and len(added) <= room:
-                ids += added
-                kinds += [kind] * len(added)
-                room -= len(added)
-        return ids, kinds
+            if kept and len(kept) + len(end) <= room:
+                parts += [kept, end]
+                kinds += [kind] * 2
+                room -= len(kept) + len(end)
+        ids = np.concatenate([np.asarray(part, dtype=np.int64) for part in parts])
+        return ids, np.repeat(kinds, [len(part) for part in parts])
 
-    def is_too_long(self, question: Sequence[int], candidates: Iterable[Sequence[int]]) -> bool:
+    def is_too_long(self, question: Pieces, candidates: Iterable[Pieces]) -> bool:
         """Return whether `join` would truncate the pair itself."""
         room = self._max_tokens - sum(map(len, self._frame))
         return len(question) > self._max_question or any(
@@ -109,7 +114,7 @@ class PairReader:
         question: str,
         candidates: Sequence[Candidate],
         *,
-        pieces: Sequence[Sequence[int]] | None = None,
+        pieces: Sequence[Pieces] | None = None,
     ) -> list[Feed]:
         """Return the inputs for each candidate.
 
@@ -117,7 +122,9 @@ class PairReader:
             pieces: the word pieces of each candidate, where they are known already.
         """
         question_ids = self._tokens.tokenize(question)
-        candidate_ids = pieces or [self._tokens.tokenize(item.text) for item in candidates]
+        candidate_ids: Sequence[Pieces] = pieces or [
+            self._tokens.tokenize(item.text) for item in candidates
+        ]
         contexts: list[Context | None] = [None] * len(candidates)
         if self._finder is not None:
             contexts = self._finder.find(question, candidates)
@@ -133,9 +140,7 @@ class PairReader:
             self._config, self._similarity, tokenize=self._tokens.tokenize, stored=stored
         )
 
-    def _join(
-        self, question_ids: Sequence[int], candidate_ids: Sequence[int], context: Context | None
-    ) -> Feed:
+    def _join(self, question_ids: Pieces, candidate_ids: Pieces, context: Context | None) -> Feed:
         if self._config.is_vectors:
             return {
                 **to_feed(*self._tokens.join(question_ids, candidate_ids)),

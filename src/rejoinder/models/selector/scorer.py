@@ -26,7 +26,7 @@ from rejoinder.models.onnx_session import (
 )
 from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.models.selector.context import ContextConfig, list_texts
-from rejoinder.models.selector.pair_reader import PairReader, PairTokens
+from rejoinder.models.selector.pair_reader import PairReader, PairTokens, Pieces
 from rejoinder.models.selector.readout import make_readout
 from rejoinder.models.selector.similarity import (
     ENCODER,
@@ -121,21 +121,19 @@ class SelectorScorer:
             return self._tokenizer.encode(text)
         return None
 
-    def _tokenize(self, candidate: Candidate) -> Sequence[int]:
+    def _tokenize(self, candidate: Candidate) -> Pieces:
         if candidate.tokens is not None and self.tokenizer:
             stored = np.frombuffer(candidate.tokens, dtype="<i4")
-            pieces = np.where(stored < 0, -1 - stored, stored)
+            pieces = stored ^ (stored >> 31)  # -1 - piece where it is negative
             if pieces.size == 0 or pieces.max() < len(self._tokenizer):
-                return [int(piece) for piece in pieces[: self._max_tokens]]
+                return pieces[: self._max_tokens]
         return self._tokens.tokenize(candidate.text)
 
     def run(self, feed: Feed) -> float:
         """Return the score of one pair, before its activation."""
         return float(np.ravel(self._network.run(feed))[0])
 
-    def _warn_if_too_long(
-        self, question: Sequence[int], candidates: Sequence[Sequence[int]]
-    ) -> None:
+    def _warn_if_too_long(self, question: Pieces, candidates: Sequence[Pieces]) -> None:
         if not self._has_warned and self._tokens.is_too_long(question, candidates):
             self._has_warned = True
             _log.warning(
