@@ -5,6 +5,7 @@ import pytest
 
 from rejoinder.bundle.folder import Manifest, write_bundle
 from rejoinder.errors import BundleError
+from rejoinder.models.static_vectors import vectors as module
 from rejoinder.models.static_vectors.vectors import (
     KIND,
     StaticVectors,
@@ -87,3 +88,14 @@ def test_a_vocabulary_that_does_not_fit_is_named(tmp_path: Path) -> None:
 
     with pytest.raises(BundleError, match="1 words but 4 vectors"):
         load_vectors(tmp_path / "v")
+
+
+def test_many_words_have_the_vectors_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ["river", "zzz", "rivers", "", "stone", "猫", "a"]
+    vectors = load_vectors()
+    expected = vectors.embed(words)
+
+    monkeypatch.setattr(module, "AT_ONCE", 3)
+
+    np.testing.assert_array_equal(vectors.embed(words), expected)
+    assert vectors.embed([]).shape == (0, vectors.width)

@@ -20,6 +20,9 @@ KIND = "static-vectors"
 SHIPPED_VECTORS = WEIGHTS / KIND
 UNKNOWN = "[UNK]"
 
+AT_ONCE = 1 << 13
+"""Words that are embedded together: the rows of all pieces of a large vocabulary take gigabytes."""
+
 Matrix = NDArray[np.float32]
 Word = str | bytes
 """A word as text, or as its stored word pieces."""
@@ -51,6 +54,13 @@ class StaticVectors:
 
     def embed(self, words: Sequence[Word]) -> Matrix:
         """Return one row of length 1 per word, shape (len(words), width)."""
+        embedded = np.empty((len(words), self.width), dtype=np.float32)
+        for start in range(0, len(words), AT_ONCE):
+            part = slice(start, start + AT_ONCE)
+            embedded[part] = self._embed(words[part])
+        return embedded
+
+    def _embed(self, words: Sequence[Word]) -> Matrix:
         pieces = [self._get_pieces(word) for word in words]
         stored = np.frombuffer(b"".join(pieces), dtype="<i4")
         flat = stored ^ (stored >> 31)  # -1 - id where it is negative
