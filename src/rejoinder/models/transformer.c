@@ -573,11 +573,13 @@ void average_states(const float *restrict states, int64_t width, const int64_t *
 void pack_weights(const int8_t *restrict weights, int64_t depth, int64_t columns,
                   int8_t *restrict panels, int32_t *restrict totals) {
     memset(totals, 0, (size_t)columns * sizeof *totals);
-    for (int64_t k = 0; k < depth; k++)
-        for (int64_t c = 0; c < columns; c++) {
-            const int8_t weight = weights[k * columns + c];
-            panels[(c / PANEL * PANEL) * depth + (k / 4 * PANEL + c % PANEL) * 4 + k % 4] = weight;
-            totals[c] += weight;
+    for (int64_t first = 0; first < columns; first += PANEL)
+        for (int64_t k = 0; k < depth; k += 4, panels += 4 * PANEL) {
+            const int8_t *const rows = weights + k * columns + first;
+            for (int64_t c = 0; c < PANEL; c++)
+                for (int64_t i = 0; i < 4; i++) panels[4 * c + i] = rows[i * columns + c];
+            for (int64_t i = 0; i < 4; i++)
+                for (int64_t c = 0; c < PANEL; c++) totals[first + c] += rows[i * columns + c];
         }
 }
 #else

@@ -14,6 +14,7 @@ from concurrent.futures import ThreadPoolExecutor
 from ctypes import CDLL
 from dataclasses import dataclass
 from functools import cache
+from mmap import ACCESS_READ, mmap
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -146,18 +147,24 @@ def open_network(
         inputs = {str(ours): str(name) for ours, name in dict(settings.get(FOREIGN, {})).items()}
         if name not in bundle.manifest.files:  # only those were verified
             raise FileNotFoundError(name)
+        if make_readout is not None and not inputs:
+            compiled = open_compiled(_map(bundle.folder / name), settings, runtime, make_readout)
+            if compiled is not None:
+                return compiled
         content = (bundle.folder / name).read_bytes()
     except (OSError, TypeError, ValueError) as error:
         raise bundle.refuse(f"file or setting is missing: {error}") from error
-    if make_readout is not None and not inputs:
-        compiled = open_compiled(content, settings, runtime, make_readout)
-        if compiled is not None:
-            return compiled
     return OnnxNetwork(content, bundle.folder, runtime, name=Path(name).name, inputs=inputs)
 
 
+def _map(path: Path) -> mmap | bytes:
+    """Return a file's content without reading it: the kernel copies what it needs."""
+    with path.open("rb") as file:
+        return mmap(file.fileno(), 0, access=ACCESS_READ) if path.stat().st_size else b""
+
+
 def open_compiled(
-    content: bytes, config: Mapping[str, Any], runtime: Runtime, make_readout: MakeReadout
+    content: bytes | mmap, config: Mapping[str, Any], runtime: Runtime, make_readout: MakeReadout
 ) -> CompiledNetwork | None:
     """Return the network of an ONNX file in the kernel; None if the kernel cannot run it.
 
@@ -172,7 +179,7 @@ def open_compiled(
     try:
         weights = read_weights(content)
         encoder, rest = _read_encoder(weights, config)
-        readout = make_readout(rest)
+        readout = make_readout({name: value.copy() for name, value in rest.items()})
         if readout is None:
             return None
         return CompiledNetwork(KernelEncoder(library, encoder), readout, runtime.threads)

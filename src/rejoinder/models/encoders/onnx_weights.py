@@ -6,6 +6,7 @@ dimensions, element type, name and raw data.
 """
 
 from collections.abc import Iterator
+from mmap import mmap
 from typing import Any
 
 import numpy as np
@@ -19,7 +20,7 @@ VARINT, EIGHT_BYTES, BYTES, FOUR_BYTES = 0, 1, 2, 5
 ELEMENT_TYPES = {1: "<f4", 2: "u1", 3: "i1", 6: "<i4", 7: "<i8"}
 
 
-def read_weights(content: bytes) -> dict[str, Array]:
+def read_weights(content: bytes | mmap) -> dict[str, Array]:
     """Return the weights of an ONNX file by name, as views of its content.
 
     Tensors of other element types, or whose data are not raw bytes in the file, are left out.
