@@ -132,7 +132,7 @@ ALWAYS_INLINE ints add_pairs(ints sums, ints a, ints b) {
     return (ints)_mm512_dpwssd_epi32((__m512i)sums, (__m512i)a, (__m512i)b);
 }
 
-/* 2^x for x of at most 0, within 3e-6 of its value: a polynomial for the fraction, and the whole
+/* 2^x for x of at most 0, within 1e-6 of its value: a polynomial for the fraction, and the whole
  * part added to the exponent. */
 ALWAYS_INLINE vec power(vec x) {
     x = larger(x, spread(-125.0f));
@@ -165,7 +165,8 @@ ALWAYS_INLINE vec gelu(vec x) {
     return x * (sum * near + 0.5f);
 }
 
-/* Quantise a row to bytes with a step of its own, which is returned; ZERO_POINT is 0. */
+/* Quantise a row to bytes with a step of its own, which is returned; the byte ZERO_POINT means 0.
+ */
 ALWAYS_INLINE float quantise(const float *restrict row, int64_t width, float largest,
                              uint8_t *restrict bytes) {
     const float factor = 127.0f / largest;
@@ -183,8 +184,8 @@ ALWAYS_INLINE float measure(const float *restrict row, int64_t width) {
     return get_largest(largest);
 }
 
-/* Apply GELU to a row and quantise it: 0 is the activation's minimum, because it is hardly ever
- * much below 0.  Returns the step. */
+/* Apply GELU to a row and quantise it; returns the step.  The byte 0 means the activation's
+ * minimum, because bytes for values far below 0 would never be used. */
 static float activate(float *restrict row, int64_t width, uint8_t *restrict bytes) {
     vec most = spread(LOWEST_GELU + SMALLEST);
     for (int64_t i = 0; i < width; i += LINE) {
@@ -275,7 +276,8 @@ ALWAYS_INLINE void multiply_bytes(const int is_residual, const uint8_t *restrict
     }
 }
 
-/* Exported, so that benchmarks/limits.c can measure products alone. */
+/* Functions of their own for both kinds, so that the compiler keeps sums in registers; exported for
+ * benchmarks/limits.c. */
 void project(const uint8_t *restrict left, int64_t rows, int64_t depth, const float *restrict steps,
              const struct product *product, int64_t columns, float *restrict out) {
     multiply_bytes(0, left, rows, depth, steps, product, columns, out);
