@@ -38,7 +38,6 @@ int64_t has_transformer(void) {
 #define SMALLEST 1e-12f      /* the smallest divisor */
 #define LOWEST_GELU -0.17f   /* the activation's minimum */
 #define ROUNDING 12582912.0f /* 1.5 * 2^23: adding it rounds to whole numbers */
-#define ROUNDING_BITS 0x4b400000
 #define POWER_1 6.93146098e-01f
 #define POWER_2 2.40221058e-01f
 #define POWER_3 5.55162301e-02f
@@ -105,15 +104,14 @@ ALWAYS_INLINE vec to_floats(ints integers) { return __builtin_convertvector(inte
 
 ALWAYS_INLINE vec absolute(vec x) { return (vec)((ints)x & 0x7fffffff); }
 
-/* Round to the nearest integer, ties to even, as long as it has fewer than 23 bits. */
-ALWAYS_INLINE ints to_integers(vec x) { return (ints)(x + ROUNDING) - ROUNDING_BITS; }
-
-ALWAYS_INLINE void store_bytes(uint8_t *place, ints values) {
-    _mm_storeu_si128((__m128i_u *)place, _mm512_cvtepi32_epi8((__m512i)values));
+/* Store numbers as the nearest integers, ties to even, of 8 or 16 bits: these are the low bits of
+ * the sum with ROUNDING, whose own low bits are 0. */
+ALWAYS_INLINE void store_bytes(uint8_t *place, vec values) {
+    _mm_storeu_si128((__m128i_u *)place, _mm512_cvtepi32_epi8((__m512i)(values + ROUNDING)));
 }
 
-ALWAYS_INLINE void store_shorts(int16_t *place, ints values) {
-    _mm256_storeu_si256((__m256i_u *)place, _mm512_cvtepi32_epi16((__m512i)values));
+ALWAYS_INLINE void store_shorts(int16_t *place, vec values) {
+    _mm256_storeu_si256((__m256i_u *)place, _mm512_cvtepi32_epi16((__m512i)(values + ROUNDING)));
 }
 
 ALWAYS_INLINE float get_sum(vec values) { return _mm512_reduce_add_ps((__m512)values); }
@@ -170,10 +168,8 @@ ALWAYS_INLINE vec gelu(vec x) {
 ALWAYS_INLINE float quantise(const float *restrict row, int64_t width, float largest,
                              uint8_t *restrict bytes) {
     const float factor = 127.0f / largest;
-    for (int64_t i = 0; i < width; i += LINE) {
-        const ints whole = to_integers(LOAD(row + i) * factor + (float)ZERO_POINT);
-        store_bytes(bytes + i, whole);
-    }
+    for (int64_t i = 0; i < width; i += LINE)
+        store_bytes(bytes + i, LOAD(row + i) * factor + (float)ZERO_POINT);
     return largest / 127.0f;
 }
 
@@ -194,10 +190,8 @@ static float activate(float *restrict row, int64_t width, uint8_t *restrict byte
         STORE(row + i, value);
     }
     const float largest = get_largest(most) - LOWEST_GELU, factor = 255.0f / largest;
-    for (int64_t i = 0; i < width; i += LINE) {
-        const ints whole = to_integers((LOAD(row + i) - LOWEST_GELU) * factor);
-        store_bytes(bytes + i, whole);
-    }
+    for (int64_t i = 0; i < width; i += LINE)
+        store_bytes(bytes + i, (LOAD(row + i) - LOWEST_GELU) * factor);
     return largest / 255.0f;
 }
 
@@ -309,10 +303,7 @@ ALWAYS_INLINE void multiply_pairs(const int rows, const int lines, const int16_t
 ALWAYS_INLINE float to_shorts(const float *restrict row, int64_t width, float limit,
                               int16_t *restrict shorts) {
     const float size = measure(row, width), factor = limit / size;
-    for (int64_t i = 0; i < width; i += LINE) {
-        const ints whole = to_integers(LOAD(row + i) * factor);
-        store_shorts(shorts + i, whole);
-    }
+    for (int64_t i = 0; i < width; i += LINE) store_shorts(shorts + i, LOAD(row + i) * factor);
     return size / limit;
 }
 
@@ -323,7 +314,7 @@ struct text {
     int32_t *keys;      /* (E / 2, keys): pairs of dimensions, transposed */
     int32_t *values;    /* (L / 2, E): pairs of tokens */
     float *query_steps; /* (L) */
-    float *key_steps;   /* (keys), 0 for padding */
+    float *key_steps;   /* (keys), divided by the root of D, in powers of 2; 0 for padding */
     float *shares;      /* (keys): the step of a value as a share of the largest, 0 for padding */
     float *padding;     /* (keys): 0, or -INFINITY for padding */
     float *weights;     /* (TALL, keys) */
@@ -332,12 +323,13 @@ struct text {
 
 /* Quantise queries, keys and values.  rows (L, 3E). */
 static void read_text(const float *restrict rows, int64_t length, int64_t width, int64_t keys,
-                      const struct text *text, float *restrict value_step) {
+                      int64_t depth, const struct text *text, float *restrict value_step) {
+    const float scale = LOG2_E / sqrtf((float)depth);
     int16_t key[MAX_WIDTH], value[2][MAX_WIDTH];
     float largest = 0;
     for (int64_t at = 0; at < length; at++, rows += 3 * width) {
         text->query_steps[at] = to_shorts(rows, width, PAIR_LIMIT, text->queries + at * width);
-        text->key_steps[at] = to_shorts(rows + width, width, PAIR_LIMIT, key);
+        text->key_steps[at] = scale * to_shorts(rows + width, width, PAIR_LIMIT, key);
         for (int64_t d = 0; d < width; d += 2)
             memcpy(text->keys + d / 2 * keys + at, key + d, sizeof(int32_t));
         text->shares[at] = to_shorts(rows + 2 * width, width, SHARE_LIMIT, value[at % 2]);
@@ -363,7 +355,6 @@ ALWAYS_INLINE void weigh_keys(const int rows, const int16_t *restrict queries,
                               const float *restrict steps, int64_t width, int64_t depth,
                               int64_t keys, const int32_t *restrict head_keys,
                               const struct text *text) {
-    const float scale = LOG2_E / sqrtf((float)depth); /* powers are of 2 */
     for (int64_t first = 0; first < keys;) {
         const int64_t lines = (keys - first) / LINE;
         ints sums[TALL][MAX_LINES];
@@ -382,7 +373,7 @@ ALWAYS_INLINE void weigh_keys(const int rows, const int16_t *restrict queries,
         for (int s = 0; s < count; s++, first += LINE)
             for (int r = 0; r < rows; r++)
                 STORE(text->weights + r * keys + first,
-                      to_floats(sums[r][s]) * LOAD(text->key_steps + first) * (steps[r] * scale) +
+                      to_floats(sums[r][s]) * (LOAD(text->key_steps + first) * steps[r]) +
                           LOAD(text->padding + first));
     }
     for (int r = 0; r < rows; r++) {
@@ -398,8 +389,7 @@ ALWAYS_INLINE void weigh_keys(const int rows, const int16_t *restrict queries,
         const float factor = SHARE_LIMIT / get_sum(total);
         for (int64_t at = 0; at < keys; at += LINE) {
             const vec share = LOAD(row + at) * (LOAD(text->shares + at) * factor);
-            const ints whole = to_integers(share);
-            store_shorts(text->parts + r * keys + at, whole);
+            store_shorts(text->parts + r * keys + at, share);
         }
     }
 }
@@ -435,7 +425,7 @@ static void attend(const float *restrict rows, int64_t length, int64_t width, in
                    const struct text *text, float *restrict out) {
     const int64_t depth = width / heads, keys = (length + LINE - 1) / LINE * LINE;
     float step;
-    read_text(rows, length, width, keys, text, &step);
+    read_text(rows, length, width, keys, depth, text, &step);
     step /= SHARE_LIMIT;
     for (int64_t head = 0; head < heads; head++) {
         int64_t row = 0;
