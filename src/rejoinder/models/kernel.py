@@ -91,10 +91,15 @@ class Kernel:
         self._relate(vectors, width, queries, len(queries), words, lengths, len(lengths), *outputs)
         return of_words, of_question
 
-    def multiply(self, rows: Matrix, panels: Matrix, bias: Matrix) -> Matrix:
+    def multiply(
+        self, rows: Matrix, panels: Matrix, bias: Matrix, out: Matrix | None = None
+    ) -> Matrix:
         """Return rows times a matrix in panels (`to_panels`), plus a bias in lines."""
-        product = np.empty((len(rows), len(bias)), dtype=np.float32)
+        shape = (len(rows), len(bias))
+        product = np.empty(shape, dtype=np.float32) if out is None else out
         assert rows.shape[1] == panels.shape[1], "rows and matrix must fit"
+        assert product.shape == shape, "the result must have whole lines"
+        assert product.dtype == np.float32, "the result must be of floats"
         self._multiply(rows, len(rows), rows.shape[1], panels, len(panels), bias, product)
         return product
 
@@ -256,14 +261,15 @@ class Linear:
         self._bias = pad_columns(bias, kernel.line) if kernel else bias
         self._matrix = kernel.to_panels(matrix) if kernel else np.ascontiguousarray(matrix)
 
-    def __call__(self, rows: Matrix) -> Matrix:
-        """Return shape (len(rows), columns)."""
+    def __call__(self, rows: Matrix, out: Matrix | None = None) -> Matrix:
+        """Return shape (len(rows), columns); `out` has whole lines of columns."""
         if self._kernel is None:
-            product: Matrix = rows @ self._matrix
+            product: Matrix = np.matmul(rows, self._matrix, out=out)
             product += self._bias
             return product
         contiguous = np.ascontiguousarray(rows)
-        return self._kernel.multiply(contiguous, self._matrix, self._bias)[:, : self._columns]
+        product = self._kernel.multiply(contiguous, self._matrix, self._bias, out)
+        return product[:, : self._columns]
 
 
 def pad_columns(matrix: Matrix, multiple: int) -> Matrix:

@@ -64,9 +64,9 @@ class CosinetNetwork(Network):
         self._width = len(self._candidate.bias)
         self.precomputed_width = KERNEL * self._width
 
-    def precompute(self, vectors: Matrix) -> Matrix:
-        """Return the products of words with the candidate's kernel, shape (words, K * L)."""
-        return self._candidate.by_word(vectors)
+    def precompute(self, vectors: Matrix, out: Matrix) -> None:
+        """Write the products of words with the candidate's kernel, shape (words, K * L)."""
+        self._candidate.by_word(vectors, out)
 
     def encode(self, pairs: PairArrays) -> Matrix:
         """Return the pairs, shape (C, 2 * H)."""

@@ -45,9 +45,8 @@ class Network:
     def __init__(self, weights: Weights, kernel: Kernel | None = None) -> None:
         raise NotImplementedError
 
-    def precompute(self, vectors: Matrix) -> Matrix:
-        """Return the part that depends on a word alone, shape (words, precomputed_width)."""
-        return vectors[:, :0]
+    def precompute(self, vectors: Matrix, out: Matrix) -> None:
+        """Write the part that depends on a word alone, shape (words, precomputed_width)."""
 
     def encode(self, pairs: PairArrays) -> Matrix:
         """Return one row per candidate, shape (C, F)."""

@@ -45,7 +45,7 @@ class WordTables:
     def __init__(
         self,
         vectors: StaticVectors,
-        precompute: Callable[[Matrix], Matrix] = lambda vectors: vectors[:, :0],
+        precompute: Callable[[Matrix, Matrix], None] = lambda vectors, out: None,
         precomputed_width: int = 0,
         *,
         capacity: int = CAPACITY,
@@ -101,7 +101,8 @@ class WordTables:
         first = len(table.rows)
         vectors = self._source.embed(words)
         table.vectors[first : first + len(words)] = vectors
-        table.precomputed[first : first + len(words)] = self._precompute(vectors)
+        # Straight into the table: memory for a copy would cost as much as the products.
+        self._precompute(vectors, table.precomputed[first : first + len(words)])
         # Publish the words only now: other threads must find complete rows.
         rows = range(first, first + len(words))
         single = [
