@@ -123,7 +123,7 @@ class TrainingPairs:
         return [
             len(self),
             *self.vectors.shape,
-            float(self.vectors.double().sum()),
+            float(self.vectors.sum(dtype=torch.float64)),  # without a copy in double precision
             float(self._labels.sum()),
             *self._words.sum_numbers(),
         ]
