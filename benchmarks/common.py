@@ -129,6 +129,12 @@ def measure_memory(*pids: int) -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
+def cache_bytecode(folder: Path) -> None:
+    """Let Python processes keep bytecode in a folder, as pip compiles that of a wheel."""
+    os.environ["PYTHONPYCACHEPREFIX"] = str(folder)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
+
 def get_peak_memory(pid: int) -> float:
     """Return the largest resident memory that a process has had, in MB, on Linux."""
     status = Path(f"/proc/{pid}/status").read_text(encoding="ascii")

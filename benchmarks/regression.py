@@ -39,7 +39,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.common import draw_texts, get_peak_memory, list_processes, serving
+from benchmarks.common import cache_bytecode, draw_texts, get_peak_memory, list_processes, serving
 from benchmarks.corpora.indexes import build_index
 from benchmarks.corpora.pooled import read_pool
 
@@ -85,7 +85,7 @@ with rejoinder.open(folder) as engine:
         start = time.perf_counter()
         found = engine.answer(question).answers[:1]
         times.append(time.perf_counter() - start)
-        answers.append([answer.text for answer in found])
+        answers.append([answer.sentence for answer in found])
 Path(to).write_text(json.dumps(answers), encoding="utf-8")
 print(1e3 * times[0], 1e3 * statistics.median(times[1:]))
 """
@@ -106,6 +106,7 @@ def main() -> None:
     names = [name for name in options.only or TASKS if options.data or name not in NEED_DATA]
     with tempfile.TemporaryDirectory() as temporary:
         folder = Path(temporary)
+        cache_bytecode(folder / "bytecode")
         write_inputs(folder)
         if NEED_DATA.intersection(names):
             write_corpus(folder, options.data)
