@@ -45,7 +45,7 @@ class WordTables:
     def __init__(
         self,
         vectors: StaticVectors,
-        precompute: Callable[[Matrix, Matrix], None] = lambda vectors, out: None,
+        precompute: Callable[[Matrix, Matrix], None] | None = None,
         precomputed_width: int = 0,
         *,
         capacity: int = CAPACITY,
@@ -101,8 +101,9 @@ class WordTables:
         first = len(table.rows)
         vectors = self._source.embed(words)
         table.vectors[first : first + len(words)] = vectors
-        # Straight into the table: memory for a copy would cost as much as the products.
-        self._precompute(vectors, table.precomputed[first : first + len(words)])
+        if self._precompute is not None:
+            # Straight into the table: memory for a copy would cost as much as the products.
+            self._precompute(vectors, table.precomputed[first : first + len(words)])
         # Publish the words only now: other threads must find complete rows.
         rows = range(first, first + len(words))
         single = [
