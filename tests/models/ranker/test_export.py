@@ -104,12 +104,14 @@ def test_stored_tokens_score_like_their_text(model: str, tmp_path: Path) -> None
     by_text = scorer.score(EXAMPLE.question, [replace(item, tokens=None) for item in known])
 
     np.testing.assert_allclose(scorer.score(EXAMPLE.question, lost), by_text, atol=1e-6)
-    # One candidate of the whole list has unknown pieces: all go by their text.
-    np.testing.assert_allclose(
-        scorer.score(EXAMPLE.question, stored),
-        scorer.score(EXAMPLE.question, EXAMPLE.candidates),
-        atol=1e-6,
-    )
+    # Candidates with unknown pieces, or without tokens, go by their text, and only these.
+    expected = scorer.score(EXAMPLE.question, EXAMPLE.candidates)
+    np.testing.assert_allclose(scorer.score(EXAMPLE.question, stored), expected, atol=1e-6)
+    mixed = [
+        replace(item, text="") if place in (0, 6) else item for place, item in enumerate(stored)
+    ]
+    mixed[2] = replace(mixed[2], tokens=None)
+    np.testing.assert_allclose(scorer.score(EXAMPLE.question, mixed), expected, atol=1e-6)
 
 
 def test_this_machine_has_the_compiled_kernel() -> None:

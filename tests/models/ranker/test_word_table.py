@@ -111,6 +111,22 @@ def test_stored_pieces_and_text_have_the_same_rows() -> None:
         np.testing.assert_allclose(table.precomputed[rows], 2 * expected, atol=1e-6)
 
 
+def test_some_texts_may_be_read_from_their_words() -> None:
+    stored = [CUT.encode("playing a") or b"", b"not read", CUT.encode(".") or b"", b""]
+    tables = WordTables(CUT, Counted(), 4)
+
+    for _ in range(2):
+        table, rows, lengths = tables.get_rows_of_tokens(
+            ["a"], stored, {1: ["zebra", "a", "zebra"], 3: []}
+        )
+
+        words = ["a", "playing", "a", "zebra", "a", "zebra", ".", ""]
+        expected = CUT.embed(words)
+        expected[7] = 0
+        assert lengths.tolist() == [1, 2, 3, 1, 1]
+        np.testing.assert_allclose(table.vectors[rows], expected, atol=1e-6)
+
+
 def test_pieces_with_an_unknown_one_cannot_be_read() -> None:
     known, unknown = CUT.encode("playing a"), CUT.encode("a zebra")
     assert known is not None

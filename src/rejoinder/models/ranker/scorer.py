@@ -1,6 +1,6 @@
 """A trained small ranker as a scorer: words to rows, pairs to vectors, lists to scores."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
@@ -12,7 +12,7 @@ from rejoinder.models.kernel import Ids, Kernel, Linear, Matrix, load_kernel
 from rejoinder.models.parallel import spread
 from rejoinder.models.ranker.heads import make_head
 from rejoinder.models.ranker.network import Network, PairArrays, Weights
-from rejoinder.models.ranker.word_table import WordRows, WordTables
+from rejoinder.models.ranker.word_table import PIECE_BYTES, WordRows, WordTables
 from rejoinder.models.scorer import Candidates, Scores, find_segments
 from rejoinder.models.static_vectors.vectors import read_vectors
 from rejoinder.text.wordpiece import pretokenize
@@ -96,14 +96,26 @@ class RankerScorer:
         return self._head.project(pairs)
 
     def _get_rows(self, question: str, candidates: Sequence[Candidate]) -> WordRows:
+        """Return the rows of all words, read from stored tokens where they say enough."""
         words = pretokenize(question)[:MAX_WORDS]
-        tokens = [candidate.tokens for candidate in candidates if candidate.tokens is not None]
-        if len(tokens) == len(candidates) and self._vectors.can_read(b"".join(tokens)):
-            rows = self._tables.get_rows_of_tokens(words, tokens)
-            if rows.lengths.max() <= MAX_WORDS:
-                return rows
-        texts = [pretokenize(candidate.text)[:MAX_WORDS] for candidate in candidates]
-        return self._tables.get_rows([words, *texts])
+        stored = [candidate.tokens for candidate in candidates]
+        readable = self._find_readable(stored)
+        others = {
+            place: pretokenize(candidates[place].text)[:MAX_WORDS]
+            for place in range(len(candidates))
+            if place not in readable
+        }
+        if not readable:
+            return self._tables.get_rows([words, *others.values()])
+        return self._tables.get_rows_of_tokens(words, [own or b"" for own in stored], others)
+
+    def _find_readable(self, stored: Sequence[bytes | None]) -> Collection[int]:
+        """Return the places of the texts whose words can be read from stored tokens."""
+        can_read, most = self._vectors.can_read, PIECE_BYTES * MAX_WORDS
+        kept = {at: own for at, own in enumerate(stored) if own is not None and len(own) <= most}
+        if can_read(b"".join(kept.values())):  # nearly always, and one look instead of many
+            return kept.keys()
+        return [at for at, own in kept.items() if can_read(own)]
 
 
 def _split_evenly(count: int, parts: int) -> list[slice]:

@@ -6,8 +6,9 @@ threads that still read the old one keep it.
 """
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -66,19 +67,38 @@ class WordTables:
         lengths = np.array([len(text) for text in rows], dtype=np.int64)
         return WordRows(table, np.fromiter(chain.from_iterable(rows), dtype=np.int64), lengths)
 
-    def get_rows_of_tokens(self, question: Sequence[str], texts: Sequence[bytes]) -> WordRows:
-        """Return the rows of a question in words, and of texts stored as word pieces."""
-        tokens = _StoredTokens(texts)
+    def get_rows_of_tokens(
+        self,
+        question: Sequence[str],
+        texts: Sequence[bytes],
+        others: Mapping[int, Sequence[str]] = MappingProxyType({}),
+    ) -> WordRows:
+        """Return the rows of a question in words, and of texts stored as word pieces.
+
+        Args:
+            others: the words of those texts whose pieces are not read, by place.
+        """
+        tokens = _StoredTokens([b"" if at in others else text for at, text in enumerate(texts)])
+        words: set[Word] = {*question, *chain.from_iterable(others.values())}
         table = self._table
-        rows = tokens.to_rows(table) if table.rows.keys() >= set(question) else None
+        rows = tokens.to_rows(table) if table.rows.keys() >= words else None
         if rows is None:
-            table = self._add({*question, *tokens.get_words()})
+            table = self._add(words | tokens.get_words())
             rows = tokens.to_rows(table)
             assert rows is not None, "every word was added"
-        question_rows = [table.rows[word] for word in question] or [0]
-        lengths = np.concatenate([[len(question_rows)], tokens.lengths])
-        rows = np.concatenate([np.array(question_rows, dtype=np.int64), rows])
-        return WordRows(table, rows, lengths)
+
+        def look_up(words: Sequence[str]) -> Ids:
+            return np.array([table.rows[word] for word in words] or [0], dtype=np.int64)
+
+        parts = [rows]
+        if others:
+            parts = np.split(rows, np.cumsum(tokens.lengths)[:-1])
+            for place, own in others.items():
+                parts[place] = look_up(own)
+            tokens.lengths[[*others]] = [len(parts[place]) for place in others]
+        first = look_up(question)
+        lengths = np.concatenate([[len(first)], tokens.lengths])
+        return WordRows(table, np.concatenate([first, *parts]), lengths)
 
     def _make_table(self, capacity: int) -> WordTable:
         pieces = len(self._source.vocabulary) if self._source.are_pieces else 0
