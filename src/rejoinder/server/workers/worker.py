@@ -28,10 +28,11 @@ from rejoinder.server.workers.pool import SLOTS
 
 FIRST_QUESTION = "What is the name of the first one, and when was it made?"
 FIRST_JOBS: tuple[Job, ...] = (
-    RankRequest(FIRST_QUESTION, ("The first one was made in 1889.", "It has no name of its own.")),
+    RankRequest(FIRST_QUESTION, ("The first one was made in 1889.", "It has no name: \u2603.")),
     AnswerRequest(FIRST_QUESTION, explain=True),
 )
-"""Jobs that a worker runs before it is ready: common words, so that most indexes have matches."""
+"""Jobs that a worker runs before it is ready: common words, so that most indexes have matches, and
+an unknown one, whose vector is drawn by a module that nothing else imports."""
 
 _log = logging.getLogger(__name__)
 
