@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rejoinder.errors import BundleError, InputError, UnknownNameError
-from rejoinder.models.parallel import count_cores
+from rejoinder.models.parallel import count_cores, gather
 
 NETWORK, VOCABULARY = "model.onnx", "vocabulary.txt"
 """The files of a bundle that hold its network, and the word pieces that it reads."""
@@ -180,12 +180,7 @@ class OnnxNetwork:
             return self._run(pad([feeds[at] for at in batch]))
 
         is_alone = self._threads == 1 or len(batches) < 2
-        found = map(run, batches) if is_alone else self._pool.map(run, batches)
-        results: list[Any] = [None] * len(feeds)
-        for batch, outputs in zip(batches, found, strict=True):
-            for place, output in zip(batch, outputs, strict=True):
-                results[place] = output
-        return results
+        return gather(batches, map(run, batches) if is_alone else self._pool.map(run, batches))
 
     def _run(self, feed: Feed) -> Sequence[Any]:
         named = {

@@ -1,9 +1,9 @@
 """Work on several threads; numpy, onnxruntime and the compiled kernel release the GIL."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -14,6 +14,19 @@ def count_cores() -> int:
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
+
+
+def gather(groups: Sequence[Sequence[int]], found: Iterable[Iterable[Any]]) -> list[Any]:
+    """Return the results of items in their order; a group has the places of its items.
+
+    >>> gather([[2, 0], [1]], ["ca", "b"])
+    ['a', 'b', 'c']
+    """
+    results: list[Any] = [None] * sum(map(len, groups))
+    for group, outputs in zip(groups, found, strict=True):
+        for place, output in zip(group, outputs, strict=True):
+            results[place] = output
+    return results
 
 
 def spread(

@@ -32,7 +32,7 @@ from rejoinder.models.onnx_session import (
     OnnxNetwork,
     Runtime,
 )
-from rejoinder.models.parallel import count_cores
+from rejoinder.models.parallel import count_cores, gather
 from rejoinder.models.transformer_kernel import (
     EncoderWeights,
     JoinedTexts,
@@ -99,12 +99,7 @@ class CompiledNetwork:
             return self._run([feeds[place] for place in group])
 
         is_alone = self._threads == 1 or len(groups) < 2
-        found = map(run, groups) if is_alone else self._pool.map(run, groups)
-        results: list[Any] = [None] * len(feeds)
-        for group, outputs in zip(groups, found, strict=True):
-            for place, output in zip(group, outputs, strict=True):
-                results[place] = output
-        return results
+        return gather(groups, map(run, groups) if is_alone else self._pool.map(run, groups))
 
     def _run(self, feeds: Sequence[Feed]) -> Outputs:
         texts = JoinedTexts(
