@@ -27,7 +27,7 @@ def pretrained(tmp_path: Path) -> Path:
 def test_import_train_index_and_ask(dataset: Path, pretrained: Path, tmp_path: Path) -> None:
     teacher, static, index = (tmp_path / name for name in ("teacher", "static", "index"))
     docs = tmp_path / "docs.txt"
-    docs.write_text("The ice is here. It rained in winter.", encoding="utf-8")
+    docs.write_text("The ice is in the deep cave. It rained in winter.", encoding="utf-8")
 
     imported = run(
         *("models", "import", pretrained, "--to", teacher, "--pooling", "first"),
