@@ -157,5 +157,7 @@ def test_tokens_are_those_of_transformers(pretrained: Path) -> None:
         if len(ids) > 2:  # a text without a token is one unknown token to us
             assert single.encode(text) == ids, text
     pairs = list(zip(texts[:1000], texts[1000:2000], strict=True))
-    joined = [pair.join(pair.tokenize(one), pair.tokenize(other))[0].tolist() for one, other in pairs]
+    joined = [
+        pair.join(pair.tokenize(one), pair.tokenize(other))[0].tolist() for one, other in pairs
+    ]
     assert joined == library(*map(list, zip(*pairs, strict=True)))["input_ids"]
