@@ -14,7 +14,13 @@ from tests.models.selectors import TOKENIZER, make_contextual, make_selector
 
 from rejoinder.bundle.folder import open_bundle
 from rejoinder.models.encoders import network as module
-from rejoinder.models.encoders.network import CompiledNetwork, open_compiled, open_network
+from rejoinder.models.encoders.network import (
+    CompiledNetwork,
+    open_compiled,
+    open_network,
+    read_pooled,
+    read_states,
+)
 from rejoinder.models.kernel import load_library
 from rejoinder.models.onnx_session import NETWORK, Feed, OnnxNetwork, Runtime, to_feed
 from rejoinder.models.registry import find_bundle
@@ -156,3 +162,28 @@ def test_scoring_in_the_kernel_imports_no_onnxruntime() -> None:
     )
 
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_weights_beside_the_encoder_must_be_those_that_are_read() -> None:
+    other = {"other.weight": np.zeros((2, 2), dtype=np.float32)}
+
+    assert make_readout(other) is None
+    assert read_states(other) is None
+    assert read_pooled("mean", other) is None
+    assert read_pooled("largest", {}) is None
+
+
+@pytest.mark.parametrize("change", [{"max_tokens": 10_000}, {"bert": {}}])
+def test_settings_that_do_not_fit_the_weights_are_left_to_onnxruntime(
+    change: dict[str, object],
+) -> None:
+    bundle = open_bundle(find_bundle("selector"))
+    content = (bundle.folder / NETWORK).read_bytes()
+    config = {**bundle.manifest.config, **change}
+
+    assert open_compiled(content, config, Runtime(), make_readout) is None
+    assert open_compiled(content, bundle.manifest.config, Runtime(), read_states) is None
+
+
+def test_what_runs_transformers_is_described() -> None:
+    assert "compiled kernel" in module.describe_runtime()

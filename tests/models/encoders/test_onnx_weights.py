@@ -69,3 +69,20 @@ def test_corrupt_files_are_refused_or_read(cut: int, at: int, byte: int) -> None
 def test_a_truncated_file_is_refused() -> None:
     with pytest.raises(ValueError, match="longer than the file"):
         read_weights(FILE[:-1])
+
+
+def to_field(number: int, content: bytes) -> bytes:
+    return bytes([number << 3 | 2, len(content)]) + content
+
+
+def test_dimensions_may_be_packed() -> None:
+    # Other writers put all dimensions into one field.
+    tensor = to_field(1, bytes([2, 3])) + bytes([2 << 3, 3]) + to_field(8, b"w")
+    content = to_field(7, to_field(5, tensor + to_field(9, bytes(range(6)))))
+
+    assert read_weights(content)["w"].tolist() == [[0, 1, 2], [3, 4, 5]]
+
+
+def test_a_number_without_an_end_is_refused() -> None:
+    with pytest.raises(ValueError, match="64 bits"):
+        read_weights(bytes([7 << 3]) + b"\xff" * 20)
