@@ -59,3 +59,10 @@ def test_word_pieces_between_other_special_tokens_are_not_taken_for_berts() -> N
 
     assert loading.make_tokenizer(mpnet, "m").frame == ((0,), (1, 1), (1,))
     assert isinstance(loading.make_tokenizer(bert, "b"), WordPiece)
+
+
+def test_what_is_no_tokenizer_is_refused() -> None:
+    from rejoinder.text.tokenizer import JsonTokenizer
+
+    with pytest.raises(InputError, match=r"not a tokenizer\.json"):
+        JsonTokenizer("{}")

@@ -1,5 +1,6 @@
 """HAS in torch and as a bundle: its network, its tokens, and that both score alike."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -160,3 +161,12 @@ def test_encoding_does_not_depend_on_the_batch(tmp_path: Path) -> None:
 
     for text, states in zip(TEXTS, together, strict=True):
         np.testing.assert_array_equal(encoder.encode([text])[0], states)
+
+
+def test_a_bundle_without_its_maximum_length_is_refused(tmp_path: Path) -> None:
+    write(tmp_path / "m", make_has(), "int8")
+    bundle = open_bundle(tmp_path / "m")
+    config = {key: value for key, value in bundle.manifest.config.items() if key != "max_tokens"}
+
+    with pytest.raises(BundleError, match="max_tokens"):
+        TextEncoder(replace(bundle, manifest=replace(bundle.manifest, config=config)))
