@@ -58,8 +58,7 @@ from rejoinder.models.scorer import Scores
 from rejoinder.models.selector.agreement import correlate_ranks
 from rejoinder.models.selector.module.selector import Selector
 from rejoinder.models.selector.pair_reader import CANDIDATE, QUESTION
-from rejoinder.models.selector.readout import make_readout
-from rejoinder.models.selector.scorer import SelectorScorer
+from rejoinder.models.selector.scorer import SelectorScorer, make_readout
 from rejoinder.types import Example
 
 BASELINE = "onnxruntime_as_it_was"

@@ -10,8 +10,8 @@ import pytest
 from click.testing import CliRunner
 
 from rejoinder.cli import main
-from rejoinder.cli.collector import pause_collector
 from rejoinder.cli.documents import ask
+from rejoinder.cli.documents.ask import pause_collector
 
 
 def test_the_collector_is_paused_in_a_block_alone() -> None:

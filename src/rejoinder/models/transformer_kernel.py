@@ -171,8 +171,8 @@ class KernelEncoder:
     def encode(self, texts: JoinedTexts, read: Callable[[Matrix], Result]) -> Result:
         """Encode texts, and return what `read` makes of the last states of all tokens, (T, E).
 
-        The states are part of a workspace that later calls use again, because new memory costs
-        more than a twentieth of the time.  No text's states depend on the others.
+        The states are part of a workspace that later calls use again, because the system clears
+        new memory page by page.  No text's states depend on the others.
 
         Raises:
             ValueError: a text is too long, or an id or kind is out of range.

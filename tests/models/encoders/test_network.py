@@ -26,8 +26,7 @@ from rejoinder.models.onnx_session import NETWORK, Feed, OnnxNetwork, Runtime, t
 from rejoinder.models.registry import find_bundle
 from rejoinder.models.selector.agreement import correlate_ranks, make_sample
 from rejoinder.models.selector.export import write_selector
-from rejoinder.models.selector.readout import make_readout
-from rejoinder.models.selector.scorer import SelectorScorer
+from rejoinder.models.selector.scorer import SelectorScorer, make_readout
 from rejoinder.models.transformer_kernel import has_transformer
 
 LIBRARY = load_library()

@@ -1,8 +1,10 @@
 """`rejoinder ask`: answer a question with a sentence of the user's documents."""
 
+import gc
 import os
 import sys
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +12,6 @@ from typing import TYPE_CHECKING
 import click
 
 from rejoinder.cli import options
-from rejoinder.cli.collector import pause_collector
 from rejoinder.cli.output import count, print_json, print_trace, say, show_progress
 from rejoinder.types import Answers, Source
 
@@ -169,3 +170,15 @@ def _show_source(source: Source) -> str:
 def _shorten(path: str) -> str:
     """Return a path relative to the current folder if it is below it."""
     return path.removeprefix(str(Path.cwd()) + os.sep)
+
+
+@contextmanager
+def pause_collector() -> Iterator[None]:
+    """Pause the garbage collector in a block that creates many objects and hardly any garbage."""
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()

@@ -7,7 +7,7 @@ are the shipped ones; an encoder is part of the selector's bundle; n-grams need 
 import copy
 import hashlib
 import logging
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -15,8 +15,10 @@ import numpy as np
 
 from rejoinder.bundle.folder import Bundle, open_bundle
 from rejoinder.errors import BundleError, StoreError
-from rejoinder.models.encoders.network import open_network
+from rejoinder.models.encoders.network import Encoded, Readout, open_network, to_length_1
+from rejoinder.models.encoders.onnx_weights import Array
 from rejoinder.models.encoders.tokens import open_tokenizer
+from rejoinder.models.kernel import Matrix
 from rejoinder.models.onnx_session import (
     CPU,
     VOCABULARY,
@@ -26,8 +28,13 @@ from rejoinder.models.onnx_session import (
 )
 from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.models.selector.context import ContextConfig, list_texts
-from rejoinder.models.selector.pair_reader import PairReader, PairTokens, Pieces
-from rejoinder.models.selector.readout import make_readout
+from rejoinder.models.selector.pair_reader import (
+    CANDIDATE,
+    QUESTION,
+    PairReader,
+    PairTokens,
+    Pieces,
+)
 from rejoinder.models.selector.similarity import (
     ENCODER,
     Cosine,
@@ -46,6 +53,8 @@ KIND = "selector"
 ENCODER_VOCABULARY, ENCODER_TOKENIZER = "encoder.txt", "encoder.json"
 ACTIVATION = "activation"
 """The setting of a bundle that names one of `ACTIVATIONS`."""
+COSINE = {"alike", "first.weight", "first.bias"}
+"""The weights of a score by the cosine of the two sides."""
 VECTORS = "vectors"
 """The setting of a bundle that identifies the static vectors it was trained with."""
 
@@ -152,6 +161,46 @@ class SelectorScorer:
         _check_head(found, f"{folder}: {self._network.name}", self._network.output)
         if not np.isfinite(found).all():
             raise BundleError(f"{folder}: {self._network.name} gives a score that is not finite")
+
+
+def make_readout(rest: Mapping[str, Array]) -> Readout | None:
+    """Return how the kernel reads a score from the last states, as export_graph.py writes it.
+
+    Args:
+        rest: the weights beside the encoder; if they are of no known form, returns None.
+    """
+    if set(rest) == COSINE:
+        return _read_cosine(rest)
+    for hidden, output in (
+        ("pooler.dense", "model.classifier"),
+        ("model.classifier.dense", "model.classifier.out_proj"),
+    ):
+        dense = next((name for name in rest if name.endswith(f"{hidden}.weight")), "")
+        names = [dense, dense.replace(".weight", ".bias"), f"{output}.weight", f"{output}.bias"]
+        if dense and set(rest) == set(names):
+            return _read_classifier(*(np.asarray(rest[name], dtype=np.float32) for name in names))
+    return None
+
+
+def _read_cosine(weights: Mapping[str, Array]) -> Readout:
+    alike, by_first = weights["alike"].reshape(-1), weights["first.weight"].reshape(-1)
+    bias = float(weights["first.bias"].reshape(-1)[0])
+
+    def read(encoded: Encoded) -> Matrix:
+        question, candidate = (to_length_1(encoded.average(kind)) for kind in (QUESTION, CANDIDATE))
+        # Sums of rows, not a product of matrices, whose rounding depends on the number of rows.
+        product = (question * candidate * alike).sum(axis=1)
+        return np.asarray(product + (encoded.get_first() * by_first).sum(axis=1) + bias)
+
+    return read
+
+
+def _read_classifier(dense: Matrix, dense_bias: Matrix, output: Matrix, bias: Matrix) -> Readout:
+    def read(encoded: Encoded) -> Matrix:
+        rows = [np.tanh(first @ dense + dense_bias) for first in encoded.get_first()]
+        return np.array([float((row * output.reshape(-1)).sum()) for row in rows]) + bias
+
+    return read
 
 
 def _check_head(found: Scores, network: str, output: str) -> None:
