@@ -49,6 +49,8 @@ class Candidate:
     text: str
     document: Document | None = None
     position: int | None = None
+    headings: tuple[str, ...] = ()
+    """The headings above it, outermost first, without the title."""
     tokens: bytes | None = field(default=None, repr=False, compare=False)
     """The encoded tokens (`text.wordpiece.WordPiece.encode`), where an index stores them."""
     retrieval_score: float | None = field(default=None, repr=False, compare=False)

@@ -36,6 +36,17 @@ def test_copies_take_one_place_of_the_best(copies: Index) -> None:
     assert [item.score for item in hits] == sorted((item.score for item in hits), reverse=True)
 
 
+def test_sampled_sentences_are_of_documents_that_are_spread(tmp_path: Path) -> None:
+    with Index(tmp_path / "own", create=True) as index:
+        assert index.store.sample_sentences(3) == []
+
+        texts = ["It rained all day.", "It rained all day.", "It was cold.", "Snow fell."]
+        index.add_documents(Document(str(at), sentences=(own,)) for at, own in enumerate(texts))
+
+        assert index.store.sample_sentences(4) == ["It rained all day.", "It was cold."]
+        assert index.store.sample_sentences(1) == ["It rained all day."]
+
+
 def test_the_first_other_places_are_located(copies: Index) -> None:
     candidate = copies.search("copyright notices", 1)[0].candidate
     assert candidate.document

@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rejoinder.errors import StoreError
-from rejoinder.index.candidates import StoredSentences
+from rejoinder.index.candidates import StoredSentences, get_number
 from rejoinder.index.fulltext import full_text_index
 from rejoinder.index.fulltext.full_text_index import TantivyIndex, _is_intact
 from rejoinder.index.index import Index
@@ -129,6 +129,73 @@ def test_a_source_has_its_headings_and_an_anchor(
     assert source
     assert (source.title, source.line) == ("Guide", line)
     assert (source.headings, source.anchor) == (headings, anchor)
+
+
+@pytest.mark.parametrize(
+    ("question", "headings"),
+    [
+        ("short", ()),
+        ("at once", ("Set up", "On Linux")),
+        ("make install", ("Set up", "On Linux")),
+        ("another person", ("Set up",)),
+        ("dance", ()),
+    ],
+)
+def test_a_found_sentence_has_the_headings_above_it_without_the_title(
+    index: Index, docs: Path, question: str, headings: tuple[str, ...]
+) -> None:
+    (docs / "guide.md").write_text(GUIDE, encoding="utf-8")
+    index.add([docs])
+
+    found = index.search(question, 1)[0].candidate
+
+    assert found.headings == headings
+    assert found.position is not None
+    assert index.get_candidate(get_number(found.document), found.position) == found
+
+
+def test_a_heading_above_a_sentence_is_kept_where_it_is_not_the_title(
+    index: Index, docs: Path
+) -> None:
+    page = "<title>Tea</title><h1>Ice</h1><h2>Tea</h2><p>The ice is thin here.</p>"
+    (docs / "page.html").write_text(page, encoding="utf-8")
+    index.add([docs])
+
+    found = index.search("ice thin", 1)[0].candidate
+
+    assert found.document
+    assert (found.document.title, found.headings) == ("Tea", ("Ice", "Tea"))
+
+
+def test_sentences_are_found_once_in_their_order_whatever_their_blocks(
+    index: Index, docs: Path
+) -> None:
+    (docs / "guide.md").write_text(GUIDE, encoding="utf-8")
+    index.add([docs])
+    index.add_documents([Document("memory", "Guide", ("Tea is in the guide.", "It is short."))])
+    numbers = {item.name: item.id for item in index.store.get_documents()}
+    places = [
+        (number, position)
+        for number in sorted(numbers.values(), reverse=True)
+        for position in range(2)
+    ]
+
+    with index.store.reading_sentences(places) as rows:
+        found = [(row.number, row.position, row.path) for row in rows]
+
+    assert [(number, position) for number, position, _ in found] == places
+    assert {path for number, _, path in found if number == numbers["memory"]} <= {None, ""}
+    assert index.search("tea guide", 1)[0].candidate.headings == ()
+
+
+def test_a_sentence_without_a_block_is_found_without_headings(index: Index, docs: Path) -> None:
+    (docs / "guide.md").write_text(GUIDE, encoding="utf-8")
+    index.add([docs])
+    index.store._connection.get().execute("DELETE FROM blocks")
+
+    found = index.search("at once", 1)[0].candidate
+
+    assert (found.text, found.headings) == ("It then runs at once.", ())
 
 
 def test_the_anchor_of_a_page_is_an_id_of_its_own(index: Index, docs: Path) -> None:

@@ -154,7 +154,8 @@ class JsonObject:
 
     def _check(self, value: Any, kind: type[T], what: str) -> T:
         # Not isinstance: bool is a subclass of int, but true is not a number here.
-        if type(value) is not kind:
+        allowed: tuple[type, ...] = (int, float) if kind is float else (kind,)
+        if type(value) not in allowed:
             found = json.dumps(value)[:40]
             raise self.error(f"{what} must be {_KINDS[kind]}, found {found}")
         checked: T = value
@@ -168,6 +169,7 @@ class JsonObject:
 _KINDS: dict[type, str] = {
     str: "a string",
     int: "a whole number",
+    float: "a number",
     bool: "true or false",
     list: "a list",
     dict: "an object",

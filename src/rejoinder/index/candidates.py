@@ -10,6 +10,7 @@ from rejoinder.index.sqlite.documents import (
     FoundSentence,
     Place,
     StoredDocument,
+    split_path,
 )
 from rejoinder.types import (
     Candidate,
@@ -118,6 +119,7 @@ def _to_candidate(
         row.text,
         document,
         row.position,
+        _drop_title(split_path(row.path), row.title),
         row.tokens,
         None if scores is None else scores.merged,
         scores,
@@ -131,8 +133,12 @@ def locate(store: DocumentStore, document: Document | None, position: int | None
     if document is None or found is None:
         return None
     line, start, end, page, path, anchor = found
-    headings = path[1:] if path[:1] == (document.title,) else path
+    headings = _drop_title(path, document.title)
     return Source(document.id, document.title, line, start, end, page, headings, anchor)
+
+
+def _drop_title(path: tuple[str, ...], title: str) -> tuple[str, ...]:
+    return path[1:] if path[:1] == (title,) else path
 
 
 def locate_copies(store: DocumentStore, candidate: Candidate, where: Where | None) -> list[Source]:

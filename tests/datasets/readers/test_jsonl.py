@@ -24,8 +24,9 @@ EXAMPLE = Example(
         Candidate("c", "«Ja», sagt sie.\u2028", Document("other")),
         Candidate("d", "A bare one."),
         Candidate("e", "", None, 7),
+        Candidate("f", "At night.", BEES, None, ("Life", "Sleep")),
     ),
-    (False, True, False, False, False),
+    (False, True, False, False, False, True),
 )
 
 
@@ -43,6 +44,13 @@ def test_the_documented_format_is_read(tmp_path: Path) -> None:
             {"id": "c", "text": "«Ja», sagt sie.\u2028", "label": 0, "document": "other"},
             {"id": "d", "text": "A bare one.", "label": 0},
             {"id": "e", "text": "", "label": 0, "position": 7},
+            {
+                "id": "f",
+                "text": "At night.",
+                "label": 1,
+                "document": "bees",
+                "headings": ["Life", "Sleep"],
+            },
         ],
         "documents": [{"id": "bees", "title": "Bees", "sentences": ["They fly.", "They sleep."]}],
     }
@@ -87,7 +95,8 @@ def make_examples(draw: st.DrawFn) -> Example:
         document = draw(st.sampled_from([None, *documents]))
         last = len(document.sentences) - 1 if document and document.sentences else 99
         position = draw(st.none() | st.integers(0, last))
-        candidates.append(Candidate(draw(TEXTS), draw(TEXTS), document, position))
+        headings = tuple(draw(st.lists(TEXTS, max_size=2)))
+        candidates.append(Candidate(draw(TEXTS), draw(TEXTS), document, position, headings))
     labels = tuple(draw(st.booleans()) for _ in candidates)
     return Example(draw(TEXTS), draw(TEXTS), tuple(candidates), labels)
 
@@ -117,6 +126,35 @@ def test_missing_ids_are_numbered(write_rows: WriteRows) -> None:
     assert (first.id, second.id) == ("0", "1")
     assert [item.id for item in first.candidates] == ["0", "1"]
     assert first.candidates[0] == Candidate("0", "She.")
+
+
+@pytest.mark.parametrize("stated", [{}, {"headings": None}, {"headings": []}])
+def test_a_candidate_needs_no_headings(write_rows: WriteRows, stated: dict[str, Any]) -> None:
+    row = {"question": "Who?", "candidates": [{"text": "She.", "label": 1, **stated}]}
+
+    (example,) = read_examples(write_rows("own.jsonl", [row]))
+
+    assert example.candidates[0].headings == ()
+
+
+def test_the_score_of_a_search_is_kept(tmp_path: Path) -> None:
+    scores = (0.25, 0.0, 1 / 3, None)
+    candidates = tuple(Candidate(str(score), "She.", retrieval_score=score) for score in scores)
+
+    write_examples(tmp_path / "own.jsonl", [Example("q", "Who?", candidates, (True,) * 4)])
+
+    (example,) = read_examples(tmp_path / "own.jsonl")
+    assert [item.retrieval_score for item in example.candidates] == [0.25, 0.0, 0.333333, None]
+    rows = json.loads((tmp_path / "own.jsonl").read_text(encoding="utf-8"))["candidates"]
+    assert ["retrieval_score" in row for row in rows] == [True, True, True, False]
+
+
+def test_the_score_of_a_search_may_be_a_whole_number(write_rows: WriteRows) -> None:
+    row = {"question": "Who?", "candidates": [{"text": "She.", "label": 1, "retrieval_score": 2}]}
+
+    (example,) = read_examples(write_rows("own.jsonl", [row]))
+
+    assert example.candidates[0].retrieval_score == 2.0
 
 
 def test_an_id_may_be_a_number(write_rows: WriteRows) -> None:
@@ -157,6 +195,18 @@ def make_row(**fields: Any) -> dict[str, Any]:
         (
             make_row(position=2),
             r"candidates\[0\]: field 'position' is 2, but document 'd' has 2 sentences$",
+        ),
+        (
+            make_row(headings="Life"),
+            r"candidates\[0\]: field 'headings' must be a list, found \"Life\"$",
+        ),
+        (
+            make_row(headings=["Life", 3]),
+            r"candidates\[0\]: headings\[1\] must be a string, found 3$",
+        ),
+        (
+            make_row(retrieval_score="high"),
+            r"candidates\[0\]: field 'retrieval_score' must be a number, found \"high\"$",
         ),
         (
             {"question": "Who?", "candidates": [], "documents": [{"id": "d"}, {"id": "d"}]},

@@ -4,7 +4,8 @@
      "candidates": [{"id": "s1", "text": "She.", "label": 1, "document": "d", "position": 0}],
      "documents": [{"id": "d", "title": "A page", "sentences": ["She.", "Not he."]}]}
 
-Required are `question`, `candidates`, and in each of them `text` and `label`.
+Required are `question`, `candidates`, and in each of them `text` and `label`.  A candidate may have
+`headings`, a list of those above it, and the `retrieval_score` of a search.
 """
 
 import gzip
@@ -70,7 +71,16 @@ def _to_candidate(row: JsonObject, place: int, documents: dict[str, Document]) -
         id = row.get_id("document")
         document = documents.setdefault(id, Document(id))
     position = _read_position(row, document) if row.has("position") else None
-    return Candidate(row.get_id("id", place), row.get("text", str), document, position)
+    headings = tuple(row.get_list("headings", str)) if row.has("headings") else ()
+    score = row.get_optional("retrieval_score", float, None)
+    return Candidate(
+        row.get_id("id", place),
+        row.get("text", str),
+        document,
+        position,
+        headings,
+        retrieval_score=score,
+    )
 
 
 def _read_position(row: JsonObject, document: Document | None) -> int:
@@ -119,4 +129,8 @@ def _to_row(candidate: Candidate, label: bool) -> dict[str, Any]:
         row["document"] = candidate.document.id
     if candidate.position is not None:
         row["position"] = candidate.position
+    if candidate.headings:
+        row["headings"] = list(candidate.headings)
+    if candidate.retrieval_score is not None:
+        row["retrieval_score"] = round(candidate.retrieval_score, 6)
     return row

@@ -81,6 +81,8 @@ class FoundSentence(NamedTuple):
     """As JSON."""
     sentences: int
     """How many sentences the document has."""
+    path: str | None
+    """The headings above it, the title included, as they are stored (`split_path`)."""
 
 
 class LocatedSentence(NamedTuple):
@@ -249,7 +251,7 @@ class DocumentStore(Database):
         if not rows:
             return None
         line, start, end, page, path, anchor = rows[0]
-        return LocatedSentence(line, start, end, page, _split_path(path), anchor or "")
+        return LocatedSentence(line, start, end, page, split_path(path), anchor or "")
 
     @contextmanager
     def reading_sentences(self, places: Iterable[Place]) -> Iterator[Iterator[FoundSentence]]:
@@ -260,11 +262,12 @@ class DocumentStore(Database):
         packed = json.dumps([number << POSITION_BITS | position for number, position in places])
         # CROSS JOIN: look up each place by primary keys, in the order given; never scan a table.
         sql = (
-            "SELECT document, position, sentences.text, tokens, name, title, documents.metadata,"
-            " documents.sentences FROM json_each(?) AS place"
-            f" CROSS JOIN sentences ON document = place.value >> {POSITION_BITS}"
+            "SELECT sentences.document, position, sentences.text, tokens, name, title,"
+            " documents.metadata, documents.sentences, blocks.path FROM json_each(?) AS place"
+            f" CROSS JOIN sentences ON sentences.document = place.value >> {POSITION_BITS}"
             f" AND position = place.value & {(1 << POSITION_BITS) - 1}"
-            " CROSS JOIN documents ON documents.id = document"
+            " CROSS JOIN documents ON documents.id = sentences.document"
+            " LEFT JOIN blocks ON blocks.document = sentences.document AND number = block"
         )
         with self.reading(sql, (packed,)) as rows:
             yield map(FoundSentence._make, rows)
@@ -280,7 +283,7 @@ class DocumentStore(Database):
         )
         for _, group in groupby(rows, key=itemgetter(7)):  # the number of the block
             own = list(group)
-            yield _split_path(own[0][0]), [Sentence(*row[1:]) for row in own]
+            yield split_path(own[0][0]), [Sentence(*row[1:]) for row in own]
 
     def find_copies(self, text: str, *, where: Where | None = None, limit: int = -1) -> list[Place]:
         """Return the places of a sentence that may answer, word for word, in order.
@@ -303,6 +306,18 @@ class DocumentStore(Database):
         rows = self.query("SELECT text FROM texts WHERE document = ? ORDER BY number", (number,))
         with self.decoding():
             return "".join(zlib.decompress(row[0]).decode() for row in rows)
+
+    def sample_sentences(self, count: int) -> list[str]:
+        """Return sentences that may answer, of documents that are evenly spread."""
+        ((last,),) = self.query("SELECT coalesce(max(id), 0) FROM documents")
+        rows = [
+            self.query(
+                "SELECT text FROM sentences WHERE document >= ? AND may_answer LIMIT 1",
+                (last * place // count,),
+            )
+            for place in range(count)
+        ]
+        return list(dict.fromkeys(row[0][0] for row in rows if row))
 
     def count(self) -> Counts:
         """Return how many documents and sentences there are."""
@@ -374,5 +389,6 @@ def _match(where: Where | None) -> tuple[str, list[str]]:
     return condition, values
 
 
-def _split_path(path: str | None) -> tuple[str, ...]:
+def split_path(path: str | None) -> tuple[str, ...]:
+    """Return the headings of a stored path, outermost first."""
     return tuple(path.split(SEPARATOR)) if path else ()
