@@ -28,6 +28,8 @@ from tests.models.test_importing import (  # noqa: E402
     CLASSIFIER,
     QUESTION,
     TEXTS,
+    TITLED,
+    TOPIC,
     copy,
     score_with_transformers,
 )
@@ -71,6 +73,25 @@ def test_a_folder_is_a_stage_of_a_cascade(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "c.toml").write_text(stages, encoding="utf-8")
 
     assert len(load(tmp_path / "c.toml").score(QUESTION, TEXTS)) == len(TEXTS)
+
+
+@pytest.mark.parametrize("int8", [False, True])
+def test_an_imported_network_reads_a_title_and_headings_before_the_candidate(
+    bert: Path, folder: Path, tmp_path: Path, int8: bool
+) -> None:
+    scorer = import_to(folder, tmp_path / "m", context="prefix", int8=int8)
+
+    manifest = open_bundle(tmp_path / "m").manifest
+    assert manifest.config["context"] == {"form": "prefix"}
+    assert manifest.precision == ("int8" if int8 else "fp32")
+    tolerance = manifest.tolerance if int8 else 1e-4
+    expected = score_with_transformers(bert, [*TEXTS, *(f"{TOPIC} {text}" for text in TEXTS)])
+    found = scorer.score(QUESTION, [*TEXTS, *TITLED])
+    np.testing.assert_allclose(found, expected, atol=tolerance)
+    assert (np.abs(found[:2] - found[4:6]) > tolerance).all()
+    plain = import_to(folder, tmp_path / "plain")
+    assert "context" not in open_bundle(tmp_path / "plain").manifest.config
+    np.testing.assert_array_equal(plain.score(QUESTION, TITLED), plain.score(QUESTION, TEXTS))
 
 
 def test_an_imported_network_scores_as_before(bert: Path, folder: Path, tmp_path: Path) -> None:

@@ -18,12 +18,19 @@ from rejoinder.models.importing import ImportOptions, import_model  # noqa: E402
 from rejoinder.models.registry import open_scorer, verify_bundle  # noqa: E402
 from rejoinder.models.selector import agreement  # noqa: E402
 from rejoinder.models.selector.export import reopen_selector  # noqa: E402
-from rejoinder.types import Candidate  # noqa: E402
+from rejoinder.training.selector import SelectorTorchScorer  # noqa: E402
+from rejoinder.types import Candidate, Document  # noqa: E402
 from tests.models.pretrained import write_pretrained  # noqa: E402
 
 CLASSIFIER = "AutoModelForSequenceClassification"
 QUESTION = "how are glacier caves formed?"
 TEXTS = ["The caves are formed by melted water.", "It rained.", "x", "a cold wind 猫 " * 40]
+TOPIC = "Glacier caves. Deep ice. Rock."
+TITLED = [
+    Candidate(str(at), text, Document("d", "Glacier caves"), None, ("Deep ice", "Rock"))
+    for at, text in enumerate(TEXTS)
+]
+"""The same texts below a title and headings: `TOPIC`."""
 
 
 @pytest.fixture(scope="module")
@@ -119,6 +126,37 @@ def test_an_activation_is_kept(bert: Path, tmp_path: Path, stated: dict[str, Any
 
     logits = scorer.get_logits(QUESTION, TEXTS)
     np.testing.assert_allclose(scorer.score(QUESTION, TEXTS), 1 / (1 + np.exp(-logits)))
+
+
+@pytest.mark.parametrize("int8", [False, True])
+def test_a_title_and_headings_are_read_before_the_candidate(
+    bert: Path, tmp_path: Path, int8: bool
+) -> None:
+    scorer = import_to(bert, tmp_path / "m", context="prefix", int8=int8)
+
+    manifest = open_bundle(tmp_path / "m").manifest
+    assert manifest.config["context"]["form"] == "prefix"
+    expected = score_with_transformers(bert, [*TEXTS, *(f"{TOPIC} {text}" for text in TEXTS)])
+    found = scorer.score(QUESTION, [*TEXTS, *TITLED])
+    np.testing.assert_allclose(found, expected, atol=manifest.tolerance)
+    assert (np.abs(found[:2] - found[4:6]) > manifest.tolerance).all()
+    verify_bundle(tmp_path / "m")
+    model, tokenizer = reopen_selector(tmp_path / "m")
+    again = SelectorTorchScorer(model, tokenizer).score(QUESTION, [*TEXTS, *TITLED])
+    np.testing.assert_allclose(again, found, atol=manifest.tolerance)
+
+
+def test_a_bundle_without_context_says_nothing_of_it(bert: Path, tmp_path: Path) -> None:
+    scorer = import_to(bert, tmp_path / "m")
+
+    assert "context" not in open_bundle(tmp_path / "m").manifest.config
+    np.testing.assert_array_equal(scorer.score(QUESTION, TITLED), scorer.score(QUESTION, TEXTS))
+
+
+@pytest.mark.parametrize("form", ["headings", "title", "local"])
+def test_a_context_that_needs_training_is_refused(form: str) -> None:
+    with pytest.raises(UnknownNameError, match=rf"form of context '{form}'.* known: none, prefix"):
+        ImportOptions("source", "m", context=form)
 
 
 def test_training_continues_from_it(bert: Path, tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ def import_model(options: ImportOptions, *, command: str = "") -> Manifest:
     if file is not None:
         config = read_json(find_home(file) / "config.json", {})
         kind = options.kind or _find_kind(config.get("architectures"))
+        _check_context(options, kind)
         manifest: Manifest = load_object(ONNX[kind])(options, file, command=command)
         return manifest
     if source.is_file() or source.suffix == ".onnx":
@@ -46,6 +47,7 @@ def import_model(options: ImportOptions, *, command: str = "") -> Manifest:
         )
         raise InputError(f"{source}: {problem}")
     kind = options.kind or _find_kind(_read_architectures(options.source))
+    _check_context(options, kind)
     try:
         manifest = load_object(TORCH[kind])(options, command=command)
     except ModuleNotFoundError as error:
@@ -53,6 +55,11 @@ def import_model(options: ImportOptions, *, command: str = "") -> Manifest:
             raise
         raise MissingExtraError("importing a model", extra="train") from error
     return manifest
+
+
+def _check_context(options: ImportOptions, kind: str) -> None:
+    if options.context != "none" and kind != SELECTOR:
+        raise InputError(f"a {kind} reads no context; leave out --context")
 
 
 def _read_architectures(source: str) -> Any:

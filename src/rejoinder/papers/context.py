@@ -219,7 +219,7 @@ class _Trainer:
             model=COSINET,
             loss="anchored",
             start=COSINET,
-            context=row.name != COSINET,
+            context="none" if row.name == COSINET else "neighbours",
             seed=seed,
             device=self.options.device,
             precision=self.options.precision,

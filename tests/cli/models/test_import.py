@@ -16,6 +16,7 @@ from tests.models.selectors import write_encoder  # noqa: E402
 
 from rejoinder.bundle.folder import open_bundle  # noqa: E402
 from rejoinder.cli import main  # noqa: E402
+from rejoinder.models.registry import open_scorer  # noqa: E402
 from rejoinder.models.selector.context import ContextConfig  # noqa: E402
 from rejoinder.models.selector.scorer import open_similarity  # noqa: E402
 from rejoinder.models.selector.similarity import Cosine  # noqa: E402
@@ -84,6 +85,39 @@ def test_a_folder_with_onnx_ranks_without_import(onnx: Path, tmp_path: Path) -> 
     ]
 
 
+@pytest.mark.parametrize("kind", ["safetensors", "onnx"])
+def test_titles_and_headings_are_read_as_a_prefix(
+    source: Path, onnx: Path, tmp_path: Path, kind: str
+) -> None:
+    given = source if kind == "safetensors" else onnx
+    guide = "# Cold ice\n\n## Deep caves\n\nThe river is here in winter.\n"
+    (tmp_path / "guide.md").write_text(guide, encoding="utf-8")
+    run("index", "add", tmp_path / "guide.md", "--index", tmp_path / "index")
+
+    for name, form in (("p", "prefix"), ("n", "none")):
+        imported = run("models", "import", given, "--context", form, "--to", tmp_path / name)
+        assert imported.exit_code == 0, imported.output
+
+    forms = [
+        open_bundle(tmp_path / name).manifest.config.get("context", {}).get("form")
+        for name in ("p", "n")
+    ]
+    assert forms == ["prefix", None]
+    scores = []
+    for name in ("p", "n"):
+        asked = run(
+            *("ask", "where is the river", "--index", tmp_path / "index"),
+            *("--scorer", tmp_path / name, "--json"),
+        )
+        assert asked.exit_code == 0, asked.output
+        (answer,) = json.loads(asked.stdout)["answers"]
+        scores.append(answer["score"])
+    prefixed = "Cold ice. Deep caves. The river is here in winter."
+    (expected,) = open_scorer(tmp_path / "n").score("where is the river", [prefixed])
+    assert scores[0] == pytest.approx(expected, abs=1e-5)
+    assert scores[1] != pytest.approx(expected, abs=1e-3)
+
+
 def test_training_continues_from_weights_and_not_from_onnx(
     source: Path, onnx: Path, dataset: Path, tmp_path: Path
 ) -> None:
@@ -130,6 +164,7 @@ def test_context_is_found_with_the_encoder_that_is_named(
         (["nowhere.onnx"], "nowhere.onnx: no such file"),
         (["SOURCE/config.json"], "is no ONNX file; give the folder of a model"),
         (["SOURCE", "--as", "ranker"], "'ranker' is not one of 'selector', 'sentence-encoder'"),
+        (["SOURCE", "--context", "title"], "'title' is not one of 'none', 'prefix'"),
     ],
 )
 def test_what_cannot_be_imported_is_one_line(

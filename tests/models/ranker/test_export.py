@@ -20,6 +20,7 @@ from rejoinder.models.ranker.module.ranker import (  # noqa: E402
     initialise,
     list_rankers,
 )
+from rejoinder.models.ranker.scorer import find_context  # noqa: E402
 from rejoinder.models.static_vectors.vectors import load_vectors  # noqa: E402
 from rejoinder.types import Candidate, Document, Example  # noqa: E402
 
@@ -47,7 +48,7 @@ EXAMPLE = Example(
 )
 
 
-def export(folder: Path, model: str, head: str, *, context: bool = False) -> TorchScorer:
+def export(folder: Path, model: str, head: str, *, context: str = "none") -> TorchScorer:
     config = RankerConfig(model, VECTORS.width, head, context=context)
     network = initialise(config, seed=1).eval()
     write_ranker(folder, network, VECTORS, training={}, scores={}, sample=[EXAMPLE])
@@ -73,9 +74,32 @@ def test_the_runtime_agrees_with_torch(
         )
 
 
+def test_the_topic_is_read_as_torch_does_and_changes_scores(tmp_path: Path) -> None:
+    trained = export(tmp_path / "b", "cosinet", "birnn", context="topic")
+    scorer = open_ranker(tmp_path / "b")
+    plain = Candidate("0", TEXTS[3])
+    above = [
+        plain,
+        replace(plain, headings=("Glacier caves",)),
+        replace(plain, document=Document("d", "Glacier caves")),
+    ]
+
+    scores = [float(scorer.score(EXAMPLE.question, [item])[0]) for item in above]
+
+    assert len(set(scores)) == 3
+    together = scorer.score(EXAMPLE.question, above)
+    np.testing.assert_allclose(together, trained.score(EXAMPLE.question, above), atol=2e-5)
+
+
+def test_a_bundle_from_when_there_was_one_form_of_context_opens() -> None:
+    assert find_context({"context": True}) == "neighbours"
+    assert find_context({"context": "topic"}) == "topic"
+    assert find_context({}) == "none"
+
+
 @pytest.mark.parametrize("head", ["none", "birnn"])
 def test_context_is_read_as_torch_does_and_changes_scores(head: str, tmp_path: Path) -> None:
-    trained = export(tmp_path / "b", "cosinet", head, context=True)
+    trained = export(tmp_path / "b", "cosinet", head, context="neighbours")
     scorer = open_ranker(tmp_path / "b")
     untitled = replace(PAGES[0], title="")
     titled = replace(PAGES[0], title="Glacier caves", sentences=("It rained.", *TEXTS))

@@ -49,6 +49,8 @@ CANDIDATES = (
 )
 SAMPLE = [Example("q", QUESTION, CANDIDATES, (True, *(False,) * (len(CANDIDATES) - 1)))]
 CONTEXTUAL = FORMS[1:]
+READS_HEADINGS = {"title": False, "headings": True, "prefix": True}
+"""The forms that read a candidate's title, and whether they read its headings."""
 
 
 def export(folder: Path, model: AnySelector, precision: str = "fp32") -> SelectorScorer:
@@ -116,7 +118,10 @@ def test_context_changes_the_score_and_its_lack_does_not_break_it(
     np.testing.assert_array_equal(without, scorers[form].score(QUESTION, texts))
 
 
-@pytest.mark.parametrize("form", ["local", "global", "concatenation", "multi-way", "stored"])
+@pytest.mark.parametrize(
+    "form",
+    ["title", "headings", "prefix", "local", "global", "concatenation", "multi-way", "stored"],
+)
 def test_a_new_form_begins_with_the_scores_of_the_selector_where_there_is_no_context(
     form: str,
 ) -> None:
@@ -168,7 +173,7 @@ def test_every_form_can_be_the_last_stage_of_a_cascade(
     ]
 
 
-@pytest.mark.parametrize("form", ["none", "multi-way", "stored", "ensemble"])
+@pytest.mark.parametrize("form", ["none", "headings", "multi-way", "stored", "ensemble"])
 def test_every_form_learns(form: str) -> None:
     torch.manual_seed(0)
     model = make(form)
@@ -269,6 +274,40 @@ def test_an_engine_reads_neighbours_that_were_not_retrieved(
     place = sentences.index(answer.sentence)
     expected = Candidate("", answer.sentence, Document("", "", sentences), place)
     assert answer.score == scorers["local"].score("cave", [expected])[0]
+
+
+@pytest.mark.parametrize(("form", "reads_headings"), [*READS_HEADINGS.items()])
+def test_titles_and_headings_change_a_score_and_other_sentences_do_not(
+    scorers: dict[str, SelectorScorer], form: str, reads_headings: bool
+) -> None:
+    scorer, candidate = scorers[form], CANDIDATES[3]
+    document = Document("ice", "Glacier caves")
+
+    def score(candidate: Candidate) -> float:
+        return float(scorer.score(QUESTION, [candidate])[0])
+
+    plain = score(candidate)
+    headed = score(replace(candidate, headings=("Cold caves", "Rock")))
+    assert (headed != plain) is reads_headings
+    assert score(replace(candidate, document=replace(document, title="Hot tea"))) != plain
+    assert score(replace(candidate, document=document, position=None)) == plain
+
+
+@pytest.mark.parametrize("form", READS_HEADINGS)
+def test_an_engine_reads_the_title_and_the_headings_above_a_sentence(
+    scorers: dict[str, SelectorScorer], tmp_path: Path, form: str
+) -> None:
+    text = "# Cold ice\n\n## Deep caves\n\n### Rock\n\nThe cave is in the valley.\n"
+    (tmp_path / "cave.md").write_text(text, encoding="utf-8")
+    with Index(tmp_path / "index", create=True) as index:
+        index.add([tmp_path / "cave.md"])
+        (answer,) = Engine(index, scorers[form]).answer("where is the cave").answers
+
+    document = Document("", "Cold ice")
+    expected = Candidate("", answer.sentence, document, None, ("Deep caves", "Rock"))
+    assert answer.score == scorers[form].score("where is the cave", [expected])[0]
+    bare = replace(expected, document=None, headings=())
+    assert answer.score != scorers[form].score("where is the cave", [bare])[0]
 
 
 def test_a_plain_selector_says_nothing_of_context(tmp_path: Path) -> None:

@@ -90,6 +90,13 @@ def verify_model(bundle: str) -> None:
     "--question-prefix",
     help="Text that a sentence encoder expects before a question.  [default: what SOURCE says]",
 )
+@click.option(
+    "--context",
+    type=click.Choice(["none", "prefix"]),
+    default="none",
+    show_default=True,
+    help="`prefix`: a selector reads a candidate behind its title and headings, as one text.",
+)
 @click.option("--licence", default="", help="Licence of the weights, for the bundle's card.")
 def import_model(source: str, **given: Any) -> None:
     """Write a pretrained cross-encoder or sentence encoder as a bundle.

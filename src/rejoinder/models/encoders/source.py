@@ -13,6 +13,9 @@ KINDS = (SELECTOR, SENTENCE_ENCODER)
 """What a pretrained model can become."""
 POOLED = {"mean": "the mean of its states", "first": "its first state"}
 """How a text's vector is read from an encoder's states."""
+CONTEXTS = ("none", "prefix")
+"""What an imported cross-encoder can read without training: the candidate alone, or behind its
+title and headings, as one text."""
 OFFSET = ("roberta", "xlm-roberta", "camembert", "mpnet")
 """Values of `model_type` whose first position follows the id of padding."""
 NO_LIMIT = 100_000
@@ -40,6 +43,8 @@ class ImportOptions:
     """One of `POOLED`; None for what the source says, else the mean."""
     question_prefix: str | None = None
     """The text before a question; None for what the source says."""
+    context: str = "none"
+    """One of `CONTEXTS`: what a selector reads of a candidate's document."""
     licence: str = ""
     """The licence of the weights, for the card."""
 
@@ -49,6 +54,8 @@ class ImportOptions:
             raise UnknownNameError("pooling", self.pooling, POOLED)
         if self.kind is not None and self.kind not in KINDS:
             raise UnknownNameError("kind of bundle", self.kind, KINDS)
+        if self.context not in CONTEXTS:
+            raise UnknownNameError("form of context", self.context, CONTEXTS)
 
     @property
     def name(self) -> str:

@@ -18,6 +18,7 @@ from rejoinder.bundle.folder import Manifest, open_bundle, write_bundle
 from rejoinder.errors import BundleError
 from rejoinder.models.ranker.module.ranker import Ranker, RankerConfig, TorchScorer
 from rejoinder.models.ranker.relatedness import CONTEXT_FEATURES
+from rejoinder.models.ranker.scorer import find_context
 from rejoinder.models.registry import list_shipped, make_scorer
 from rejoinder.models.scorer import Scorer
 from rejoinder.models.static_vectors.vectors import StaticVectors, to_files
@@ -70,11 +71,12 @@ def read_weights(name: str, config: RankerConfig) -> dict[str, Tensor]:
         if actual != expected:
             raise BundleError(f"{name}: its {setting} is {actual}, not {expected}; give the same")
     weights = {key: torch.from_numpy(array) for key, array in bundle.read_tensors().items()}
-    if bundle.manifest.config.get("context", False) and not config.context:
-        raise BundleError(f"{name}: it reads context; train with context too")
-    if config.context:
+    own = find_context(bundle.manifest.config)
+    if own not in ("none", config.context):
+        raise BundleError(f"{name}: it reads context {own!r}; train with the same")
+    if features := CONTEXT_FEATURES[config.context]:
         # New context features start without influence.
-        weights.setdefault("around.weight", torch.zeros(1, CONTEXT_FEATURES))
+        weights.setdefault("around.weight", torch.zeros(1, features))
     return weights
 
 

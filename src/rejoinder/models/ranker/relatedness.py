@@ -23,9 +23,11 @@ from rejoinder.types import Candidate, to_candidates
 
 MAX_CELLS = 4_000_000
 """Similarities that are gathered for the candidates' words at a time (16 MB)."""
-CONTEXT_FEATURES = 3
+CONTEXT_FEATURES = {"none": 0, "neighbours": 3, "topic": 2}
+"""How many features each form of context has: relatedness to the sentence before, the one after and
+the title, or to the title and the headings."""
 MAX_CONTEXT_WORDS = 64
-"""Words of a question, neighbour or title that context features read."""
+"""Words of a question, neighbour, title or heading path that context features read."""
 
 Embed = Callable[[Sequence[str]], Matrix]
 """Returns one vector of length 1 per word."""
@@ -68,13 +70,15 @@ def mean_relatedness(
     return means
 
 
-def get_context_features(question: str, candidates: Sequence[Candidate], embed: Embed) -> Matrix:
+def get_context_features(
+    question: str, candidates: Sequence[Candidate], embed: Embed, form: str = "neighbours"
+) -> Matrix:
     """Return how related the question is to each candidate's context.
 
-    Shape (C, 3): mean relatedness to the sentence before, to the sentence after and to the
-    title; 0 where there is none.
+    Shape (C, features of the form): the mean relatedness to each text; 0 where there is none.
     """
-    contexts = [_get_context(candidate) for candidate in candidates]
+    get_texts = _get_topic if form == "topic" else _get_neighbours
+    contexts = [get_texts(candidate) for candidate in candidates]
     words = {text: pretokenize(text)[:MAX_CONTEXT_WORDS] for texts in contexts for text in texts}
     known = [text for text in words if words[text]]
     question_words = pretokenize(question)[:MAX_CONTEXT_WORDS]
@@ -83,10 +87,16 @@ def get_context_features(question: str, candidates: Sequence[Candidate], embed: 
         means = mean_relatedness(question_words, [words[text] for text in known], embed)
         related |= zip(known, means.tolist(), strict=True)
     features = [[related[text] for text in texts] for texts in contexts]
-    return np.array(features, dtype=np.float32).reshape(len(candidates), CONTEXT_FEATURES)
+    return np.array(features, dtype=np.float32).reshape(len(candidates), CONTEXT_FEATURES[form])
 
 
-def _get_context(candidate: Candidate) -> tuple[str, str, str]:
+def _get_topic(candidate: Candidate) -> tuple[str, ...]:
+    """Return the title and all headings; empty where there is none."""
+    title = candidate.document.title[:MAX_TITLE] if candidate.document else ""
+    return title, " ".join(heading[:MAX_TITLE] for heading in candidate.headings)
+
+
+def _get_neighbours(candidate: Candidate) -> tuple[str, ...]:
     """Return the sentence before, the one after, and the title; empty where there is none."""
     document, place = candidate.document, get_place(candidate)
     title = document.title[:MAX_TITLE] if document else ""

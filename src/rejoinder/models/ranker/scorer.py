@@ -1,9 +1,10 @@
 """A trained small ranker as a scorer: words to rows, pairs to vectors, lists to scores."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -47,7 +48,8 @@ class RankerScorer:
             head = str(manifest.config["head"])
             self._head = make_head(head, _strip_prefix("head.", weights), kernel)
             self._output = Linear(weights["output.weight"].T, weights["output.bias"], kernel)
-            reads_context = manifest.config.get("context", False)
+            self._context = find_context(manifest.config)
+            reads_context = self._context != "none"
             self._context_weight = weights["around.weight"][0] if reads_context else None
             self._tables = WordTables(
                 self._vectors, self._network.precompute, self._network.precomputed_width
@@ -77,7 +79,7 @@ class RankerScorer:
         if self._context_weight is not None:
             from rejoinder.models.ranker.relatedness import get_context_features
 
-            features = get_context_features(question, given, self._vectors.embed)
+            features = get_context_features(question, given, self._vectors.embed, self._context)
             scores += (features * self._context_weight).sum(axis=1)
         return scores
 
@@ -116,6 +118,12 @@ class RankerScorer:
         if can_read(b"".join(kept.values())):  # nearly always, and one look instead of many
             return kept.keys()
         return [at for at, own in kept.items() if can_read(own)]
+
+
+def find_context(settings: Mapping[str, Any]) -> str:
+    """Return the form of context that a bundle reads; it was true when there was one form."""
+    form = settings.get("context", "none")
+    return "neighbours" if form is True else str(form)
 
 
 def _split_evenly(count: int, parts: int) -> list[slice]:

@@ -30,7 +30,18 @@ from rejoinder.models.selector.similarity import (
 from rejoinder.models.sidecar import SidecarRows
 from rejoinder.types import Candidate, Document
 
-FORMS = ("none", "local", "global", "concatenation", "ensemble", "multi-way", "stored")
+TOPICS = ("title", "headings", "prefix")
+"""Forms that read what a candidate is about: its title, and all but the first its headings."""
+FORMS = (
+    "none",
+    *TOPICS,
+    "local",
+    "global",
+    "concatenation",
+    "ensemble",
+    "multi-way",
+    "stored",
+)
 SIMILARITIES = ("ngrams", "static", "encoder")
 MAX_TITLE = 200
 """Characters of a title that are read."""
@@ -68,17 +79,22 @@ class ContextConfig:
     @property
     def has_local(self) -> bool:
         """Whether neighbours are read."""
-        return self.form not in ("none", "global")
+        return self.form not in ("none", *TOPICS, "global")
 
     @property
     def has_page(self) -> bool:
         """Whether sentences of the page are read, and its title."""
-        return self.form not in ("none", "local")
+        return self.form not in ("none", *TOPICS, "local")
+
+    @property
+    def has_topic(self) -> bool:
+        """Whether the title and the headings are read, and no other sentence of the document."""
+        return self.form in TOPICS
 
     @property
     def reads_tokens(self) -> bool:
         """Whether sentences are read as tokens behind the pair."""
-        return self.form not in ("none", "stored")
+        return self.form not in ("none", "prefix", "stored")
 
     @property
     def is_vectors(self) -> bool:

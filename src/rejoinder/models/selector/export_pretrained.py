@@ -7,6 +7,7 @@ from rejoinder.errors import InputError
 from rejoinder.models.encoders.loading import load_classifier, read_max_length
 from rejoinder.models.encoders.source import ImportOptions, describe_training, get_max_tokens
 from rejoinder.models.selector.agreement import make_sample
+from rejoinder.models.selector.context import ContextConfig
 from rejoinder.models.selector.export import write_selector
 from rejoinder.models.selector.importing import find_activation, make_card
 from rejoinder.models.selector.module.classifier import Classifier
@@ -29,7 +30,8 @@ def import_classifier(options: ImportOptions, *, command: str = "") -> Manifest:
     max_tokens = get_max_tokens(settings, read_max_length(options.source))
     if max_tokens is None:
         raise InputError(f"{options.source}: neither it nor its tokenizer has a maximum length")
-    config = SelectorConfig(options.name, None, max_tokens, recipe="classifier")
+    context = ContextConfig(options.context)
+    config = SelectorConfig(options.name, None, max_tokens, context, recipe="classifier")
     activation = find_activation(settings, options.source)
     precision = "int8" if options.int8 else "fp32"
     write_selector(

@@ -58,6 +58,8 @@ def import_onnx(options: ImportOptions, file: Path, *, command: str = "") -> Man
     with opening(file):
         scorer = SelectorScorer(bundle)
     config, files = list_files(bundle)
+    if options.context != "none":
+        config["context"] = {"form": options.context}
     precision = find_precision(files[NETWORK])
     manifest = Manifest(KIND, config, training=describe_training(options, command))
     if options.int8 and precision == "fp32":

@@ -10,7 +10,7 @@ zeros are padding.
 """
 
 import copy
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from rejoinder.models.kernel import Ids
 from rejoinder.models.onnx_session import Feed, to_feed
-from rejoinder.models.selector.context import Context, ContextConfig, ContextFinder
+from rejoinder.models.selector.context import MAX_TITLE, Context, ContextConfig, ContextFinder
 from rejoinder.models.selector.similarity import Similarity
 from rejoinder.models.sidecar import SidecarRows
 from rejoinder.text.tokenizer import Tokenizer
@@ -32,6 +32,8 @@ KINDS = 4
 MAX_NEIGHBOUR = 48
 """Tokens of a neighbour, so that two of them leave room for the page."""
 MAX_TITLE_TOKENS = 16
+MAX_HEADING_TOKENS = 24
+"""Tokens of all headings above a candidate; the outermost are left out first."""
 Pieces = Sequence[int] | NDArray[np.integer[Any]]
 """The word pieces of a text; arrays, as they are stored, are not read one by one."""
 ContextPieces = tuple[int, Sequence[int]]
@@ -103,6 +105,11 @@ class PairReader:
         """Whether the inputs depend on the candidates' documents."""
         return self._config.form != "none"
 
+    @property
+    def reads_topic(self) -> bool:
+        """Whether all that is read of a document are its title and headings."""
+        return self._config.has_topic
+
     def bind(self, stored: SidecarRows) -> "PairReader":
         """Return the same reader that reads stored page vectors."""
         bound = copy.copy(self)
@@ -125,6 +132,8 @@ class PairReader:
         candidate_ids: Sequence[Pieces] = pieces or [
             self._tokens.tokenize(item.text) for item in candidates
         ]
+        if self._config.has_topic:
+            return self._read_topics(question_ids, candidates, candidate_ids)
         contexts: list[Context | None] = [None] * len(candidates)
         if self._finder is not None:
             contexts = self._finder.find(question, candidates)
@@ -133,8 +142,24 @@ class PairReader:
             for own, context in zip(candidate_ids, contexts, strict=True)
         ]
 
+    def _read_topics(
+        self, question_ids: Pieces, candidates: Sequence[Candidate], candidate_ids: Sequence[Pieces]
+    ) -> list[Feed]:
+        feeds = []
+        for candidate, own in zip(candidates, candidate_ids, strict=True):
+            topic = read_topic(
+                candidate, self._tokens.tokenize, with_headings=self._config.form != "title"
+            )
+            if self._config.form == "prefix":
+                joined = self._tokens.join(question_ids, [*topic, *own])
+            else:
+                around = [(PAGE, topic)]
+                joined = self._tokens.join(question_ids, own, around, max_around=len(topic) + 2)
+            feeds.append(to_feed(*joined))
+        return feeds
+
     def _make_finder(self, stored: SidecarRows | None) -> ContextFinder | None:
-        if self._config.form == "none":
+        if self._config.form == "none" or self._config.has_topic:
             return None
         return ContextFinder(
             self._config, self._similarity, tokenize=self._tokens.tokenize, stored=stored
@@ -159,6 +184,32 @@ class PairReader:
         if context is None or not places:
             return np.zeros((1, 1, self._config.vector_width), dtype=np.float32)
         return context.document.get_vectors(places)[None]
+
+
+def read_topic(
+    candidate: Candidate,
+    tokenize: Callable[[str], Sequence[int]],
+    *,
+    with_headings: bool = True,
+) -> list[int]:
+    """Return the pieces of a candidate's title and of the headings above it, each with a full stop.
+
+    A candidate without both has none.  Long titles are truncated; of many headings, the innermost
+    are read.
+    """
+    stop = tokenize(".")
+    title = candidate.document.title if candidate.document else ""
+    pieces = tokenize(title[:MAX_TITLE])[:MAX_TITLE_TOKENS]
+    topic = [*pieces, *stop] if pieces else []
+    room, headings = MAX_HEADING_TOKENS, list[int]()
+    for heading in reversed(candidate.headings if with_headings else ()):
+        pieces = tokenize(heading[:MAX_TITLE])[:room]
+        own = [*pieces, *stop] if pieces else []
+        headings[:0] = own
+        room -= len(own)
+        if room <= 0:
+            break
+    return topic + headings
 
 
 def _list_around(context: Context) -> tuple[list[ContextPieces], list[ContextPieces]]:

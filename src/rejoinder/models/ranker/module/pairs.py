@@ -58,7 +58,7 @@ class Batch:
     labels: Tensor  # (P,)
     list_lengths: Tensor  # (Q,) pairs of each question
     segment_lengths: Tensor  # (S,) pairs of each segment
-    context_features: Tensor  # (P, 3), or (P, 0) without context
+    context_features: Tensor  # (P, features of the form of context)
 
 
 class TrainingPairs:
@@ -73,13 +73,13 @@ class TrainingPairs:
         vectors: WordVectors,
         *,
         targets: Iterable[Sequence[float]] | None = None,
-        context: bool = False,
+        context: str = "none",
     ) -> None:
         """Pack the examples, in one pass.
 
         Args:
             targets: a target from 0 to 1 for each candidate, instead of the example's labels.
-            context: whether to compute context features.
+            context: the form of the context features to compute.
         """
         order, labels = array("i"), array("f")
         segments_of_list, segment_lengths = array("q"), array("q")
@@ -95,8 +95,9 @@ class TrainingPairs:
             labels.extend(float((target or example.labels)[place]) for place in places)
             segments_of_list.append(len(segments))
             segment_lengths.extend(map(len, segments))
-            if context:
-                features.append(get_context_features(example.question, candidates, vectors.embed))
+            if context != "none":
+                asked, embed = example.question, vectors.embed
+                features.append(get_context_features(asked, candidates, embed, context))
         self.order: Places = np.asarray(order)
         """The index of each pair in its example's candidates."""
         table = vectors.embed(list(self._words.vocabulary))

@@ -31,19 +31,21 @@ class RankerConfig:
     vector_width: int
     head: str = "none"
     dropout: float = 0.0
-    context: bool = False
-    """Whether it reads context features (`get_context_features`)."""
+    context: str = "none"
+    """The form of the context features that it reads, one of `CONTEXT_FEATURES`."""
 
     def __post_init__(self) -> None:
         if self.model not in (models := list_rankers()):
             raise UnknownNameError("model", self.model, models)
         if self.head not in HEADS:
             raise UnknownNameError("head", self.head, HEADS)
+        if self.context not in CONTEXT_FEATURES:
+            raise UnknownNameError("form of context", self.context, CONTEXT_FEATURES)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the configuration as plain JSON types; without `context` where it is false."""
+        """Return the configuration as plain JSON types; without `context` where it reads none."""
         settings = asdict(self)
-        if not self.context:
+        if self.context == "none":
             del settings["context"]
         return settings
 
@@ -59,7 +61,8 @@ class Ranker(nn.Module):
         self.head = make_head_module(config.head, pair_width, hidden_width)
         self.output = nn.Linear(pair_width if config.head == "none" else hidden_width, 1)
         # The name is that of the weight in bundles.
-        self.around = nn.Linear(CONTEXT_FEATURES, 1, bias=False) if config.context else None
+        features = CONTEXT_FEATURES[config.context]
+        self.around = nn.Linear(features, 1, bias=False) if features else None
 
     def forward(self, batch: Batch) -> Tensor:
         """Return one score per pair, shape (P,)."""
