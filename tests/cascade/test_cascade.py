@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from rejoinder.cascade.budget import Cost
 from rejoinder.cascade.calibration import Calibration
-from rejoinder.cascade.cascade import Cascade, Stage
+from rejoinder.cascade.cascade import Cascade, Stage, fuse
 from rejoinder.errors import InputError
 from rejoinder.models.lexical.scorers import WordOverlap
 from rejoinder.models.ranking import rank
@@ -109,6 +109,24 @@ def test_the_document_prior_counts_in_the_choice_of_candidates() -> None:
         stages = [Stage(WordOverlap(), 2, document_prior=document_prior), Stage(letters())]
         items = rank("tower of Paris", candidates, scorer=Cascade("c", stages)).items
         assert [item.candidate.id for item in items[:2]] == best
+
+
+def test_a_fused_stage_adds_the_scores_of_the_stage_before() -> None:
+    words = ["aaa", "a cat", "aa cat", "cat"]
+    stages = [Stage(WordOverlap(), 4), Stage(letters(), fusion=3.0)]
+
+    ranking = rank("cat", words, scorer=Cascade("fused", stages))
+
+    assert [item.candidate.text for item in ranking.items] == ["aa cat", "a cat", "cat", "aaa"]
+    alone = rank("cat", words, scorer=Cascade("alone", [stages[0], Stage(letters())]))
+    assert alone.items[0].candidate.text in {"aaa", "aa cat"}
+    assert alone.items[0].score == 3
+
+
+def test_a_candidate_that_the_stage_before_did_not_score_counts_as_average() -> None:
+    fused = fuse(np.array([1.0, 1.0, 1.0]), np.array([2.0, 0.0, -np.inf]), 1.0)
+
+    assert fused.tolist() == [1.0, -1.0, 0.0]
 
 
 def test_in_one_document_nothing_is_carried() -> None:

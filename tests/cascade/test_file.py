@@ -41,7 +41,7 @@ def test_a_written_file_is_read_back_equal(tmp_path: Path) -> None:
     whole = CascadeFile(
         'a "name"\x7f with 🐈',
         (
-            StageLine("jaccard", 100, Cost(0.25, 0.5, 0.125), document_prior=0.75),
+            StageLine("jaccard", 100, Cost(0.25, 0.5, 0.125), document_prior=0.75, fusion=0.5),
             StageLine("models/ü b", 10, leaves_missing=True),
             StageLine("bm25"),
         ),
@@ -87,12 +87,20 @@ def test_a_scorer_is_named_as_it_will_be_found(folder: Path) -> None:
 
 
 def test_the_default_is_the_shipped_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(loading, "DEFAULT_FILE", folder / "two.toml")
+    monkeypatch.setattr(loading, "WEIGHTS", folder)
+    (folder / "default.toml").write_text((folder / "two.toml").read_text())
     assert rejoinder.load("default").name == "two"
 
-    monkeypatch.setattr(loading, "DEFAULT_FILE", folder / "none.toml")
+    (folder / "default.toml").unlink()
     with pytest.raises(UnknownNameError, match="unknown scorer 'default'"):
         rejoinder.load("default")
+
+
+def test_shipped_cascades_have_names() -> None:
+    listed = {item.name for item in loading.describe_cascades()}
+
+    assert listed == set(loading.CASCADES)
+    assert all(rejoinder.load(name).name == name for name in listed)
 
 
 @pytest.mark.parametrize(
@@ -113,6 +121,7 @@ def test_the_default_is_the_shipped_one(folder: Path, monkeypatch: pytest.Monkey
         ('[[stage]]\nscorer = "bm25"\ndocument_prior = -1', "document_prior cannot be -1"),
         ('[[stage]]\nscorer = "bm25"\ndocument_prior = inf', "document_prior cannot be inf"),
         ('[[stage]]\nscorer = "bm25"\ndocument_prior = "much"', "document_prior cannot be 'much'"),
+        ('[[stage]]\nscorer = "bm25"\nfusion = -1', "fusion cannot be -1"),
         ('[[stage]]\nscorer = "bm25"\ncost = { word_ms = -1 }', "no part of a cost can be neg"),
         ('[[stage]]\nscorer = "bm25"\n[calibration]\nbest = 1', "intercept is missing"),
         (

@@ -103,6 +103,27 @@ def test_a_replayed_document_prior_equals_the_real_cascade() -> None:
         assert outcome.correct.tolist() == real, outcome.label
 
 
+def test_a_replayed_fusion_equals_the_real_cascade() -> None:
+    examples = make_examples()
+    by_name: dict[str, Scorer] = {item.name: item for item in (Jaccard(), Bm25(), WordOverlap())}
+    plain = make_contenders(list(by_name.values()))
+    contenders = [plain[0], *(replace(item, fusion=0.5) for item in plain[1:])]
+
+    outcomes = replay(contenders, examples, keeps=(3, 8))
+
+    assert {item.label for item in outcomes if len(item.names) == 1} == {"jaccard"}
+    assert "jaccard 8 > bm25*0.5 3 > word-overlap*0.5" in {item.label for item in outcomes}
+    for outcome in outcomes:
+        keeps = [*outcome.keeps, None]
+        rows = zip(outcome.names, keeps, outcome.fusions, strict=True)
+        stages = [Stage(by_name[name], keep, fusion=fusion) for name, keep, fusion in rows]
+        cascade = Cascade("real", stages)
+        rankings = [rank(item.question, item.candidates, scorer=cascade) for item in examples]
+        firsts = [int(ranking.items[0].candidate.id) for ranking in rankings]
+        real = [item.labels[first] for item, first in zip(examples, firsts, strict=True)]
+        assert outcome.correct.tolist() == real, outcome.label
+
+
 def test_each_pair_is_scored_once() -> None:
     cheap, dear = Slow("cheap", len), Slow("dear", count_a)
 

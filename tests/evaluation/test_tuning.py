@@ -4,6 +4,7 @@ import pytest
 from tests.evaluation.test_replay import make_examples
 
 from rejoinder.cascade.cascade import Cascade
+from rejoinder.cascade.file import read_cascade_file
 from rejoinder.cascade.loading import load
 from rejoinder.errors import InputError
 from rejoinder.evaluation import TuneOptions, tune
@@ -30,6 +31,16 @@ def test_examples_are_tuned_into_a_cascade_file(tmp_path: Path) -> None:
     written = load(path)
     assert isinstance(written, Cascade)
     assert [stage.scorer.name for stage in written.stages] == list(result.chosen.names)
+
+
+def test_a_fused_stage_is_tried_and_written(tmp_path: Path) -> None:
+    options = TuneOptions(to=tmp_path / "c.toml", document_prior=0, fusion=2.0)
+
+    result = tune(["jaccard", "bm25"], make_examples(count=6, size=6), options)
+
+    assert {item.fusions for item in result.outcomes} == {(0.0,), (0.0, 0.0), (0.0, 2.0)}
+    written = read_cascade_file(tmp_path / "c.toml")
+    assert [stage.fusion for stage in written.stages] == list(result.chosen.fusions)
 
 
 def test_a_document_prior_of_0_tries_none(tmp_path: Path) -> None:

@@ -35,6 +35,9 @@ class Stage:
     document_prior: float = 0.0
     """Weight of the document prior (`rate_documents`) in the choice of the candidates to keep,
     and in the scores of all later stages."""
+    fusion: float = 0.0
+    """Weight of the scores of the stage before in this one's, both standardised over the list; 0
+    leaves its own scores as they are."""
 
 
 class Cascade:
@@ -117,6 +120,8 @@ class _Run:
         )
         seen, is_scored = given[: len(scores)], ~np.isnan(scores)
         scored, unscored, scores = seen[is_scored], seen[~is_scored], scores[is_scored]
+        if stage.fusion:
+            scores = fuse(scores, self.scores[scored], stage.fusion)
         scores = scores + self._priors[scored]
         self.scores[scored], self.stages[scored] = scores, number
         best = self._order(stage, scored, scores)[: stage.keep]
@@ -218,6 +223,20 @@ def rate_documents(scores: Scores, candidates: Sequence[Candidate]) -> Scores:
     best = np.full(len(numbers), -np.inf)
     np.maximum.at(best, places, scores)
     return standardise(best[places])
+
+
+def fuse(scores: Scores, before: Scores, weight: float) -> Scores:
+    """Return scores plus the weighted scores of the stage before, both standardised.
+
+    A candidate that the stage before did not score counts as an average one there.
+
+    >>> fuse(np.array([1.0, 3.0]), np.array([5.0, 4.0]), 0.5).tolist()
+    [-0.5, 0.5]
+    """
+    is_known = np.isfinite(before)
+    added = np.zeros(len(scores))
+    added[is_known] = standardise(before[is_known])
+    return standardise(scores) + weight * added
 
 
 def standardise(scores: Scores) -> Scores:

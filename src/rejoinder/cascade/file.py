@@ -10,6 +10,7 @@
 
     [[stage]]
     scorer = "models/selector"  # or the folder of a bundle, relative to this file
+    fusion = 1.0                # optional: weight of the scores of the stage before in this one's
     missing = "leave"           # for scorers that read a sidecar, such as HAS: pass candidates
                                 # without stored rows to the next stage; "encode" encodes them
 
@@ -45,6 +46,7 @@ class StageLine:
     keep: int | None = None
     cost: Cost | None = None
     document_prior: float = 0.0
+    fusion: float = 0.0
     leaves_missing: bool = False
     """Whether candidates without stored rows are left to the next stage."""
 
@@ -117,6 +119,7 @@ def to_toml(cascade: CascadeFile) -> str:
             "scorer": stage.scorer,
             "keep": stage.keep,
             "document_prior": stage.document_prior or None,
+            "fusion": stage.fusion or None,
             "cost": stage.cost and stage.cost.to_dict(),
             "missing": "leave" if stage.leaves_missing else None,
         }
@@ -225,15 +228,19 @@ def _read_stage(table: _Table) -> StageLine:
     scorer = table.take("scorer", str)
     keep = table.take("keep", int, None)
     document_prior = table.take_number("document_prior", 0.0)
+    fusion = table.take_number("fusion", 0.0)
     cost = table.take_table("cost")
     missing = table.take("missing", str, "encode")
     table.refuse_rest()
     if missing not in MISSING:
         raise table.error(f"missing cannot be {missing!r}: it is {' or '.join(MISSING)}")
-    if not 0 <= document_prior < inf:
-        raise table.error(f"document_prior cannot be {document_prior}")
+    for name, weight in (("document_prior", document_prior), ("fusion", fusion)):
+        if not 0 <= weight < inf:
+            raise table.error(f"{name} cannot be {weight}")
     known_cost = None if cost is None else _read_cost(cost)
-    return StageLine(scorer, keep, known_cost, document_prior, leaves_missing=missing == "leave")
+    return StageLine(
+        scorer, keep, known_cost, document_prior, fusion, leaves_missing=missing == "leave"
+    )
 
 
 def _read_cost(table: _Table) -> Cost:

@@ -12,7 +12,11 @@ from rejoinder.models.registry import ScorerSummary, list_names, open_scorer
 from rejoinder.models.scorer import Scorer
 
 DEFAULT = "default"
-DEFAULT_FILE = WEIGHTS / "default.toml"
+CASCADES = {
+    DEFAULT: "the shipped cascade, used by default",
+    "thorough": "reads more candidates: slower, and more often right",
+}
+"""The cascades that come with the package, as files of this name beside their weights."""
 
 
 def load(
@@ -28,7 +32,7 @@ def load(
     Args:
         name: a name of `rejoinder models list`, the folder of a bundle, a cross-encoder as ONNX
             with its tokenizer.json (the folder or the file), or a cascade file (TOML).
-            `default` is the cascade that comes with the package.
+            `default` and `thorough` are cascades that come with the package.
         words: the word splitter of lexical scorers: unicode, whitespace or spacy.
         seed: for scorers that draw random numbers.
         threads: threads per list, for bundles; scores do not depend on it.  By default a
@@ -60,7 +64,7 @@ def load(
                 scorer = _leave_missing(scorer)
         except RejoinderError as error:
             raise DataError(f"stage {number}: {error}", path=path) from error
-        stages.append(Stage(scorer, stage.keep, stage.cost, stage.document_prior))
+        stages.append(Stage(scorer, stage.keep, stage.cost, stage.document_prior, stage.fusion))
     return Cascade(file.name, stages, calibration=file.calibration)
 
 
@@ -78,14 +82,17 @@ def _leave_missing(scorer: Scorer) -> Scorer:
 
 def find_cascade(name: str | Path) -> Path:
     """Return the file of the shipped cascade with this name, else the path itself."""
-    return DEFAULT_FILE if str(name) == DEFAULT and DEFAULT_FILE.exists() else Path(name)
+    shipped = WEIGHTS / f"{name}.toml"
+    return shipped if str(name) in CASCADES and shipped.exists() else Path(name)
 
 
 def describe_cascades() -> list[ScorerSummary]:
     """Return a summary of each cascade that has a name."""
-    if not DEFAULT_FILE.exists():
-        return []
-    return [ScorerSummary(DEFAULT, "the shipped cascade, used by default", reads_order=True)]
+    return [
+        ScorerSummary(name, summary, reads_order=True)
+        for name, summary in CASCADES.items()
+        if find_cascade(name).exists()
+    ]
 
 
 def pin(name: str) -> str:
@@ -93,5 +100,5 @@ def pin(name: str) -> str:
 
     Processes that load the result get the same scorer, even if a link changes in between.
     """
-    is_name = name == DEFAULT or name in list_names()
+    is_name = name in CASCADES or name in list_names()
     return name if is_name or not Path(name).exists() else str(Path(name).resolve())

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rejoinder.cascade.budget import Cost, count_words
-from rejoinder.cascade.cascade import rate_documents, standardise
+from rejoinder.cascade.cascade import fuse, rate_documents, standardise
 from rejoinder.errors import InputError
 from rejoinder.evaluation.significance import Interval, bootstrap_difference
 from rejoinder.models.scorer import Places, Scorer, Scores, is_pointwise
@@ -34,6 +34,8 @@ class Contender:
     cost: Cost
     document_prior: float = 0.0
     """Weight of its document prior in later stages; if not 0, it can only be a first stage."""
+    fusion: float = 0.0
+    """Weight of the scores of the stage before; if not 0, it cannot be a first stage."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +49,8 @@ class Outcome:
     latencies_ms: NDArray[np.float64]
     document_prior: float = 0.0
     """Of the first stage."""
+    fusions: tuple[float, ...] = ()
+    """Of each stage."""
 
     @property
     def accuracy(self) -> float:
@@ -60,11 +64,15 @@ class Outcome:
 
     @property
     def label(self) -> str:
-        """The stages in one line, with the document prior if any: jaccard 100 +0.5 > selector."""
+        """The stages in one line, with a document prior or a fusion if any.
+
+        For example: jaccard 100 +0.5 > cosinet*1 16 > selector
+        """
         keeps = [f" {keep}" for keep in self.keeps] + [""]
         if self.document_prior:
             keeps[0] += f" +{self.document_prior:g}"
-        return " > ".join(name + keep for name, keep in zip(self.names, keeps, strict=True))
+        fused = [f"*{fusion:g}" if fusion else "" for fusion in self.fusions or [0.0] * len(keeps)]
+        return " > ".join(map("".join, zip(self.names, fused, keeps, strict=True)))
 
     def compare_with(self, other: "Outcome") -> Interval:
         """Return the interval of this accuracy minus the other, paired by question."""
@@ -100,6 +108,7 @@ def replay(
             np.array(correct[chain], dtype=bool),
             np.array(latencies[chain]),
             contenders[chain[0][0]].document_prior,
+            tuple(contenders[place].fusion for place in chain[0]),
         )
         for chain in correct
     ]
@@ -164,18 +173,25 @@ class _Replay:
 
     def __iter__(self) -> Iterator[tuple[_Chain, bool, float]]:
         everything = np.arange(len(self.example.candidates))
-        for place in range(len(self.contenders)):
-            yield from self._follow(((place,), ()), everything, 0.0, np.zeros(len(everything)))
+        nothing = np.zeros(len(everything))
+        for place, item in enumerate(self.contenders):
+            if not item.fusion:
+                yield from self._follow(((place,), ()), everything, 0.0, nothing, nothing)
 
     def _follow(
-        self, chain: _Chain, places: Places, latency_ms: float, priors: Scores
+        self, chain: _Chain, places: Places, latency_ms: float, priors: Scores, before: Scores
     ) -> Iterator[tuple[_Chain, bool, float]]:
         """Yield a chain whose last stage scores these candidates, then all longer chains."""
         stages, keeps = chain
         if not self.is_included(tuple(self.contenders[place].name for place in stages)):
             return
         last = self.contenders[stages[-1]]
-        scores = self._score(last, places) + priors[places]
+        scores = self._score(last, places)
+        if last.fusion:
+            scores = fuse(scores, before[places], last.fusion)
+        scores = scores + priors[places]
+        before = before.copy()
+        before[places] = scores
         order = places[np.argsort(-scores, kind="stable")]
         latency_ms += last.cost.predict(len(places), int(self.words[places].sum()))
         if last.document_prior:
@@ -191,7 +207,8 @@ class _Replay:
                 break
             for follower in self._list_followers(stages):
                 longer = ((*stages, follower), (*keeps, keep))
-                yield from self._follow(longer, np.sort(order[:keep]), latency_ms, priors)
+                kept = np.sort(order[:keep])
+                yield from self._follow(longer, kept, latency_ms, priors, before)
 
     def _list_followers(self, stages: tuple[int, ...]) -> list[int]:
         """Return the more expensive scorers; after a document prior, all other scorers."""

@@ -43,6 +43,8 @@ class TuneOptions:
     """Without a budget: choose the fastest that loses at most this much P@1."""
     document_prior: float = 0.75
     """Also try first stages with a document prior of this weight; 0 tries none."""
+    fusion: float = 0.0
+    """Also try later stages that are fused with the one before by this weight; 0 tries none."""
     score_cache: Path | None = None
     """Save every scored list in this file, and resume from it."""
     plot: Path | None = None
@@ -120,7 +122,7 @@ def tune(
         for item in contenders
     ]
     outcomes = replay(
-        _add_priors(cached, options.document_prior),
+        _add_variants(cached, options),
         examples,
         on_question=lambda done: on_progress(done, len(examples), ""),
     )
@@ -160,13 +162,18 @@ def _time_scorers(
     return sorted(contenders, key=lambda item: item.cost.predict(size, 25 * size))
 
 
-def _add_priors(contenders: Sequence[Contender], document_prior: float) -> list[Contender]:
-    """Return the contenders, each but the most expensive also with a document prior."""
+def _add_variants(contenders: Sequence[Contender], options: TuneOptions) -> list[Contender]:
+    """Return the contenders with their variants.
+
+    Each but the most expensive also with a document prior, each but the cheapest also fused.
+    """
     result: list[Contender] = []
     for item in contenders:
-        if document_prior and item is not contenders[-1]:
-            result.append(replace(item, document_prior=document_prior))
+        if options.document_prior and item is not contenders[-1]:
+            result.append(replace(item, document_prior=options.document_prior))
         result.append(item)
+        if options.fusion and item is not contenders[0]:
+            result.append(replace(item, fusion=options.fusion))
     return result
 
 
@@ -176,6 +183,7 @@ def _write(path: Path, result: TuneResult) -> None:
     keeps = [*chosen.keeps, None]
     stages = [StageLine(n, k, costs[n]) for n, k in zip(chosen.names, keeps, strict=True)]
     stages[0] = replace(stages[0], document_prior=chosen.document_prior)
+    stages = [replace(s, fusion=f) for s, f in zip(stages, chosen.fusions, strict=True)]
     facts: Facts = {
         "dataset": result.dataset,
         "questions": result.questions,
@@ -196,6 +204,7 @@ def _to_dict(outcome: Outcome) -> dict[str, Any]:
         "stages": list(outcome.names),
         "keeps": list(outcome.keeps),
         "document_prior": outcome.document_prior,
+        "fusions": list(outcome.fusions),
         "P@1": outcome.accuracy,
         "predicted_ms": outcome.latency_ms,
     }

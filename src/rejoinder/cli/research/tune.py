@@ -42,6 +42,14 @@ if TYPE_CHECKING:
     show_default=True,
     help="Also try first stages with a document prior of this weight; 0 tries none.",
 )
+@click.option(
+    "--fusion",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    show_default=True,
+    help="Also try later stages whose scores are fused with those of the stage before, by this"
+    " weight; 0 tries none.",
+)
 @click.option("--plot", type=options.PATH, help="Plot accuracy against latency.")
 @options.score_cache
 @options.data_folder
