@@ -26,9 +26,10 @@ _NAMES = {
     "index.index": "Index",
     "models.ranking": "rank",
     "models.scorer": "Scorer",
-    "training": "distil train_has train_ranker train_selector train_static_encoder",
+    "training": "distil mine_lists train_has train_ranker train_selector train_static_encoder",
     "training.options": (
-        "DistilOptions HasOptions RankerOptions SelectorOptions StaticEncoderOptions Trained"
+        "DistilOptions HasOptions MiningOptions RankerOptions SelectorOptions StaticEncoderOptions"
+        " Trained"
     ),
     "types": (
         "Answer Answers Candidate Document Example Mark Ranking RetrievalScores ScoredCandidate"

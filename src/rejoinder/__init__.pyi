@@ -24,12 +24,14 @@ from rejoinder.index.index import Index as Index
 from rejoinder.models.ranking import rank as rank
 from rejoinder.models.scorer import Scorer as Scorer
 from rejoinder.training import distil as distil
+from rejoinder.training import mine_lists as mine_lists
 from rejoinder.training import train_has as train_has
 from rejoinder.training import train_ranker as train_ranker
 from rejoinder.training import train_selector as train_selector
 from rejoinder.training import train_static_encoder as train_static_encoder
 from rejoinder.training.options import DistilOptions as DistilOptions
 from rejoinder.training.options import HasOptions as HasOptions
+from rejoinder.training.options import MiningOptions as MiningOptions
 from rejoinder.training.options import RankerOptions as RankerOptions
 from rejoinder.training.options import SelectorOptions as SelectorOptions
 from rejoinder.training.options import StaticEncoderOptions as StaticEncoderOptions

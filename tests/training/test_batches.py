@@ -21,7 +21,7 @@ from rejoinder.models.selector.pair_reader import (  # noqa: E402
 from rejoinder.text.wordpiece import WordPiece  # noqa: E402
 from rejoinder.training.batches import CandidateLists, choose_candidates, make_chunks  # noqa: E402
 from rejoinder.training.mixing import AnsweredQuestions, ExampleStream, read_parts  # noqa: E402
-from rejoinder.types import Example  # noqa: E402
+from rejoinder.types import Document, Example  # noqa: E402
 
 WORDS = [f"w{at}" for at in range(60)]
 PIECES = WordPiece(["[PAD]", "[UNK]", "[CLS]", "[SEP]", *WORDS])
@@ -92,7 +92,9 @@ def test_lists_describe_themselves() -> None:
 
 def get_digest(lists: CandidateLists) -> str:
     """Return a hash of all lists: their texts and labels, in order."""
-    chosen = [[(item.id, item.text, label) for item, label in pairs] for pairs in lists._lists]
+    chosen = [
+        [(item.id, item.text, bool(label)) for item, label in pairs] for pairs in lists._lists
+    ]
     return sha256(json.dumps(chosen).encode()).hexdigest()[:16]
 
 
@@ -169,6 +171,55 @@ def test_all_candidates_are_kept_without_a_limit() -> None:
 
     assert lists.batch(torch.tensor([0, 1])).list_lengths.tolist() == [26, 21]
     assert passes == 1
+
+
+def test_targets_keep_all_candidates_in_their_order_and_add_none() -> None:
+    passes = 0
+    examples = [make_example("a", 6, 20), make_example("b", 0, 3)]
+    targets = [[at / 26 for at in range(26)], [0.5, 0.0, 0.25]]
+
+    def read() -> Iterator[Example]:
+        nonlocal passes
+        passes += 1
+        return iter(examples)
+
+    lists = CandidateLists(ExampleStream(read), READER, max_candidates=8, targets=iter(targets))
+
+    assert [[item.text for item, _ in pairs] for pairs in lists._lists] == [
+        [item.text for item in example.candidates] for example in examples
+    ]
+    batch = lists.batch(torch.tensor([1, 0]))
+    assert batch.list_lengths.tolist() == [3, 26]
+    assert batch.labels.tolist() == pytest.approx(targets[1] + targets[0])
+    assert passes == 1
+
+
+def test_targets_must_be_as_many_as_the_candidates() -> None:
+    with pytest.raises(ValueError, match="zip"):
+        CandidateLists([make_example("a", 1, 2)], READER, targets=[[1.0, 0.0]])
+
+
+@pytest.mark.parametrize("form", ["title", "headings", "prefix"])
+@pytest.mark.parametrize("targets", [None, [[1.0, 0.0, 0.0]]])
+def test_a_topic_keeps_titles_and_headings_without_the_sentences(
+    form: str, targets: list[list[float]] | None
+) -> None:
+    reader = PairReader(PairTokens(PIECES, max_tokens=40), ContextConfig(form), None)
+    example = make_example("a", 1, 2, title="w7 w8")
+    candidates = [replace(item, headings=("w9",)) for item in example.candidates]
+    candidates[2] = replace(candidates[2], document=None)
+    given = replace(example, candidates=tuple(candidates))
+
+    lists = CandidateLists([given], reader, targets=targets)
+
+    kept = [item for item, _ in lists._lists[0]]
+    assert [item.document for item in kept] == [Document("a", "w7 w8")] * 2 + [None]
+    assert [item.headings for item in kept] == [("w9",)] * 3
+    assert [item.position for item in kept] == [0, 1, 2]
+    (chunk,) = lists.batch(torch.tensor([0])).chunks
+    read = [[PIECES.vocabulary[id_] for id_ in row] for row in chunk.inputs["ids"].tolist()]
+    assert sum("w7" in row for row in read) == 2
+    assert sum("w9" in row for row in read) == (0 if form == "title" else 3)
 
 
 def test_examples_that_change_between_the_passes_are_an_error() -> None:

@@ -138,11 +138,23 @@ def test_a_part_without_an_answer_is_refused() -> None:
             AnsweredQuestions([Part([make_example(0, True)]), Part(examples)]).count()
 
 
-def test_targets_belong_to_answered_questions() -> None:
-    examples = [make_example(0, False), make_example(1, True, False)]
-    parts = [Part(examples, targets=[[0.5], [0.9, 0.1]]), Part(examples[1:])]
+def test_a_question_without_an_answer_is_read_if_its_part_has_targets() -> None:
+    examples = [make_example(0, False), make_example(1, True, False), make_example(2, False)]
+    parts = [Part(examples, targets=[[0.5], [0.9, 0.1], [0.2]]), Part(examples)]
 
-    assert list(AnsweredQuestions(parts).get_targets() or ()) == [[0.9, 0.1], (True, False)]
+    answered = AnsweredQuestions(parts)
+
+    assert [example.id for example in answered] == ["0", "1", "2", "1"]
+    assert answered.count() == [3, 1]
+    assert list(answered.get_targets() or ()) == [[0.5], [0.9, 0.1], [0.2], (True, False)]
+
+
+def test_a_part_with_targets_needs_no_answer() -> None:
+    answered = AnsweredQuestions([Part([make_example(0, False)], targets=[[0.5]])])
+
+    assert answered.count() == [1]
+    with pytest.raises(TrainingError, match="no question has an answer"):
+        AnsweredQuestions([Part([], targets=[])]).count()
 
 
 def test_a_share_of_a_stream_is_the_same_as_of_a_list() -> None:

@@ -1,10 +1,14 @@
 """Trainings from Python: options in, bundle and result out."""
 
+import json
 import subprocess
 import sys
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -15,10 +19,12 @@ import rejoinder  # noqa: E402
 from rejoinder import DistilOptions, HasOptions, RankerOptions, SelectorOptions  # noqa: E402
 from rejoinder.bundle.folder import open_bundle  # noqa: E402
 from rejoinder.cli import main  # noqa: E402
-from rejoinder.errors import InputError, UnknownNameError  # noqa: E402
+from rejoinder.errors import InputError, RejoinderError, UnknownNameError  # noqa: E402
 from rejoinder.models.registry import FAMILIES  # noqa: E402
+from rejoinder.models.selector.export import reopen_selector  # noqa: E402
 from rejoinder.training.loop import Step  # noqa: E402
 from rejoinder.training.mixing import Part  # noqa: E402
+from rejoinder.training.selector import SelectorTorchScorer  # noqa: E402
 from rejoinder.types import Example  # noqa: E402
 from tests.models.selectors import write_encoder  # noqa: E402
 
@@ -111,6 +117,135 @@ def test_a_selector_is_trained_on_examples(examples: list[Example], tmp_path: Pa
     assert trained.flipped_bits is None
 
 
+def test_a_selector_learns_from_teachers_and_reads_headings(
+    examples: list[Example], tmp_path: Path
+) -> None:
+    lists = [add_headings(example, is_answered=at > 3) for at, example in enumerate(examples)]
+    messages: list[str] = []
+    options = SelectorOptions(
+        to=tmp_path / "m",
+        encoder=str(write_encoder(tmp_path / "encoder")),
+        teacher=("word-overlap", "jaccard@0.5"),
+        context="headings",
+        int8=False,
+        questions_per_step=4,
+        learning_rate=1e-3,
+    )
+
+    trained = rejoinder.train_selector(options, lists, say=messages.append)
+
+    assert trained.steps == 3, "lists without an answer have targets, too"
+    cache = tmp_path / "m.teacher.jsonl"
+    assert messages == [
+        f"scoring with word-overlap and jaccard@0.5; the scores are cached in {cache}"
+    ]
+    rows = [json.loads(line) for line in cache.read_text(encoding="utf-8").splitlines()]
+    assert Counter(row["scorer"] for row in rows) == {"word-overlap": 12, "jaccard": 12}
+    assert open_bundle(tmp_path / "m").manifest.config["context"]["form"] == "headings"
+    candidates = [item for example in lists for item in example.candidates]
+    scorer = rejoinder.load(tmp_path / "m")
+    found = scorer.score("where is the cat", candidates)
+    model, tokenizer = reopen_selector(tmp_path / "m")
+    expected = SelectorTorchScorer(model, tokenizer).score("where is the cat", candidates)
+    np.testing.assert_allclose(found, expected, atol=1e-4)
+    bare = [replace(item, headings=()) for item in candidates]
+    assert (scorer.score("where is the cat", bare) != found).all()
+
+
+def add_headings(example: Example, *, is_answered: bool) -> Example:
+    candidates = tuple(
+        replace(item, headings=(f"part {at}", "the river"))
+        for at, item in enumerate(example.candidates)
+    )
+    labels = tuple(label and is_answered for label in example.labels)
+    return replace(example, candidates=candidates, labels=labels)
+
+
+def test_the_share_of_a_teacher_changes_the_weights(
+    examples: list[Example], tmp_path: Path
+) -> None:
+    encoder = str(write_encoder(tmp_path / "encoder"))
+    for name, share in {"none": 0.0, "again": 0.0, "half": 0.5, "all": 1.0}.items():
+        options = SelectorOptions(
+            to=tmp_path / name,
+            encoder=encoder,
+            teacher=("jaccard",),
+            teacher_share=share,
+            int8=False,
+        )
+        rejoinder.train_selector(options, examples)
+
+    networks = {
+        name: open_bundle(tmp_path / name).manifest.files["model.onnx"]
+        for name in ("none", "again", "half", "all")
+    }
+    assert networks["none"] == networks["again"]
+    assert len(set(networks.values())) == 3
+
+
+def test_a_teacher_of_a_share_scores_it_alone(examples: list[Example], tmp_path: Path) -> None:
+    options = SelectorOptions(
+        to=tmp_path / "m",
+        encoder=str(write_encoder(tmp_path / "encoder")),
+        teacher=("jaccard",),
+        int8=False,
+        questions_per_step=1,
+    )
+
+    trained = rejoinder.train_selector(options, [Part(examples, 0.25), Part(examples[:1], 2.0)])
+
+    assert trained.steps == 12 / 4 + 2
+    assert len((tmp_path / "m.teacher.jsonl").read_text(encoding="utf-8").splitlines()) <= 4
+
+
+def test_the_progress_of_a_slow_teacher_is_reported(
+    examples: list[Example], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rejoinder.training.selector.SECONDS_BETWEEN_REPORTS", -1.0)
+    messages: list[str] = []
+    options = SelectorOptions(
+        to=tmp_path / "m",
+        encoder=str(write_encoder(tmp_path / "encoder")),
+        teacher=("jaccard",),
+        int8=False,
+    )
+
+    rejoinder.train_selector(options, examples[:3], say=messages.append)
+
+    assert [message for message in messages if "lists are scored" in message] == [
+        f"{done} of 3 lists are scored" for done in (1, 2, 3)
+    ]
+
+
+def test_a_teacher_is_refused_in_several_processes(
+    examples: list[Example], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    encoder = str(write_encoder(tmp_path / "encoder"))
+    monkeypatch.setenv("WORLD_SIZE", "2")
+    options = SelectorOptions(to=tmp_path / "m", encoder=encoder, teacher=("jaccard",))
+
+    with pytest.raises(InputError, match="learning from a teacher runs in one process"):
+        rejoinder.train_selector(options, examples)
+
+    assert not (tmp_path / "m.teacher.jsonl").exists()
+
+
+@pytest.mark.parametrize(
+    ("teacher", "problem"),
+    [("jacard", "unknown scorer 'jacard'"), ("jaccard@x", "the weight after @ must be a number")],
+)
+def test_a_wrong_teacher_is_refused_before_training(
+    examples: list[Example], tmp_path: Path, teacher: str, problem: str
+) -> None:
+    encoder = str(write_encoder(tmp_path / "encoder"))
+    options = SelectorOptions(to=tmp_path / "m", encoder=encoder, teacher=(teacher,))
+
+    with pytest.raises(RejoinderError, match=problem):
+        rejoinder.train_selector(options, examples)
+
+    assert not (tmp_path / "m").exists()
+
+
 def test_has_is_trained_on_examples(examples: list[Example], tmp_path: Path) -> None:
     encoder = str(write_encoder(tmp_path / "encoder"))
     options = HasOptions(to=tmp_path / "m", encoder=encoder, epochs=1, dev=examples, int8=False)
@@ -192,7 +327,9 @@ def test_nothing_to_learn_from_is_refused(tmp_path: Path) -> None:
         rejoinder.train_ranker(RankerOptions(model="cosinet", to=tmp_path / "m"))
 
 
-@pytest.mark.parametrize("arguments", [["train", "--help"], ["train", "has", "--help"]])
+@pytest.mark.parametrize(
+    "arguments", [["train", "--help"], ["train", "has", "--help"], ["mine", "--help"]]
+)
 def test_help_does_not_import_torch(arguments: list[str]) -> None:
     code = (
         "import sys\n"
@@ -227,7 +364,12 @@ def test_without_torch_a_training_names_the_extra(name: str) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [["train", "cosinet", "wikiqa"], ["train", "static-vectors"], ["distil", "bm25", "wikiqa"]],
+    [
+        ["train", "cosinet", "wikiqa"],
+        ["train", "static-vectors"],
+        ["distil", "bm25", "wikiqa"],
+        ["mine", "wikiqa"],
+    ],
     ids=" ".join,
 )
 def test_without_torch_a_command_is_one_line(arguments: list[str], tmp_path: Path) -> None:

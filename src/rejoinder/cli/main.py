@@ -29,6 +29,7 @@ SECTIONS = {
     "models": {
         "models": "List scorers, and inspect bundles.",
         "train": "Train a model and write it as a bundle.",
+        "mine": "Make training lists out of a whole corpus.",
         "distil": "Train a small ranker on the scores of a large one.",
         "bench": "Time scorers on this machine.",
     },

@@ -15,6 +15,9 @@ from rejoinder.models.scorer import Candidates, Scorer, Scores, is_pointwise
 from rejoinder.storage.journal import append_journal, read_journal
 from rejoinder.types import Candidate, to_candidates
 
+Read = tuple[str, ...]
+"""The text of a candidate, then its title and its headings."""
+
 
 class CachedScorer:
     """Returns the scores of another scorer (`scorer`) without scoring a pair twice.
@@ -34,7 +37,7 @@ class CachedScorer:
             row["list"]: row["scores"] for row in rows if row.get("scorer") == scorer.name
         }
         self._is_checked = not self._lists
-        self._pairs: dict[str, dict[str, float]] = {}
+        self._pairs: dict[str, dict[Read, float]] = {}
 
     def score(self, question: str, candidates: Candidates) -> Scores:
         """Return one score per candidate, in the order given.
@@ -55,17 +58,17 @@ class CachedScorer:
                 append_journal(self._path, row)
         if self.is_pointwise:
             known = self._pairs.setdefault(question, {})
-            known.update(zip((item.text for item in items), scores.tolist(), strict=True))
+            known.update(zip(map(_get_read, items), scores.tolist(), strict=True))
         return scores
 
     def _score_new(self, question: str, items: Sequence[Candidate]) -> Scores:
         known = self._pairs.get(question, {})
-        new = [item for item in items if item.text not in known]
+        new = [item for item in items if _get_read(item) not in known]
         if not known or len(new) == len(items):
             return self.scorer.score(question, items)
         scores = self.scorer.score(question, new) if new else ()
-        known = known | dict(zip((item.text for item in new), scores, strict=True))
-        return np.array([known[item.text] for item in items], dtype=np.float64)
+        known = known | dict(zip(map(_get_read, new), scores, strict=True))
+        return np.array([known[_get_read(item)] for item in items], dtype=np.float64)
 
     def _check(self, question: str, items: Sequence[Candidate], scores: Scores) -> None:
         """Score one cached list again: the weights of this name may have changed."""
@@ -78,6 +81,13 @@ class CachedScorer:
         self._is_checked = True
 
 
+def _get_read(item: Candidate) -> Read:
+    """Return what a scorer may read of a candidate, except the other sentences of its document."""
+    title = item.document.title if item.document else ""
+    return (item.text, title, *item.headings) if title or item.headings else (item.text,)
+
+
 def _digest(question: str, items: Sequence[Candidate]) -> str:
-    texts = json.dumps([question, *(item.text for item in items)])
+    reads = map(_get_read, items)
+    texts = json.dumps([question, *(read[0] if len(read) == 1 else read for read in reads)])
     return hashlib.sha256(texts.encode()).hexdigest()

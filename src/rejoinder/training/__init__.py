@@ -9,12 +9,14 @@ if TYPE_CHECKING:
     from rejoinder.training.distillation import distil as distil
     from rejoinder.training.distillation import train_static_vectors as train_static_vectors
     from rejoinder.training.has import train_has as train_has
+    from rejoinder.training.mining import mine_lists as mine_lists
     from rejoinder.training.ranker import train_ranker as train_ranker
     from rejoinder.training.selector import train_selector as train_selector
     from rejoinder.training.static_encoder import train_static_encoder as train_static_encoder
 
 _MODULES = {
     "distil": "distillation",
+    "mine_lists": "mining",
     "train_has": "has",
     "train_ranker": "ranker",
     "train_selector": "selector",

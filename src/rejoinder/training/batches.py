@@ -10,6 +10,7 @@ from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
+from itertools import repeat
 
 import numpy as np
 import torch
@@ -36,7 +37,8 @@ TRIPLET_CHUNK = 16
 MAX_KNOWN_TEXTS = 1 << 15
 """Texts whose tokens are found again: neighbouring questions often share their candidates."""
 
-Chosen = list[tuple[Candidate, bool]]
+Chosen = list[tuple[Candidate, float]]
+"""Candidates, and the target of each: its label, or a share of it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,10 +73,13 @@ class CandidateLists:
         *,
         seed: int = 0,
         max_candidates: int | None = MAX_CANDIDATES,
+        targets: Iterable[Sequence[float]] | None = None,
     ) -> None:
         """Read the examples, twice if negatives come from elsewhere.
 
         Args:
+            targets: of each example's candidates, if they are not its labels; then all
+                candidates are kept, in their order.
             max_candidates: of each list; None keeps all, and adds none from elsewhere.
 
         Raises:
@@ -83,11 +88,19 @@ class CandidateLists:
         self._reader = reader
         self._questions: list[str] = []
         self._lists: list[Chosen] = []
-        strip = _share_documents() if reader.reads_context else _drop_document
+        strip: Callable[[Candidate], Candidate] = _drop_document
+        if reader.reads_context:
+            strip = _keep_title if reader.reads_topic else _share_documents()
         elsewhere = Elsewhere()
-        for at, example in enumerate(examples):
-            chosen = choose_candidates(
-                example, limit=max_candidates, rng=random.Random(f"{seed}/{at}")
+        if targets is not None:
+            max_candidates = None
+        given = repeat(None) if targets is None else targets
+        pairs = zip(examples, given, strict=targets is not None)
+        for at, (example, own) in enumerate(pairs):
+            chosen = (
+                choose_candidates(example, limit=max_candidates, rng=random.Random(f"{seed}/{at}"))
+                if own is None
+                else list(zip(example.candidates, own, strict=True))
             )
             self._questions.append(example.question)
             self._lists.append([(strip(item), label) for item, label in chosen])
@@ -119,6 +132,11 @@ class CandidateLists:
 
 def _drop_document(item: Candidate) -> Candidate:
     return replace(item, document=None)
+
+
+def _keep_title(item: Candidate) -> Candidate:
+    document = item.document and Document(item.document.id, item.document.title)
+    return replace(item, document=document)
 
 
 def _share_documents() -> Callable[[Candidate], Candidate]:
@@ -170,7 +188,7 @@ def choose_candidates(example: Example, *, limit: int | None, rng: random.Random
         room = limit - len(answers)
         hard, rest = wrong[: (room + 1) // 2], wrong[(room + 1) // 2 :]
         wrong = hard + rng.sample(rest, min(len(rest), room - len(hard)))
-    return [(item, True) for item in answers] + [(item, False) for item in wrong]
+    return [*((item, 1.0) for item in answers), *((item, 0.0) for item in wrong)]
 
 
 def _count_shared(words: set[str], text: str) -> int:

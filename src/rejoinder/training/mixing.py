@@ -77,7 +77,7 @@ class Part:
 
 
 class AnsweredQuestions:
-    """The questions of all parts that have an answer; other lists have no order to learn.
+    """The questions of all parts that have an answer, or targets: others have no order to learn.
 
     Each pass reads the parts again, one after another.
     """
@@ -92,7 +92,7 @@ class AnsweredQuestions:
         for part in self._parts:
             counts.append(0)
             for example in part.examples:
-                if any(example.labels):
+                if any(example.labels) or part.targets is not None:
                     counts[-1] += 1
                     yield example
             if not counts[-1]:
@@ -113,7 +113,7 @@ class AnsweredQuestions:
             target
             for part in self._parts
             for example, target in _pair_targets(part)
-            if any(example.labels)
+            if any(example.labels) or part.targets is not None
         )
 
 

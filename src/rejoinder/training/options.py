@@ -135,8 +135,11 @@ class RankerOptions(TrainingOptions):
         "Start from a bundle of the same model, head and vectors, or from `cosinet`.",
         "--from",
     )
-    context: bool = option(
-        False, "Read how related the question is to a candidate's neighbours and to the title."
+    context: str = option(
+        "none",
+        "Read how related the question is to a candidate's neighbours and title, or to its topic:"
+        " title and headings.",
+        choices=("none", "neighbours", "topic"),
     )
 
 
@@ -187,7 +190,25 @@ class SelectorOptions(EncoderOptions):
     context: str | None = option(
         None,
         "Context that it reads around a candidate.  [default: as the bundle, else none]",
-        choices=("none", "local", "global", "concatenation", "ensemble", "multi-way", "stored"),
+        choices=(
+            "none",
+            "title",
+            "headings",
+            "local",
+            "global",
+            "concatenation",
+            "ensemble",
+            "multi-way",
+            "stored",
+        ),
+    )
+    teacher: Sequence[str] = option(
+        (),
+        "Learn from the scores of NAME[@WEIGHT], too; those of several are added up.  The lists"
+        " are then read as they are, so give lists of `rejoinder mine`.",
+    )
+    teacher_share: float = option(
+        0.5, "Weight of the teachers' scores; the rest is the label's.", min=0, max=1
     )
     similarity: str = option(
         "static",
@@ -268,6 +289,38 @@ class StaticEncoderOptions(TrainingOptions):
         TrainingOptions.__post_init__(self)
         if self.width % 64:
             raise InputError(f"width cannot be {self.width}; it must be a multiple of 64")
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class MiningOptions:
+    """How training lists are mined from a corpus."""
+
+    to: Path | str = field(metadata={"option": Option("JSON-lines file to write, .jsonl.gz.")})
+    documents: Sequence[Path] = option(
+        (), "Files or folders to search, too; their headings become weak questions."
+    )
+    headings: int = option(5000, "How many headings to draw at most.", min=0)
+    exclude: Path | str | None = option(
+        None, "Text file with questions, one per line; their documents are left out."
+    )
+    candidates: int = option(10, "Candidates of a list.", min=3)
+    found: int | None = option(
+        None,
+        "Keep the first so many sentences that the search finds, instead of drawing negatives:"
+        " lists to tune and to calibrate a cascade on.",
+        min=1,
+    )
+    unanswerable: float = option(0.15, "Share of the lists without their answers.", min=0, max=1)
+    untitled: float = option(0.2, "Share of the lists without titles and headings.", min=0, max=1)
+    seed: int = option(0, "Seed of everything random.", min=0)
+    data_folder: Path | str | None = option(
+        None, "Folder of data sets; else $REJOINDER_DATA, else the user's cache.", "--data"
+    )
+
+    def __post_init__(self) -> None:
+        for name, _, _, option in list_options(self):
+            if (value := getattr(self, name)) is not None:
+                option.check(name, value)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,5 +1,6 @@
 """Trains a selector, and scores with it in torch."""
 
+import time
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -24,10 +25,17 @@ from rejoinder.models.selector.module.loading import get_vector_width, load_sele
 from rejoinder.models.selector.module.selector import SelectorConfig, add_context
 from rejoinder.text.tokenizer import Tokenizer
 from rejoinder.training.batches import MAX_CANDIDATES, CandidateLists, TokenBatch, make_chunks
-from rejoinder.training.devices import Compute
+from rejoinder.training.devices import Compute, need_one_process
+from rejoinder.training.distillation import open_teachers, teach
 from rejoinder.training.fit import Control, Fitted, Hooks, Plan, fit_and_write, fit_model, make_plan
 from rejoinder.training.loop import Recipe
-from rejoinder.training.mixing import Part, TrainingData, prepare
+from rejoinder.training.mixing import (
+    SECONDS_BETWEEN_REPORTS,
+    Part,
+    TrainingData,
+    TrainingSet,
+    prepare,
+)
 from rejoinder.training.options import SelectorOptions, Trained
 from rejoinder.types import to_candidates
 
@@ -69,10 +77,35 @@ def train_selector(
             sample=training_set.parts[0].take(PARITY_SAMPLE),
         )
 
+    if options.teacher:
+        training_set = replace(training_set, parts=_teach(options, training_set, hooks))
     plan = make_plan(options, model.config, **DEFAULTS)
     fit = partial(fit_selector, model=model, tokenizer=tokenizer)
     trained = fit_and_write(plan, training_set, fit, write, **hooks)
     return replace(trained, means=evaluate(open_scorer(target), dev).means if dev else {})
+
+
+def _teach(options: SelectorOptions, data: TrainingSet, hooks: Hooks) -> list[Part]:
+    need_one_process("learning from a teacher")  # its scores are appended to one file
+    kept = data.target.with_name(f"{data.target.name}.teacher.jsonl")
+    say = hooks.get("say", lambda _: None)
+    say(f"scoring with {' and '.join(options.teacher)}; the scores are cached in {kept}")
+    told = time.monotonic()
+
+    def report(done: int, of: int) -> None:
+        nonlocal told
+        if time.monotonic() - told > SECONDS_BETWEEN_REPORTS:
+            say(f"{done:,} of {of:,} lists are scored")
+            told = time.monotonic()
+
+    return teach(
+        data.parts,
+        open_teachers(options.teacher),
+        share=options.teacher_share,
+        kept=kept,
+        seed=options.seed,
+        on_done=report,
+    )
 
 
 def open_start(
@@ -136,7 +169,11 @@ def fit_selector(
         _InChunks(model, plan.compute),
         parts,
         lambda answered: CandidateLists(
-            answered, reader, seed=plan.recipe.seed, max_candidates=limit
+            answered,
+            reader,
+            seed=plan.recipe.seed,
+            max_candidates=limit,
+            targets=answered.get_targets(),
         ),
         to_scorer=lambda trained: SelectorTorchScorer(trained.selector, tokenizer),
         **control,

@@ -1,0 +1,360 @@
+"""Mines training lists from a corpus: the candidates of a question are what a search finds.
+
+A selector that only saw the sentences of one document never learns to tell documents apart.  Here
+all documents of the training data are one index, and the negatives of a question are sentences
+that our own search finds for it, in other documents and in the right one.  Sentences that may be
+right without a label are left out: near-duplicates of an answer here, and those that a teacher
+prefers to the answer when a selector is trained (`distillation.drop_suspects`).
+
+Headings of documents are weak questions: the first sentence below a heading answers it.  They
+are removed from the headings that a candidate shows, or the task would be to find the same words.
+"""
+
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from hashlib import sha256
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import NamedTuple
+from urllib.parse import unquote
+
+from rejoinder.datasets.files import read_lines
+from rejoinder.datasets.readers.jsonl import write_examples
+from rejoinder.documents.blocks import fold, sanitize
+from rejoinder.engine.answers import group_by_document, is_near_duplicate
+from rejoinder.errors import InputError
+from rejoinder.index.index import Index
+from rejoinder.training.mixing import read_parts
+from rejoinder.training.options import MiningOptions
+from rejoinder.types import Candidate, Document, Example
+
+FOUND = 40
+"""Sentences that a search finds for a question; negatives are drawn from them."""
+NEAR = 15
+"""Most negatives are among the first of these."""
+MAX_ANSWERS = 2
+SAME_DOCUMENT = 0.35
+"""The share of the negatives that come from the answer's own document, where it has so many."""
+MIN_CUT = 30
+"""Characters of a title that may be a first sentence, cut off."""
+MIN_HEADING_WORDS = 3
+MAX_HEADING = 100
+"""Characters of a heading that is taken for a question."""
+NUMBERING = re.compile(
+    r"(?:(?:[Cc]hapter|[Ss]ection|[Aa]ppendix)\s+(?:[IVX]+|[A-Z]|\d+)(?:\.\d+)*[.):]?"
+    r"|\d+[.):]|\d+(?:\.\d+)+[.):]?|[A-Z](?:\.\d+)+[.):]?)\s+|\d+\s+(?=[A-Z])"
+)
+"""The number of a heading: 4, 4.2, A.1, Chapter 7."""
+WORD = re.compile(r"[a-z]{2,}")
+PUNCTUATION = ".,:?!()'\""
+
+
+HEADING = "heading/"
+"""The ids of questions that are headings begin with it."""
+TITLED, UNTITLED = "title/", "untitled/"
+"""The ids of documents of data sets begin with one of them."""
+
+
+Judged = tuple[Candidate, bool]
+"""A candidate, and whether it answers."""
+
+
+class Query(NamedTuple):
+    """A question, and the sentences that answer it."""
+
+    id: str
+    text: str
+    answers: tuple[Candidate, ...]
+    is_heading: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class MinedLists:
+    """How much was mined."""
+
+    path: Path
+    lists: int
+    unanswerable: int
+    """Lists without their answers."""
+    candidates: int
+    headings: int
+    """Lists whose question is a heading."""
+
+
+def mine_lists(
+    options: MiningOptions,
+    data: Sequence[str] = (),
+    *,
+    on_mined: Callable[[int, int], None] = lambda _, __: None,
+    say: Callable[[str], None] = lambda _: None,
+) -> MinedLists:
+    """Write lists for the questions of data sets, and for the headings of documents.
+
+    Args:
+        data: names of data sets as NAME[:SPLIT][@WEIGHT]; a weight below 1 draws a share of the
+            questions, 0 none, but all documents are searched.
+        on_mined: receives the number of questions that were searched for, and of all.
+
+    Raises:
+        RejoinderError: there is nothing to read, or a file cannot be read or written.
+    """
+    if not data and not options.documents:
+        raise InputError("nothing to mine: name a DATASET, or --documents")
+    excluded = read_questions(Path(options.exclude)) if options.exclude else frozenset()
+    folder = Path(options.data_folder) if options.data_folder else None
+    articles, asked = Articles(excluded), list[tuple[str, Iterable[Example]]]()
+    for choice in data:
+        name, _, weight = choice.partition("@")
+        is_searched = weight in ("0", "0.0")  # its documents are searched, its questions not asked
+        (part,) = read_parts([name if is_searched else choice], folder, say)
+        examples = list(part.examples)
+        articles.add(name, examples)
+        if not is_searched:
+            drawn = replace(part, examples=examples).take_share(options.seed).examples
+            asked.append((name, drawn))
+    queries = [query for name, drawn in asked for query in articles.list_queries(name, drawn)]
+    with TemporaryDirectory() as place, Index(Path(place, "index"), create=True) as index:
+        if articles:
+            say(f"indexing {len(articles)} documents")
+            index.add_documents(articles.list_documents())
+        if options.documents:
+            say(f"reading {', '.join(map(str, options.documents))}")
+            index.add(options.documents)
+            queries += draw_headings(index, options)
+        miner = Miner(index, options)
+        lists = []
+        for number, query in enumerate(queries):
+            on_mined(number, len(queries))
+            lists += miner.mine(query)
+        on_mined(len(queries), len(queries))
+    if not lists:
+        raise InputError("nothing was mined: the search finds no sentences for any question")
+    random.Random(options.seed).shuffle(lists)
+    write_examples(Path(options.to), lists)
+    return MinedLists(
+        Path(options.to),
+        len(lists),
+        sum(not any(item.labels) for item in lists),
+        sum(len(item.candidates) for item in lists),
+        sum(item.id.startswith(HEADING) for item in lists),
+    )
+
+
+def read_questions(path: Path) -> frozenset[str]:
+    """Return the questions of a text file, one per line, in the form in which they compare."""
+    return frozenset(normalize(line) for _, line in read_lines(path) if line.strip())
+
+
+def normalize(text: str) -> str:
+    """Return the letters and digits of a text, in lower case."""
+    return "".join(filter(str.isalnum, text.casefold()))
+
+
+class Articles:
+    """The documents of data sets, merged by title, without those of excluded questions."""
+
+    def __init__(self, excluded: frozenset[str] = frozenset()) -> None:
+        self._excluded = excluded
+        self._sentences: dict[str, dict[str, None]] = {}
+        self._titles: dict[str, str] = {}
+        self._left_out: set[str] = set()
+
+    def __len__(self) -> int:
+        return len(self._sentences.keys() - self._left_out)
+
+    def add(self, name: str, examples: Iterable[Example]) -> None:
+        """Add the documents of a data set."""
+        for example in examples:
+            key, title = find_title(name, example)
+            self._titles.setdefault(key, title)
+            texts = (fold(sanitize(item.text)) for item in example.candidates)
+            self._sentences.setdefault(key, {}).update(dict.fromkeys(filter(None, texts)))
+            if normalize(example.question) in self._excluded:
+                self._left_out.add(key)
+
+    def list_documents(self) -> Iterator[Document]:
+        """Yield the documents."""
+        for key, sentences in self._sentences.items():
+            if sentences and key not in self._left_out:
+                yield Document(key, self._titles[key], tuple(sentences))
+
+    def list_queries(self, name: str, examples: Iterable[Example]) -> Iterator[Query]:
+        """Yield the questions that have an answer; call it once all documents are added."""
+        for example in examples:
+            key, _ = find_title(name, example)
+            document = Document(key, self._titles[key])
+            answers = [
+                Candidate(f"{key}/{item.id}", fold(sanitize(item.text)), document)
+                for item, label in zip(example.candidates, example.labels, strict=True)
+                if label
+            ]
+            if answers and key not in self._left_out:
+                # The id decides what is drawn, so it must not depend on the place of the files.
+                id_ = f"{Path(name).name}/{example.id}"
+                yield Query(id_, example.question, tuple(answers))
+
+
+def find_title(name: str, example: Example) -> tuple[str, str]:
+    """Return the key of an example's document, and its title; without a title it is empty.
+
+    A long beginning of the first sentence is no title: some data sets have it in its place.
+    """
+    document = example.candidates[0].document if example.candidates else None
+    title = sanitize(unquote(document.title)).replace("_", " ").strip() if document else ""
+    first = fold(document.sentences[0]) if document and document.sentences else ""
+    if not title or (len(title) >= MIN_CUT and first.startswith(title)):
+        return f"{UNTITLED}{name}/{_digest(first or example.id)}", ""
+    return f"{TITLED}{normalize(title) or title}", title
+
+
+def draw_headings(index: Index, options: MiningOptions) -> list[Query]:
+    """Return headings of the documents that came from files, each with the sentence below it."""
+    found: list[Query] = []
+    for document in index.store.get_documents():
+        if document.name.startswith((TITLED, UNTITLED)):
+            continue
+        last: tuple[str, ...] = ()
+        for path, sentences in index.store.iterate_blocks(document.id):
+            if path == last or not path:
+                continue
+            below = next((item for item in sentences if item.may_answer), None)
+            heading = clean_heading(path[-1])
+            if below is None:
+                continue
+            last = path
+            if is_question(heading):
+                owner = Document(document.name, document.title)
+                id_ = f"{document.name}#{below.position}"
+                above = path[1:-1] if path[0] == document.title else path[:-1]
+                answer = Candidate(id_, below.text, owner, below.position, above)
+                text = "\n".join([document.title, *path, below.text])
+                found.append(Query(HEADING + _digest(text), heading, (answer,), is_heading=True))
+    counts = Counter(normalize(query.text) for query in found)
+    alone = [query for query in found if counts[normalize(query.text)] == 1]
+    rng = random.Random(options.seed)
+    return rng.sample(sorted(alone, key=lambda query: query.id), min(options.headings, len(alone)))
+
+
+def _digest(text: str) -> str:
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def clean_heading(heading: str) -> str:
+    """Return a heading without its number.
+
+    >>> clean_heading("4.2. How mail is routed")
+    'How mail is routed'
+    """
+    text = fold(heading)
+    number = NUMBERING.match(text)
+    return text[number.end() if number else 0 :].strip(" ¶#")
+
+
+def is_question(heading: str) -> bool:
+    """Return whether a heading says enough to be asked.
+
+    >>> is_question("How mail is routed"), is_question("Options"), is_question("smtp_bind_address")
+    (True, False, False)
+    """
+    words = heading.split()
+    plain = [word for word in words if WORD.fullmatch(word.strip(PUNCTUATION).lower())]
+    return len(heading) <= MAX_HEADING and len(plain) >= max(MIN_HEADING_WORDS, len(words) - 2)
+
+
+class Miner:
+    """Makes a list for each question."""
+
+    def __init__(self, index: Index, options: MiningOptions) -> None:
+        self._index = index
+        self._options = options
+
+    def mine(self, query: Query) -> list[Example]:
+        """Return the list of a question; none if the search finds too little for one."""
+        rng = random.Random(f"{self._options.seed}/{query.id}")
+        count = self._options.found
+        hits = [hit.candidate for hit in self._index.search(query.text, count or FOUND)]
+        is_answered = rng.random() >= self._options.unanswerable
+        has_titles = rng.random() >= self._options.untitled
+        chosen = (
+            self._draw(query, hits, rng, is_answered=is_answered)
+            if count is None
+            else _judge(query, hits, is_answered=is_answered)
+        )
+        return [_to_example(query, chosen, has_titles=has_titles)] if len(chosen) > 1 else []
+
+    def _draw(
+        self, query: Query, hits: Sequence[Candidate], rng: random.Random, *, is_answered: bool
+    ) -> list[Judged]:
+        """Return answers and negatives."""
+        texts = [item.text for item in query.answers]
+        exact = {normalize(text) for text in texts}
+        right = [item for item in hits if normalize(item.text) in exact]
+        known = {normalize(item.text) for item in right}
+        right += [item for item in query.answers if normalize(item.text) not in known]
+        wrong = [
+            item
+            for item in hits
+            if normalize(item.text) not in exact and not is_near_duplicate(item.text, texts)
+        ]
+        answers = rng.sample(right, min(MAX_ANSWERS, len(right)))
+        count = self._options.candidates - len(answers)
+        negatives = _draw_negatives(wrong, {_name(item) for item in right}, count, rng)
+        return [*((item, True) for item in answers if is_answered), *negatives]
+
+
+def _draw_negatives(
+    wrong: Sequence[Candidate], own: set[str], count: int, rng: random.Random
+) -> list[Judged]:
+    """Return negatives: from the answer's document and from others, mostly the first found."""
+    same = [item for item in wrong if _name(item) in own]
+    others = [item for item in wrong if _name(item) not in own]
+    near, far = others[:NEAR], others[NEAR:]
+    drawn = rng.sample(same, min(len(same), round(count * SAME_DOCUMENT)))
+    drawn += rng.sample(far, min(len(far), 2))
+    drawn += rng.sample(near, min(len(near), max(0, count - len(drawn))))
+    return [(item, False) for item in drawn]
+
+
+def _judge(query: Query, hits: Sequence[Candidate], *, is_answered: bool) -> list[Judged]:
+    """Return all that was found; near-duplicates of an answer are right, too."""
+    texts = [item.text for item in query.answers]
+    judged = [(item, is_near_duplicate(item.text, texts)) for item in hits]
+    return [(item, label) for item, label in judged if is_answered or not label]
+
+
+def _name(item: Candidate) -> str:
+    return item.document.id if item.document else ""
+
+
+def _to_example(query: Query, chosen: Sequence[Judged], *, has_titles: bool) -> Example:
+    asked = normalize(query.text)
+    labels = {id(item): label for item, label in chosen}
+    candidates, ordered = [], group_by_document(item for item, _ in chosen)
+    for item in ordered:
+        title = item.document.title if item.document else ""
+        if _name(item).startswith(UNTITLED) or (
+            query.is_heading and normalize(clean_heading(title)) == asked
+        ):
+            title = ""  # an index has the id in its place
+        headings = tuple(
+            heading
+            for heading in item.headings
+            if not (query.is_heading and normalize(clean_heading(heading)) == asked)
+        )
+        document = Document(_name(item), title) if has_titles else None
+        position = item.position if has_titles else None
+        own = headings if has_titles else ()
+        candidates.append(
+            Candidate(
+                item.id,
+                item.text,
+                document,
+                position,
+                own,
+                retrieval_score=item.retrieval_score,
+            )
+        )
+    return Example(query.id, query.text, tuple(candidates), tuple(labels[id(c)] for c in ordered))
