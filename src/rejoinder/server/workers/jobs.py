@@ -65,6 +65,10 @@ class JobRunner:
                 self._get_engine().mark(job.question, job.sentence, right=job.right)
                 return job
 
+    def sample_sentences(self, count: int) -> list[str]:
+        """Return sentences of the index; none without an index."""
+        return self._engine.index.store.sample_sentences(count) if self._engine else []
+
     def _rank(self, job: RankRequest) -> DocumentRanking:
         documents = [
             InputDocument(document) if isinstance(document, str) else document

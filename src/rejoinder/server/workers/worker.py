@@ -10,6 +10,7 @@ import signal
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
@@ -34,16 +35,25 @@ FIRST_JOBS: tuple[Job, ...] = (
 """Jobs that a worker runs before it is ready: common words, so that most indexes have matches, and
 an unknown one, whose vector is drawn by a module that nothing else imports."""
 
+FIRST_SENTENCES = 8
+MAX_FIRST = 200
+"""Sentences of the index that are asked before a worker is ready, and characters of each."""
+
 _log = logging.getLogger(__name__)
 
 
 def warm_up(runner: JobRunner) -> None:
     """Run jobs as clients send them, so that their first one is as fast as later ones.
 
-    Failures are left for the clients' own jobs, whose replies report them.
+    Sentences of the index are asked, too: their words, and those of what is found for them, are
+    then in the tables of the small ranker.  Failures are left for the clients' own jobs, whose
+    replies report them.
     """
     for job in FIRST_JOBS:
         run_job(runner, 0, job)
+    with suppress(RejoinderError):
+        for sentence in runner.sample_sentences(FIRST_SENTENCES):
+            run_job(runner, 0, AnswerRequest(sentence[:MAX_FIRST]))
 
 
 def run(runner: JobRunner, jobs: BinaryIO, replies: BinaryIO) -> None:
