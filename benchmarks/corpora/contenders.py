@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
-from benchmarks.corpora.before import ask_before
+from benchmarks.corpora.before import COMMIT, ask_before
 from benchmarks.corpora.cross_encoder import CROSS_ENCODER, CrossEncoder
 from benchmarks.corpora.embeddings import ENCODERS, NearestNeighbours, has_torch
 from benchmarks.corpora.indexes import Blocks, list_entries
@@ -55,13 +55,11 @@ class Setting:
 
 
 def make_before(setting: Setting) -> Contender:
-    """Make the tree of commit 2a183ad, with its own readers, index and weights."""
+    """Make the default of an earlier commit, with its own readers, index and weights."""
     tree: Path = setting.options.before.resolve()
     stem = setting.corpus if setting.content.is_dir() else setting.content.stem
-    folder = setting.options.cache / f"{stem}-before"
-    return lambda questions: ask_before(
-        tree, folder.resolve(), setting.content, questions, FOUND, ANSWERS
-    )
+    folder = setting.options.cache / f"{stem}-{COMMIT}"
+    return lambda questions: ask_before(tree, folder.resolve(), setting.content, questions)
 
 
 def make_retrieval(setting: Setting) -> Contender:
@@ -78,6 +76,13 @@ def make_staged(setting: Setting) -> Contender:
 def make_default(setting: Setting) -> Contender:
     """Make this tree's default."""
     return _make_engine(setting.index, _load_default())
+
+
+def make_thorough(setting: Setting) -> Contender:
+    """Make this tree's cascade for people who can wait."""
+    scorer = load("thorough")
+    assert isinstance(scorer, Cascade)
+    return _make_engine(setting.index, scorer)
 
 
 def make_passages(setting: Setting) -> Contender:
@@ -121,10 +126,11 @@ def make_hybrid_reranked(setting: Setting) -> Contender:
 
 
 ROWS: dict[str, tuple[str, Callable[[Setting], Contender], tuple[str, ...]]] = {
-    "before": ("the default of commit 2a183ad", make_before, ("--before",)),
+    "before": (f"the default of commit {COMMIT}", make_before, ("--before",)),
     "retrieval": ("retrieval", make_retrieval, ()),
     "staged": ("default without its last stage", make_staged, ()),
     "default": ("**default**", make_default, ()),
+    "thorough": ("`thorough`", make_thorough, ()),
     "fts5": ("SQLite FTS5, passages of 8 sentences", make_passages, ()),
     "minilm": ("all-MiniLM-L6-v2, nearest neighbours", make_minilm, ("minilm-l6",)),
     "bge": ("bge-small-en-v1.5, nearest neighbours", make_bge, ("bge-small",)),

@@ -69,7 +69,7 @@ def find_python(tree: Path) -> str:
 
 def make_environment(tree: Path) -> dict[str, str]:
     """Return environment variables with which Python imports rejoinder from a checkout."""
-    paths = [str(tree / "src")]
+    paths = [str(tree / "src"), str(tree)]
     if tree == ROOT:
-        paths += [str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])]
+        paths += [*filter(None, [os.environ.get("PYTHONPATH")])]
     return {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}

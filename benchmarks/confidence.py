@@ -1,0 +1,218 @@
+"""Measure how far the confidence of an answer can be trusted, over whole corpora.
+
+Usage: python -m benchmarks.confidence --data DATA --manuals FOLDER --cache FOLDER
+           [--scorer default] [--plot docs/confidence.png]
+           [--results benchmarks/results/confidence.json]
+
+The corpora and their questions are those of `benchmarks.open_corpus`; the shipped confidence was
+fitted to other documents (`benchmarks.corpus_lists --calibration`).  Each corpus is asked:
+
+    own      its own questions
+    removed  its own questions that have an answer, with all right sentences taken out of what
+             the search finds
+    foreign  questions of the other corpus, as many as its own
+
+The last two have no answer.  `all` is the three together.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from benchmarks.common import describe_machine
+from benchmarks.corpora.pooled import read_pool
+from benchmarks.corpora.questions import Question, read_manual_questions, sample
+from benchmarks.manuals.readers import ROOT
+from benchmarks.open_corpus import CORPORA, open_corpus
+from rejoinder.cascade.cascade import Cascade
+from rejoinder.cascade.loading import load
+from rejoinder.engine.answers import group_by_document
+from rejoinder.engine.engine import RETRIEVED
+from rejoinder.evaluation.confidence import (
+    BINS,
+    Confidences,
+    Correct,
+    measure_calibration_error,
+    trace_curve,
+)
+from rejoinder.index.index import Index
+from rejoinder.models.ranking import rank
+
+RESULTS = ROOT / "benchmarks" / "results" / "confidence.json"
+RATES = (0.25, 0.5, 0.75)
+
+
+class Observation(NamedTuple):
+    """The first answer to one question."""
+
+    confidence: float
+    is_right: bool
+    is_answerable: bool
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Observations as arrays."""
+
+    confidences: Confidences
+    correct: Correct
+    answerable: Correct
+
+    @classmethod
+    def from_rows(cls, rows: Sequence[Observation]) -> "Asked":
+        """Return the observations."""
+        confidences, correct, answerable = zip(*rows, strict=True)
+        return cls(np.array(confidences), np.array(correct), np.array(answerable))
+
+
+def main() -> None:
+    options = parse_options()
+    scorer = load(options.scorer)
+    assert isinstance(scorer, Cascade)
+    assert scorer.calibration, f"{options.scorer} is not calibrated"
+    result: dict[str, Any] = {
+        "machine": describe_machine(),
+        "scorer": options.scorer,
+        "threshold": scorer.calibration.threshold,
+        "corpora": {},
+    }
+    asked: dict[str, Asked] = {}
+    for corpus in CORPORA:
+        print(corpus, file=sys.stderr)
+        with open_corpus(corpus, options) as (index, _, questions):
+            foreign = sample_foreign(corpus, options.data, len(questions))
+            rows = ask_all(index, scorer, questions, foreign)
+        rows["all"] = [row for own in rows.values() for row in own]
+        parts = {name: Asked.from_rows(own) for name, own in rows.items()}
+        asked[corpus] = parts["all"]
+        described = {
+            name: describe(part, scorer.calibration.threshold) for name, part in parts.items()
+        }
+        result["corpora"][corpus] = described
+        print(json.dumps({corpus: described}, indent=1))
+    options.results.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
+    if options.plot:
+        plot(options.plot, asked)
+
+
+def parse_options() -> argparse.Namespace:
+    summary, _, rest = (__doc__ or "").partition("\n")
+    parser = argparse.ArgumentParser(
+        description=summary, epilog=rest, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--data", type=Path, help="the data sets; $REJOINDER_DATA by default")
+    parser.add_argument("--manuals", type=Path, default=Path("manuals"))
+    parser.add_argument("--cache", type=Path, default=Path("open-corpus"))
+    parser.add_argument("--scorer", default="default")
+    parser.add_argument("--plot", type=Path)
+    parser.add_argument("--results", type=Path, default=RESULTS)
+    options = parser.parse_args()
+    options.questions = options.typos = options.index = None
+    return options
+
+
+def sample_foreign(corpus: str, data: Path | None, count: int) -> list[Question]:
+    """Return questions that another corpus answers."""
+    others = read_manual_questions() if corpus == "pooled" else read_pool(data).questions
+    answerable = [question for question in others if question.is_answerable]
+    groups = len({question.group for question in answerable})
+    return sample(answerable, -(-count // groups))[:count]
+
+
+def ask_all(
+    index: Index, scorer: Cascade, questions: Iterable[Question], foreign: Iterable[Question]
+) -> dict[str, list[Observation]]:
+    """Return the observations of each kind of question."""
+    own, removed = list(questions), [item for item in questions if item.is_answerable]
+    return {
+        "own": [ask(index, scorer, item) for item in own],
+        "removed": [ask(index, scorer, item, without=item.accepts) for item in removed],
+        "foreign": [ask(index, scorer, item, without=item.accepts) for item in foreign],
+    }
+
+
+def ask(
+    index: Index,
+    scorer: Cascade,
+    question: Question,
+    without: Callable[[str], bool] | None = None,
+) -> Observation:
+    """Rank what the search finds, as an engine does; sentences of `without` are taken out."""
+    found = [hit.candidate for hit in index.search(question.text, RETRIEVED)]
+    kept = [item for item in found if without is None or not without(item.text)]
+    ranking = rank(question.text, group_by_document(kept), scorer=scorer)
+    is_right = bool(ranking.items) and without is None
+    is_right = is_right and question.accepts(ranking.items[0].candidate.text)
+    return Observation(
+        ranking.confidence or 0.0, is_right, question.is_answerable and without is None
+    )
+
+
+def describe(asked: Asked, threshold: float) -> dict[str, Any]:
+    """Return the figures of some questions."""
+    curve = trace_curve(asked.confidences, asked.correct)
+    is_stated = asked.confidences >= threshold
+    bins = np.minimum((asked.confidences * BINS).astype(int), BINS - 1)
+    return {
+        "questions": len(asked.correct),
+        "calibration_error": round(measure_calibration_error(asked.confidences, asked.correct), 4),
+        "precision_at_rate": {
+            str(rate): round(float(curve.precisions[int(rate * len(curve.rates)) - 1]), 4)
+            for rate in RATES
+        },
+        "right_stated": _share(is_stated, asked.correct),
+        "answerable_refused": _share(~is_stated, asked.answerable),
+        "unanswerable_refused": _share(~is_stated, ~asked.answerable),
+        "distinct_confidences": _share_distinct(asked.confidences),
+        "reliability": [
+            {
+                "confidence": round(float(asked.confidences[bins == number].mean()), 4),
+                "right": round(float(asked.correct[bins == number].mean()), 4),
+                "questions": int((bins == number).sum()),
+            }
+            for number in range(BINS)
+            if (bins == number).any()
+        ],
+    }
+
+
+def _share(is_so: Correct, among: Correct) -> float | None:
+    return round(float(is_so[among].mean()), 4) if among.any() else None
+
+
+def _share_distinct(confidences: Confidences) -> float:
+    return round(len(np.unique(confidences.round(9))) / len(confidences), 4)
+
+
+def plot(path: Path, asked: dict[str, Asked]) -> None:
+    """Draw a reliability diagram, and precision against answer rate."""
+    import matplotlib.pyplot as plt
+
+    figure, (left, right) = plt.subplots(1, 2, figsize=(9, 4))
+    left.plot([0, 1], [0, 1], color="0.7", linestyle="--")
+    for name, own in asked.items():
+        rows = describe(own, 0.0)["reliability"]
+        left.plot(
+            [row["confidence"] for row in rows],
+            [row["right"] for row in rows],
+            marker="o",
+            label=name,
+        )
+        curve = trace_curve(own.confidences, own.correct)
+        right.plot(curve.rates, curve.precisions, label=name)
+    left.set(xlabel="confidence", ylabel="share of right first answers")
+    right.set(xlabel="answer rate", ylabel="precision", ylim=(0, 1.02))
+    left.legend()
+    right.legend()
+    figure.tight_layout()
+    figure.savefig(path, dpi=150)
+
+
+if __name__ == "__main__":
+    main()
