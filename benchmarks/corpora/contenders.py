@@ -78,13 +78,6 @@ def make_default(setting: Setting) -> Contender:
     return _make_engine(setting.index, _load_default())
 
 
-def make_thorough(setting: Setting) -> Contender:
-    """Make this tree's cascade for people who can wait."""
-    scorer = load("thorough")
-    assert isinstance(scorer, Cascade)
-    return _make_engine(setting.index, scorer)
-
-
 def make_passages(setting: Setting) -> Contender:
     """Make SQLite's FTS5 over passages; a passage counts as all its sentences in their order."""
     search = PassageSearch(list_entries(setting.index))
@@ -130,7 +123,6 @@ ROWS: dict[str, tuple[str, Callable[[Setting], Contender], tuple[str, ...]]] = {
     "retrieval": ("retrieval", make_retrieval, ()),
     "staged": ("default without its last stage", make_staged, ()),
     "default": ("**default**", make_default, ()),
-    "thorough": ("`thorough`", make_thorough, ()),
     "fts5": ("SQLite FTS5, passages of 8 sentences", make_passages, ()),
     "minilm": ("all-MiniLM-L6-v2, nearest neighbours", make_minilm, ("minilm-l6",)),
     "bge": ("bge-small-en-v1.5, nearest neighbours", make_bge, ("bge-small",)),

@@ -238,3 +238,18 @@ def test_examples_that_change_between_the_passes_are_an_error() -> None:
 
 def test_no_examples_make_no_lists() -> None:
     assert CandidateLists([], READER).describe() == {"questions": 0, "pairs": 0, "characters": 0}
+
+
+def test_other_targets_are_other_lists_to_a_checkpoint() -> None:
+    example = make_example("a", 1, 2)
+    described = [
+        CandidateLists([example], READER, targets=[own]).describe()
+        for own in ([1.0, 0.0, 0.0], [0.75, 0.25, 0.0], [0.75, 0.25, 0.0])
+    ]
+
+    assert described[0] != described[1] == described[2]
+
+
+def test_fewer_targets_than_lists_are_an_error() -> None:
+    with pytest.raises(ValueError, match="shorter"):
+        CandidateLists([make_example("a", 1, 2)], READER, targets=[])

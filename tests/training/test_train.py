@@ -141,7 +141,10 @@ def test_a_selector_learns_from_teachers_and_reads_headings(
     ]
     rows = [json.loads(line) for line in cache.read_text(encoding="utf-8").splitlines()]
     assert Counter(row["scorer"] for row in rows) == {"word-overlap": 12, "jaccard": 12}
-    assert open_bundle(tmp_path / "m").manifest.config["context"]["form"] == "headings"
+    manifest = open_bundle(tmp_path / "m").manifest
+    assert manifest.config["context"]["form"] == "headings"
+    assert manifest.training["teacher"] == ["word-overlap", "jaccard@0.5"]
+    assert manifest.training["teacher_share"] == 0.5
     candidates = [item for example in lists for item in example.candidates]
     scorer = rejoinder.load(tmp_path / "m")
     found = scorer.score("where is the cat", candidates)

@@ -5,12 +5,12 @@ token.
 """
 
 import random
+import zlib
 from array import array
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cache, lru_cache
-from itertools import repeat
 
 import numpy as np
 import torch
@@ -86,6 +86,7 @@ class CandidateLists:
             TrainingError: the second pass gave other examples than the first.
         """
         self._reader = reader
+        self._has_targets = targets is not None
         self._questions: list[str] = []
         self._lists: list[Chosen] = []
         strip: Callable[[Candidate], Candidate] = _drop_document
@@ -94,13 +95,12 @@ class CandidateLists:
         elsewhere = Elsewhere()
         if targets is not None:
             max_candidates = None
-        given = repeat(None) if targets is None else targets
-        pairs = zip(examples, given, strict=targets is not None)
-        for at, (example, own) in enumerate(pairs):
+        given = None if targets is None else iter(targets)
+        for at, example in enumerate(examples):
             chosen = (
                 choose_candidates(example, limit=max_candidates, rng=random.Random(f"{seed}/{at}"))
-                if own is None
-                else list(zip(example.candidates, own, strict=True))
+                if given is None
+                else list(zip(example.candidates, next(given, ()), strict=True))
             )
             self._questions.append(example.question)
             self._lists.append([(strip(item), label) for item, label in chosen])
@@ -112,11 +112,15 @@ class CandidateLists:
 
     def describe(self) -> dict[str, int]:
         """Return the counts that identify these lists in a checkpoint's fingerprint."""
-        return {
+        targets = [target for pairs in self._lists for _, target in pairs]
+        described = {
             "questions": len(self._lists),
-            "pairs": sum(map(len, self._lists)),
+            "pairs": len(targets),
             "characters": sum(len(item.text) for pairs in self._lists for item, _ in pairs),
         }
+        if self._has_targets:
+            described["targets"] = zlib.crc32(np.array(targets).tobytes())
+        return described
 
     def batch(self, questions: Tensor) -> TokenBatch:
         """Return the pairs of these questions in chunks of similar length."""

@@ -73,7 +73,7 @@ def train_selector(
             model,
             tokenizer,
             precision=options.bundle_precision,
-            training={"from": " ".join(options.start) or options.encoder, **training},
+            training={**_describe_start(options), **training},
             sample=training_set.parts[0].take(PARITY_SAMPLE),
         )
 
@@ -83,6 +83,14 @@ def train_selector(
     fit = partial(fit_selector, model=model, tokenizer=tokenizer)
     trained = fit_and_write(plan, training_set, fit, write, **hooks)
     return replace(trained, means=evaluate(open_scorer(target), dev).means if dev else {})
+
+
+def _describe_start(options: SelectorOptions) -> dict[str, Any]:
+    """Return where the weights come from, for the manifest."""
+    described: dict[str, Any] = {"from": " ".join(options.start) or options.encoder}
+    if options.teacher:
+        described |= {"teacher": list(options.teacher), "teacher_share": options.teacher_share}
+    return described
 
 
 def _teach(options: SelectorOptions, data: TrainingSet, hooks: Hooks) -> list[Part]:
