@@ -17,10 +17,11 @@ The corpora:
 
 Rates are averaged over sets.  `before` is the default of commit fd7ef2e: TREE is a checkout with an
 environment of its own (git worktree add TREE fd7ef2e; make -C TREE .venv/core), which has the
-compiled kernel; without it, times do not compare.  The folder of weights holds `ms-marco-minilm-l12` (with
-`model.int8.onnx` and `tokenizer.json`) and `bge-small`; all-MiniLM-L6-v2 is a package (`rejoinder
-train static-vectors` names it).  Rows that lack something are left out.  The cache keeps indexes
-and embeddings; an index is built again when the source that builds it has changed.
+compiled kernel; without it, times do not compare.  The folder of weights holds
+`ms-marco-minilm-l12` (with `model.int8.onnx` and `tokenizer.json`) and `bge-small`;
+all-MiniLM-L6-v2 is a package (`rejoinder train static-vectors` names it).  Rows that lack something
+are left out.  The cache keeps indexes and embeddings; an index is built again when the source that
+builds it has changed.
 
 --typos puts one typo into one content word of each question; rows are then compared with
 themselves without typos.  --questions asks only so many of each set, and writes no results.
