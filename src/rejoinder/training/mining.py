@@ -33,6 +33,9 @@ from rejoinder.types import Candidate, Document, Example
 
 FOUND = 40
 """Sentences that a search finds for a question; negatives are drawn from them."""
+SPARE = 20
+"""Sentences that take the place of answers that are taken out of all that was found: a shorter
+list would tell a calibration that it has no answer."""
 NEAR = 15
 """Most negatives are among the first of these."""
 MAX_ANSWERS = 2
@@ -275,13 +278,14 @@ class Miner:
         """Return the list of a question; none if the search finds too little for one."""
         rng = random.Random(f"{self._options.seed}/{query.id}")
         count = self._options.found
-        hits = [hit.candidate for hit in self._index.search(query.text, count or FOUND)]
+        wanted = FOUND if count is None else count + SPARE
+        hits = [hit.candidate for hit in self._index.search(query.text, wanted)]
         is_answered = rng.random() >= self._options.unanswerable
         has_titles = rng.random() >= self._options.untitled
         chosen = (
             self._draw(query, hits, rng, is_answered=is_answered)
             if count is None
-            else _judge(query, hits, is_answered=is_answered)
+            else _judge(query, hits, is_answered=is_answered)[:count]
         )
         return [_to_example(query, chosen, has_titles=has_titles)] if len(chosen) > 1 else []
 
