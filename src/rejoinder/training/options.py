@@ -12,6 +12,7 @@ from typing import Any
 
 from rejoinder.errors import InputError, UnknownNameError
 from rejoinder.models.encoders.loading import DEFAULT
+from rejoinder.models.selector.context import FORMS
 from rejoinder.training.devices import DEVICES, PRECISIONS
 from rejoinder.types import Example
 
@@ -77,6 +78,13 @@ def list_options(options: Any) -> Iterator[tuple[str, Any, Any, Option]]:
             yield item.name, item.type, item.default, item.metadata["option"]
 
 
+def check_options(options: Any) -> None:
+    """Raise InputError or UnknownNameError if a field is not allowed."""
+    for name, _, _, option in list_options(options):
+        if (value := getattr(options, name)) is not None:
+            option.check(name, value)
+
+
 @dataclass(frozen=True, kw_only=True, slots=True)
 class TrainingOptions:
     """Options that all trainings on examples share."""
@@ -105,9 +113,7 @@ class TrainingOptions:
     )
 
     def __post_init__(self) -> None:
-        for name, _, _, option in list_options(self):
-            if (value := getattr(self, name)) is not None:
-                option.check(name, value)
+        check_options(self)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -190,17 +196,7 @@ class SelectorOptions(EncoderOptions):
     context: str | None = option(
         None,
         "Context that it reads around a candidate.  [default: as the bundle, else none]",
-        choices=(
-            "none",
-            "title",
-            "headings",
-            "local",
-            "global",
-            "concatenation",
-            "ensemble",
-            "multi-way",
-            "stored",
-        ),
+        choices=[form for form in FORMS if form != "prefix"],
     )
     teacher: Sequence[str] = option(
         (),
@@ -318,9 +314,7 @@ class MiningOptions:
     )
 
     def __post_init__(self) -> None:
-        for name, _, _, option in list_options(self):
-            if (value := getattr(self, name)) is not None:
-                option.check(name, value)
+        check_options(self)
 
 
 @dataclass(frozen=True, slots=True)
