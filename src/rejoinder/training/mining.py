@@ -61,8 +61,8 @@ TITLED, UNTITLED = "title/", "untitled/"
 """The ids of documents of data sets begin with one of them."""
 
 
-Judged = tuple[Candidate, bool]
-"""A candidate, and whether it answers."""
+Labelled = tuple[Candidate, bool]
+"""A candidate with its label: whether it answers."""
 
 
 class Query(NamedTuple):
@@ -291,7 +291,7 @@ class Miner:
 
     def _draw(
         self, query: Query, hits: Sequence[Candidate], rng: random.Random, *, is_answered: bool
-    ) -> list[Judged]:
+    ) -> list[Labelled]:
         """Return answers and negatives."""
         texts = [item.text for item in query.answers]
         exact = {normalize(text) for text in texts}
@@ -311,7 +311,7 @@ class Miner:
 
 def _draw_negatives(
     wrong: Sequence[Candidate], own: set[str], count: int, rng: random.Random
-) -> list[Judged]:
+) -> list[Labelled]:
     """Return negatives: from the answer's document and from others, mostly the first found."""
     same = [item for item in wrong if _name(item) in own]
     others = [item for item in wrong if _name(item) not in own]
@@ -322,7 +322,7 @@ def _draw_negatives(
     return [(item, False) for item in drawn]
 
 
-def _judge(query: Query, hits: Sequence[Candidate], *, is_answered: bool) -> list[Judged]:
+def _judge(query: Query, hits: Sequence[Candidate], *, is_answered: bool) -> list[Labelled]:
     """Return all that was found; near-duplicates of an answer are right, too."""
     texts = [item.text for item in query.answers]
     judged = [(item, is_near_duplicate(item.text, texts)) for item in hits]
@@ -333,7 +333,7 @@ def _name(item: Candidate) -> str:
     return item.document.id if item.document else ""
 
 
-def _to_example(query: Query, chosen: Sequence[Judged], *, has_titles: bool) -> Example:
+def _to_example(query: Query, chosen: Sequence[Labelled], *, has_titles: bool) -> Example:
     asked = normalize(query.text)
     labels = {id(item): label for item, label in chosen}
     candidates, ordered = [], group_by_document(item for item, _ in chosen)
