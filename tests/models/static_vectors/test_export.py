@@ -121,13 +121,15 @@ def test_an_encoder_with_another_tokenizer_reads_the_shipped_pieces(
 
     assert made.vocabulary == load_vectors().vocabulary
     encoder, tokenizer = load_encoder(str(pretrained))
-    texts = ["river", "rivers", "stone", "a"]
+    texts = ["river", "rivers", "stone", "a", "ice", "cave", "water", "cat", "house", "tea", "snow"]
     with torch.inference_mode():
         ids = [torch.tensor([TextTokens(tokenizer, max_tokens=64).encode(text)]) for text in texts]
         means = [encoder.eval()(input_ids=own).last_hidden_state[0].mean(dim=0) for own in ids]
     whole = torch.nn.functional.normalize(torch.stack(means), dim=1)
-    # Principal components keep what is alike: the nearest word of "river" is the same.
-    expected = int((whole[1:] @ whole[0]).argmax())
+    # Principal components keep what is alike.  Not which word is nearest: the tokenizer has other
+    # pieces in each run, and so have the random weights.
     rows = made.embed(texts)
-    assert int((rows[1:] @ rows[0]).argmax()) == expected
+    pairs = np.triu_indices(len(texts), 1)
+    alike = np.corrcoef((rows @ rows.T)[pairs], (whole @ whole.T).numpy()[pairs])[0, 1]
+    assert alike > 0.3
     assert made.width == 8
