@@ -264,7 +264,7 @@ def compare_at_equal_time(
     known = [run for run in runs if run.labels]
     results = []
     for row in rows:
-        keep = max(1, min(KEEP, int(KEEP * cost[BASE.name] / cost[row.name])))
+        keep = max(1, min(KEEP, int(KEEP * (cost[BASE.name] / cost[row.name]))))
         # Without context there is time for everything that the first stage kept.
         keeps = {row.base: KEEP, row.name: keep}
 
