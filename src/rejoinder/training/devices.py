@@ -181,7 +181,9 @@ def join_processes(compute: Compute) -> Iterator[None]:
         torch.cuda.set_device(compute.device)
     distributed.init_process_group(_BACKENDS[kind], timeout=_TIMEOUT)
     yield
-    compute_once(lambda: None)  # the first process has written the bundle
+    # The first process has written the bundle.  None may leave while another is still receiving:
+    # its threads would abort it.
+    distributed.barrier()
     distributed.destroy_process_group()
 
 
