@@ -1,13 +1,15 @@
 """Make the lists that the shipped selector is trained on, and lists to calibrate it on.
 
 Usage: python -m benchmarks.corpus_lists --data DATA --manuals FOLDER --to lists.jsonl.gz
+       python -m benchmarks.corpus_lists --data DATA --in-document --to own.jsonl.gz
        python -m benchmarks.corpus_lists --data DATA --manuals FOLDER --calibration \
            --to calibration.jsonl.gz
 
 The lists are mined (`rejoinder mine`) from data sets whose licences allow everyone to use them, and
 from the headings of the manuals of Debian packages, which are downloaded where FOLDER lacks them.
-Documents of questions that `benchmarks.open_corpus` asks are left out, and so are the questions of
-MultiSpanQA.  Nothing of the manuals that `benchmarks.open_corpus` asks is read.
+With --in-document, they are lists of each question's own document instead.  Documents of questions
+that `benchmarks.open_corpus` asks are left out, and so are the questions of MultiSpanQA.  Nothing
+of the manuals that `benchmarks.open_corpus` asks is read.
 """
 
 import argparse
@@ -35,6 +37,16 @@ DATA = (
     "squad-train-sentences:fit@0.05",
 )
 """Natural questions are asked all, those that were written to a paragraph in part."""
+IN_DOCUMENT = (
+    "qed:fit",
+    "nq-oracle:fit",
+    "squad-train-part:fit@0.2",
+    "squad-v1:dev-not-in-v2@0.3",
+    "selqa:dev",
+    "fairytaleqa:fit@0.1",
+    "bioasq:fit@0.4",
+    "medquad:fit@0.1",
+)
 HEADINGS = 4500
 HELD_OUT = (
     "qed:dev",
@@ -81,7 +93,8 @@ UNREAD = ("_sources", "_modules", "changelog", "whatsnew")
 
 def main() -> None:
     options = parse_options()
-    fetch_packages(MANUALS, options.manuals, unread=UNREAD)
+    if not options.in_document:
+        fetch_packages(MANUALS, options.manuals, unread=UNREAD)
     with tempfile.TemporaryDirectory() as folder:
         exclude = Path(folder, "exclude.txt")
         exclude.write_text("".join(f"{text}\n" for text in list_excluded(options.data)))
@@ -95,19 +108,25 @@ def parse_options() -> argparse.Namespace:
     )
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--manuals", type=Path, default=Path("training-manuals"))
-    parser.add_argument("--calibration", action="store_true")
+    form = parser.add_mutually_exclusive_group()
+    form.add_argument("--in-document", action="store_true")
+    form.add_argument("--calibration", action="store_true")
     parser.add_argument("--to", type=Path, required=True)
     return parser.parse_args()
 
 
 def choose_data(options: argparse.Namespace) -> list[str]:
     if not options.calibration:
-        return list(DATA)
+        return list(IN_DOCUMENT if options.in_document else DATA)
     searched = [choice.partition("@")[0] + "@0" for choice in DATA]
     return [*HELD_OUT, *searched]
 
 
 def make_options(options: argparse.Namespace, exclude: Path) -> MiningOptions:
+    if options.in_document:
+        return MiningOptions(
+            to=options.to, exclude=exclude, in_document=True, data_folder=options.data
+        )
     if not options.calibration:
         return MiningOptions(
             to=options.to,

@@ -75,7 +75,9 @@ def test_a_plot_is_written(tmp_path: Path) -> None:
 
 
 def test_lists_to_calibrate_on_ask_held_out_questions_of_the_same_corpus(tmp_path: Path) -> None:
-    given = argparse.Namespace(calibration=True, to=tmp_path, manuals=tmp_path, data=None)
+    given = argparse.Namespace(
+        calibration=True, in_document=False, to=tmp_path, manuals=tmp_path, data=None
+    )
     data = corpus_lists.choose_data(given)
     options = corpus_lists.make_options(given, tmp_path / "exclude.txt")
 
@@ -86,6 +88,18 @@ def test_lists_to_calibrate_on_ask_held_out_questions_of_the_same_corpus(tmp_pat
     }
     assert all(":dev" in name for name in asked)
     assert options.found == corpus_lists.FOUND
+    assert options.exclude == tmp_path / "exclude.txt"
+
+
+def test_lists_inside_documents_ask_questions_that_may_be_trained_on(tmp_path: Path) -> None:
+    given = argparse.Namespace(calibration=False, in_document=True, to=tmp_path, data=None)
+    data = corpus_lists.choose_data(given)
+    options = corpus_lists.make_options(given, tmp_path / "exclude.txt")
+
+    assert {name.partition("@")[0] for name in data} <= {
+        name.partition("@")[0] for name in corpus_lists.DATA
+    }
+    assert options.in_document
     assert options.exclude == tmp_path / "exclude.txt"
 
 

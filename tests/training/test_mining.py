@@ -169,6 +169,43 @@ def test_a_list_is_as_long_as_asked_for(mine: Mine, festivals: Path) -> None:
     assert {len(example.candidates) for example in mine(festivals, candidates=4)} == {4}
 
 
+def test_lists_inside_a_document_are_not_searched_for(
+    mine: Mine, festivals: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delattr(Index, "search")
+
+    lists = mine(festivals, in_document=True)
+
+    assert {example.id for example in lists} == {f"festivals.jsonl/{t.lower()}" for t in TOWNS}
+    for example in lists:
+        (original,) = [item for item in EXAMPLES if item.question == example.question]
+        assert [item.text for item in example.candidates] == [
+            item.text for item in original.candidates
+        ]
+        assert example.labels == original.labels
+        assert {item.document.title for item in example.candidates if item.document} == {
+            original.candidates[0].document.title if original.candidates[0].document else ""
+        }
+
+
+def test_long_lists_inside_a_document_are_cut_in_its_order(mine: Mine, festivals: Path) -> None:
+    for example in mine(festivals, in_document=True, candidates=4):
+        (original,) = [item for item in EXAMPLES if item.question == example.question]
+        places = [item.text for item in original.candidates]
+        found = [places.index(item.text) for item in example.candidates]
+        assert found == sorted(found)
+        assert len(found) == 4
+        assert sum(example.labels) == 1
+
+
+def test_a_document_of_one_sentence_has_no_list_of_its_own(mine: Mine) -> None:
+    alone = to_ordered_example("one", "Who?", [Judged("She did.", True)], title="Alone")
+    write_examples(OWN, [alone, EXAMPLES[0]])
+
+    (example,) = mine(OWN, in_document=True)
+    assert example.question == EXAMPLES[0].question
+
+
 def test_a_seed_gives_the_same_file(festivals: Path, manuals: Path) -> None:
     targets = [Path(f"{number}.jsonl.gz") for number in range(3)]
 

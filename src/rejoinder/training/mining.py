@@ -27,6 +27,7 @@ from rejoinder.documents.blocks import fold, sanitize
 from rejoinder.engine.answers import group_by_document, is_near_duplicate
 from rejoinder.errors import InputError
 from rejoinder.index.index import Index
+from rejoinder.training.batches import choose_candidates
 from rejoinder.training.mixing import read_parts
 from rejoinder.training.options import MiningOptions
 from rejoinder.types import Candidate, Document, Example
@@ -66,12 +67,17 @@ Labelled = tuple[Candidate, bool]
 
 
 class Query(NamedTuple):
-    """A question, and the sentences that answer it."""
+    """A question, and the judged sentences of its own document."""
 
     id: str
     text: str
-    answers: tuple[Candidate, ...]
+    judged: tuple[Labelled, ...]
     is_heading: bool = False
+
+    @property
+    def answers(self) -> list[Candidate]:
+        """The sentences that answer it."""
+        return [item for item, label in self.judged if label]
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,20 +125,11 @@ def mine_lists(
             drawn = replace(part, examples=examples).take_share(options.seed).examples
             asked.append((name, drawn))
     queries = [query for name, drawn in asked for query in articles.list_queries(name, drawn)]
-    with TemporaryDirectory() as place, Index(Path(place, "index"), create=True) as index:
-        if articles:
-            say(f"indexing {len(articles)} documents")
-            index.add_documents(articles.list_documents())
-        if options.documents:
-            say(f"reading {', '.join(map(str, options.documents))}")
-            index.add(options.documents)
-            queries += draw_headings(index, options)
-        miner = Miner(index, options)
-        lists = []
-        for number, query in enumerate(queries):
-            on_mined(number, len(queries))
-            lists += miner.mine(query)
-        on_mined(len(queries), len(queries))
+    lists = (
+        [item for query in queries for item in list_own_document(query, options)]
+        if options.in_document
+        else _search_all(queries, articles, options, on_mined, say)
+    )
     if not lists:
         raise InputError("nothing was mined: the search finds no sentences for any question")
     random.Random(options.seed).shuffle(lists)
@@ -144,6 +141,48 @@ def mine_lists(
         sum(len(item.candidates) for item in lists),
         sum(item.id.startswith(HEADING) for item in lists),
     )
+
+
+def _search_all(
+    queries: list["Query"],
+    articles: "Articles",
+    options: MiningOptions,
+    on_mined: Callable[[int, int], None],
+    say: Callable[[str], None],
+) -> list[Example]:
+    """Return the lists of questions, and of headings, that a search of all documents finds."""
+    with TemporaryDirectory() as place, Index(Path(place, "index"), create=True) as index:
+        if articles:
+            say(f"indexing {len(articles)} documents")
+            index.add_documents(articles.list_documents())
+        if options.documents:
+            say(f"reading {', '.join(map(str, options.documents))}")
+            index.add(options.documents)
+            queries = queries + draw_headings(index, options)
+        miner = Miner(index, options)
+        lists = []
+        for number, query in enumerate(queries):
+            on_mined(number, len(queries))
+            lists += miner.mine(query)
+        on_mined(len(queries), len(queries))
+    return lists
+
+
+def list_own_document(query: Query, options: MiningOptions) -> list[Example]:
+    """Return the list of a question's own document; none if it has one sentence only.
+
+    A selector that is trained on found lists alone forgets to tell the sentences of one document
+    apart.
+    """
+    candidates, labels = zip(*query.judged, strict=True)
+    chosen = choose_candidates(
+        Example(query.id, query.text, candidates, labels),
+        limit=options.candidates,
+        rng=random.Random(f"{options.seed}/{query.id}"),
+    )
+    kept = {id(item) for item, _ in chosen}
+    judged = [pair for pair in query.judged if id(pair[0]) in kept]  # in document order
+    return [_to_example(query, judged, has_titles=True)] if len(judged) > 1 else []
 
 
 def read_questions(path: Path) -> frozenset[str]:
@@ -189,15 +228,15 @@ class Articles:
         for example in examples:
             key, _ = find_title(name, example)
             document = Document(key, self._titles[key])
-            answers = [
-                Candidate(f"{key}/{item.id}", fold(sanitize(item.text)), document)
+            judged = [
+                (Candidate(f"{key}/{item.id}", text, document), label)
                 for item, label in zip(example.candidates, example.labels, strict=True)
-                if label
+                if (text := fold(sanitize(item.text)))
             ]
-            if answers and key not in self._left_out:
+            if any(example.labels) and key not in self._left_out:
                 # The id decides what is drawn, so it must not depend on the place of the files.
                 id_ = f"{Path(name).name}/{example.id}"
-                yield Query(id_, example.question, tuple(answers))
+                yield Query(id_, example.question, tuple(judged))
 
 
 def find_title(name: str, example: Example) -> tuple[str, str]:
@@ -234,7 +273,8 @@ def draw_headings(index: Index, options: MiningOptions) -> list[Query]:
                 above = path[1:-1] if path[0] == document.title else path[:-1]
                 answer = Candidate(id_, below.text, owner, below.position, above)
                 text = "\n".join([document.title, *path, below.text])
-                found.append(Query(HEADING + _digest(text), heading, (answer,), is_heading=True))
+                id_ = HEADING + _digest(text)
+                found.append(Query(id_, heading, ((answer, True),), is_heading=True))
     counts = Counter(normalize(query.text) for query in found)
     alone = [query for query in found if counts[normalize(query.text)] == 1]
     rng = random.Random(options.seed)

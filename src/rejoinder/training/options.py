@@ -306,6 +306,11 @@ class MiningOptions:
         " lists to tune and to calibrate a cascade on.",
         min=1,
     )
+    in_document: bool = option(
+        False,
+        "Write the lists of each question's own document, without a search, so that training on"
+        " both forgets neither.",
+    )
     unanswerable: float = option(0.15, "Share of the lists without their answers.", min=0, max=1)
     untitled: float = option(0.2, "Share of the lists without titles and headings.", min=0, max=1)
     seed: int = option(0, "Seed of everything random.", min=0)
