@@ -4,6 +4,8 @@ Usage: python -m benchmarks.corpus_lists --data DATA --manuals FOLDER --to lists
        python -m benchmarks.corpus_lists --data DATA --in-document --to own.jsonl.gz
        python -m benchmarks.corpus_lists --data DATA --manuals FOLDER --calibration \
            --to calibration.jsonl.gz
+       python -m benchmarks.corpus_lists --data DATA --in-document --calibration \
+           --to own-calibration.jsonl.gz
 
 The lists are mined (`rejoinder mine`) from data sets whose licences allow everyone to use them, and
 from the headings of the manuals of Debian packages, which are downloaded where FOLDER lacks them.
@@ -59,6 +61,10 @@ HELD_OUT = (
 """Questions to calibrate on: of documents that no training has seen."""
 CALIBRATION_HEADINGS = 300
 FOUND = 100
+CANDIDATES = 10
+"""Candidates of a list to train on."""
+UNANSWERABLE = 0.4
+"""The share of lists to calibrate on that have no answer."""
 MULTI_SPAN = Path("multispanqa") / "valid.json.gz"
 MANUALS = {
     "aptitude-doc-en": ["usr/share/doc/aptitude/html/en"],
@@ -108,9 +114,8 @@ def parse_options() -> argparse.Namespace:
     )
     parser.add_argument("--data", type=Path, required=True)
     parser.add_argument("--manuals", type=Path, default=Path("training-manuals"))
-    form = parser.add_mutually_exclusive_group()
-    form.add_argument("--in-document", action="store_true")
-    form.add_argument("--calibration", action="store_true")
+    parser.add_argument("--in-document", action="store_true")
+    parser.add_argument("--calibration", action="store_true")
     parser.add_argument("--to", type=Path, required=True)
     return parser.parse_args()
 
@@ -119,13 +124,20 @@ def choose_data(options: argparse.Namespace) -> list[str]:
     if not options.calibration:
         return list(IN_DOCUMENT if options.in_document else DATA)
     searched = [choice.partition("@")[0] + "@0" for choice in DATA]
-    return [*HELD_OUT, *searched]
+    return list(HELD_OUT) if options.in_document else [*HELD_OUT, *searched]
 
 
 def make_options(options: argparse.Namespace, exclude: Path) -> MiningOptions:
     if options.in_document:
         return MiningOptions(
-            to=options.to, exclude=exclude, in_document=True, data_folder=options.data
+            to=options.to,
+            exclude=exclude,
+            in_document=True,
+            candidates=FOUND if options.calibration else CANDIDATES,
+            unanswerable=UNANSWERABLE if options.calibration else 0.0,
+            untitled=0.0,
+            seed=int(options.calibration),
+            data_folder=options.data,
         )
     if not options.calibration:
         return MiningOptions(
@@ -141,7 +153,7 @@ def make_options(options: argparse.Namespace, exclude: Path) -> MiningOptions:
         headings=CALIBRATION_HEADINGS,
         exclude=exclude,
         found=FOUND,
-        unanswerable=0.4,
+        unanswerable=UNANSWERABLE,
         untitled=0.0,
         seed=1,
         data_folder=options.data,

@@ -100,7 +100,17 @@ def test_lists_inside_documents_ask_questions_that_may_be_trained_on(tmp_path: P
         name.partition("@")[0] for name in corpus_lists.DATA
     }
     assert options.in_document
+    assert options.unanswerable == 0
     assert options.exclude == tmp_path / "exclude.txt"
+
+
+def test_lists_inside_documents_to_calibrate_on_ask_held_out_questions(tmp_path: Path) -> None:
+    given = argparse.Namespace(calibration=True, in_document=True, to=tmp_path, data=None)
+    options = corpus_lists.make_options(given, tmp_path / "exclude.txt")
+
+    assert corpus_lists.choose_data(given) == list(corpus_lists.HELD_OUT)
+    assert options.in_document
+    assert options.unanswerable == corpus_lists.UNANSWERABLE
 
 
 def test_no_manual_of_the_benchmark_is_trained_on() -> None:

@@ -174,7 +174,7 @@ def test_lists_inside_a_document_are_not_searched_for(
 ) -> None:
     monkeypatch.delattr(Index, "search")
 
-    lists = mine(festivals, in_document=True)
+    lists = mine(festivals, in_document=True, unanswerable=0, untitled=0)
 
     assert {example.id for example in lists} == {f"festivals.jsonl/{t.lower()}" for t in TOWNS}
     for example in lists:
@@ -189,7 +189,7 @@ def test_lists_inside_a_document_are_not_searched_for(
 
 
 def test_long_lists_inside_a_document_are_cut_in_its_order(mine: Mine, festivals: Path) -> None:
-    for example in mine(festivals, in_document=True, candidates=4):
+    for example in mine(festivals, in_document=True, candidates=4, unanswerable=0):
         (original,) = [item for item in EXAMPLES if item.question == example.question]
         places = [item.text for item in original.candidates]
         found = [places.index(item.text) for item in example.candidates]
@@ -198,11 +198,28 @@ def test_long_lists_inside_a_document_are_cut_in_its_order(mine: Mine, festivals
         assert sum(example.labels) == 1
 
 
+def test_lists_inside_a_document_lack_answers_and_titles_as_asked_for(
+    mine: Mine, festivals: Path
+) -> None:
+    lists = mine(festivals, in_document=True, unanswerable=1, untitled=1)
+
+    assert len(lists) == len(TOWNS)
+    for example in lists:
+        (original,) = [item for item in EXAMPLES if item.question == example.question]
+        assert not any(example.labels)
+        assert [item.text for item in example.candidates] == [
+            item.text
+            for item, label in zip(original.candidates, original.labels, strict=True)
+            if not label
+        ]
+        assert not any(item.document for item in example.candidates)
+
+
 def test_a_document_of_one_sentence_has_no_list_of_its_own(mine: Mine) -> None:
     alone = to_ordered_example("one", "Who?", [Judged("She did.", True)], title="Alone")
     write_examples(OWN, [alone, EXAMPLES[0]])
 
-    (example,) = mine(OWN, in_document=True)
+    (example,) = mine(OWN, in_document=True, unanswerable=0)
     assert example.question == EXAMPLES[0].question
 
 

@@ -175,14 +175,19 @@ def list_own_document(query: Query, options: MiningOptions) -> list[Example]:
     apart.
     """
     candidates, labels = zip(*query.judged, strict=True)
+    rng = random.Random(f"{options.seed}/{query.id}")
     chosen = choose_candidates(
-        Example(query.id, query.text, candidates, labels),
-        limit=options.candidates,
-        rng=random.Random(f"{options.seed}/{query.id}"),
+        Example(query.id, query.text, candidates, labels), limit=options.candidates, rng=rng
     )
+    is_answered = rng.random() >= options.unanswerable
+    has_titles = rng.random() >= options.untitled
     kept = {id(item) for item, _ in chosen}
-    judged = [pair for pair in query.judged if id(pair[0]) in kept]  # in document order
-    return [_to_example(query, judged, has_titles=True)] if len(judged) > 1 else []
+    judged = [  # in document order
+        (item, label)
+        for item, label in query.judged
+        if id(item) in kept and (is_answered or not label)
+    ]
+    return [_to_example(query, judged, has_titles=has_titles)] if len(judged) > 1 else []
 
 
 def read_questions(path: Path) -> frozenset[str]:

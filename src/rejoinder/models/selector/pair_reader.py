@@ -12,7 +12,7 @@ zeros are padding.
 import copy
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -146,10 +146,10 @@ class PairReader:
         self, question_ids: Pieces, candidates: Sequence[Candidate], candidate_ids: Sequence[Pieces]
     ) -> list[Feed]:
         feeds = []
+        # Candidates of one document share its title, and often their headings.
+        tokenize, with_headings = cache(self._tokens.tokenize), self._config.form != "title"
         for candidate, own in zip(candidates, candidate_ids, strict=True):
-            topic = read_topic(
-                candidate, self._tokens.tokenize, with_headings=self._config.form != "title"
-            )
+            topic = read_topic(candidate, tokenize, with_headings=with_headings)
             if self._config.form == "prefix":
                 joined = self._tokens.join(question_ids, [*topic, *own])
             else:
