@@ -42,6 +42,7 @@ PUBLIC = [
     "TuneOptions",
     "UnknownNameError",
     "WordMatch",
+    "average_selectors",
     "calibrate",
     "compare",
     "distil",

@@ -26,7 +26,10 @@ _NAMES = {
     "index.index": "Index",
     "models.ranking": "rank",
     "models.scorer": "Scorer",
-    "training": "distil mine_lists train_has train_ranker train_selector train_static_encoder",
+    "training": (
+        "average_selectors distil mine_lists train_has train_ranker train_selector"
+        " train_static_encoder"
+    ),
     "training.options": (
         "DistilOptions HasOptions MiningOptions RankerOptions SelectorOptions StaticEncoderOptions"
         " Trained"

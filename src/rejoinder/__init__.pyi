@@ -23,6 +23,7 @@ from rejoinder.evaluation import tune as tune
 from rejoinder.index.index import Index as Index
 from rejoinder.models.ranking import rank as rank
 from rejoinder.models.scorer import Scorer as Scorer
+from rejoinder.training import average_selectors as average_selectors
 from rejoinder.training import distil as distil
 from rejoinder.training import mine_lists as mine_lists
 from rejoinder.training import train_has as train_has

@@ -11,10 +11,12 @@ if TYPE_CHECKING:
     from rejoinder.training.has import train_has as train_has
     from rejoinder.training.mining import mine_lists as mine_lists
     from rejoinder.training.ranker import train_ranker as train_ranker
+    from rejoinder.training.selector import average_selectors as average_selectors
     from rejoinder.training.selector import train_selector as train_selector
     from rejoinder.training.static_encoder import train_static_encoder as train_static_encoder
 
 _MODULES = {
+    "average_selectors": "selector",
     "distil": "distillation",
     "mine_lists": "mining",
     "train_has": "has",

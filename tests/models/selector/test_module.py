@@ -238,6 +238,21 @@ def test_context_is_not_added_twice() -> None:
         read_context([local], "multi-way", "static")
 
 
+@pytest.mark.parametrize("form", ["none", "local", "multi-way"])
+def test_a_selector_that_reads_headings_may_read_another_context(form: str) -> None:
+    headings = add_context(make_selector(), ContextConfig("headings"))
+    kinds = headings.encoder.embeddings.token_type_embeddings.weight
+    with torch.no_grad():
+        kinds += torch.randn_like(kinds)
+
+    other = read_context([headings], form, "static")
+
+    assert isinstance(other, Selector)
+    assert other.config.context.form == form
+    learnt = other.state_dict()
+    assert all(torch.equal(value, learnt[name]) for name, value in headings.state_dict().items())
+
+
 def test_unknown_names_are_refused() -> None:
     with pytest.raises(UnknownNameError, match="unknown form of context 'locl'"):
         ContextConfig("locl")

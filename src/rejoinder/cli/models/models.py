@@ -1,4 +1,4 @@
-"""`rejoinder models`: lists scorers, inspects bundles, and imports pretrained models."""
+"""`rejoinder models`: lists, inspects, imports and averages models."""
 
 from dataclasses import asdict
 from pathlib import Path
@@ -12,7 +12,7 @@ from rejoinder.cli.output import get_command, print_json, print_table, say
 
 @click.group(epilog=options.example("rejoinder models list"))
 def models() -> None:
-    """List scorers, inspect bundles, and import pretrained models."""
+    """List scorers, inspect bundles, import pretrained models, and average selectors."""
 
 
 @models.command("list", epilog=options.example("rejoinder models list"))
@@ -111,6 +111,33 @@ def import_model(source: str, **given: Any) -> None:
     for name, value in manifest.scores.items():
         say(f"{name}: {_describe(value)}")
     say(f"wrote {given['to']}")
+
+
+@models.command(
+    "average",
+    epilog=options.example(
+        "rejoinder models average my-selector selector --share 0.3 --to my-average"
+    ),
+)
+@click.argument("trained")
+@click.argument("start")
+@click.option(
+    "--share",
+    type=options.SHARE,
+    default=0.5,
+    show_default=True,
+    help="Share of START's weights; the rest are TRAINED's.",
+)
+@click.option("--to", required=True, type=click.Path(path_type=Path), help="Bundle to write.")
+def average_models(trained: str, start: str, share: float, to: Path) -> None:
+    """Average the weights of TRAINED with those of the selector START it was trained from.
+
+    It forgets less of what START knew.  Both are bundles, or names of shipped ones.
+    """
+    from rejoinder.training import average_selectors
+
+    average_selectors(trained, start, share=share, to=to, command=get_command())
+    say(f"wrote {to}")
 
 
 def _describe(value: Any) -> str:

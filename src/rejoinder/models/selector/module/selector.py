@@ -20,6 +20,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from rejoinder.errors import InputError
+from rejoinder.models.encoders.architectures import KINDS as KIND_VECTORS
 from rejoinder.models.encoders.architectures import add_kinds, freeze_embeddings, read_states
 from rejoinder.models.encoders.loading import DEFAULT
 from rejoinder.models.selector.context import ContextConfig
@@ -181,19 +182,23 @@ class Selector(nn.Module):
 
 
 def add_context(model: Selector, context: ContextConfig) -> Selector:
-    """Return a selector with the same weights that reads context too.
+    """Return a selector with the same weights that reads this context.
 
-    Tokens around the pair begin with the kind of the question: only the candidate is marked.
+    Tokens around the pair begin with the kind of the question: only the candidate is marked.  A
+    selector that reads titles and headings may read any other context instead.
 
     Raises:
         InputError: the selector reads another context already.
     """
-    if model.config.context == context:
+    known = model.config.context
+    if known == context:
         return model
-    if model.config.context.form != "none":
-        raise InputError(f"the selector reads context {model.config.context.form!r} already")
+    # A network without token types gets vectors for the kinds of tokens that only context needs.
+    is_stuck = hasattr(model.encoder, KIND_VECTORS) and not context.reads_tokens
+    if known.form not in ("none", "title", "headings") or is_stuck:
+        raise InputError(f"the selector reads context {known.form!r} already")
     encoder = deepcopy(model.encoder)
-    if not context.is_vectors:
+    if context.reads_tokens and not known.reads_tokens:
         add_kinds(encoder, KINDS, first=QUESTION, second=CANDIDATE)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
