@@ -191,7 +191,7 @@ def ask(engine: Engine, example: Example) -> Trial:
     start = time.perf_counter()
     result = engine.answer(example.question)
     milliseconds = 1000 * (time.perf_counter() - start)
-    best = result.answers[0] if result.answers else result.closest
+    best = result.answers[0] if result.answers else None
     confidence = -np.inf
     if best is not None:
         confidence = best.score if result.confidence is None else result.confidence

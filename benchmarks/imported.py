@@ -167,7 +167,7 @@ def run_cascade(
 
 def describe(result: Answers, beginning: str) -> dict[str, Any]:
     """Return whether the first sentence is right, and what the cascade did."""
-    shown = result.answers[0] if result.answers else result.closest
+    shown = result.answers[0] if result.answers else None
     return {
         "right": bool(shown and shown.sentence.startswith(beginning)),
         "confidence": round(result.confidence or 0.0, 2),

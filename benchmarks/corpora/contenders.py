@@ -169,15 +169,13 @@ def _load_default() -> Cascade:
 
 def _make_engine(index: Index, scorer: Cascade) -> Contender:
     engine = Engine(index, scorer)
-    # An engine that abstains shows the closest sentence only.
-    outspoken = Engine(index, Cascade(scorer.name, scorer.stages))
     blocks = Blocks(index)
 
     def answer(question: str) -> Reply:
         start = time.perf_counter()
         result = engine.answer(question)
         milliseconds = 1000 * (time.perf_counter() - start)
-        best = outspoken.answer(question, top=ANSWERS).answers
+        best = engine.answer(question, top=ANSWERS).answers
         return Reply(
             [hit.candidate.text for hit in index.search(question, FOUND)],
             [item.sentence for item in best],

@@ -168,15 +168,15 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Answers:
-    """The answers to a question, best first, or the abstention."""
+    """The best sentences for a question, and whether to believe the first."""
 
     question: str
     answers: tuple[Answer, ...]
-    closest: Answer | None = None
-    """The best sentence where none is good enough to be an answer."""
-    abstains: bool = field(init=False)
-    """Whether there is no answer: no sentence was retrieved, or none is good enough."""
+    """Best first, also where it abstains; empty only if nothing was retrieved."""
+    abstains: bool = False
+    """Whether no sentence answers: the confidence is too low, or nothing was retrieved."""
     confidence: float | None = None
+    """Probability that the first sentence answers; None if the scorer is not calibrated."""
     scorer: str = ""
     retrieved: int = 0
     """How many sentences were retrieved and ranked."""
@@ -184,9 +184,6 @@ class Answers:
     """How long retrieval and ranking took."""
     trace: tuple[StageTrace, ...] = ()
     """What each stage of the scorer did."""
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "abstains", not self.answers)
 
 
 @dataclass(frozen=True, slots=True)

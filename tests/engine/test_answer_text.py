@@ -3,6 +3,8 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
+from rejoinder.cascade.calibration import Calibration
+from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.cascade.loading import load
 from rejoinder.engine.texts import answer_text
 from rejoinder.errors import InputError
@@ -41,20 +43,32 @@ def test_the_best_sentence_comes_first_with_its_place() -> None:
     assert found.retrieved == 3
 
 
-def test_an_abstention_has_the_closest_sentence() -> None:
-    found = answer_text("why?", TEXT, scorer=Doubting(), top=3)
+def test_an_abstention_has_the_closest_sentences() -> None:
+    found = answer_text("why?", TEXT, scorer=Doubting(), top=2)
 
-    assert found.answers == ()
-    assert found.closest is not None
-    assert found.closest.sentence == "Milk is cold."
-    assert found.closest.confidence == found.confidence == 0.1
+    assert found.abstains
+    assert len(found.answers) == 2
+    assert found.answers[0].sentence == "Milk is cold."
+    assert found.answers[0].confidence == found.confidence == 0.1
+
+
+def test_a_text_is_answered_from_the_least_confidence_on() -> None:
+    cascade = Cascade("one", [Stage(load("word-overlap"))], calibration=Calibration(-2.0, 1.0))
+
+    def ask(least: float) -> bool:
+        question = "is milk hot?"  # two shared words: 50 %
+        return answer_text(question, TEXT, scorer=cascade, min_confidence=least).abstains
+
+    assert (ask(0.4), ask(0.6)) == (False, True)
+    with pytest.raises(InputError, match="jaccard has none"):
+        answer_text("why?", TEXT, scorer=load("jaccard"), min_confidence=0.5)
 
 
 def test_an_empty_text_has_no_answer() -> None:
     found = answer_text("why?", " \n", scorer=load("jaccard"))
 
     assert found.answers == ()
-    assert found.closest is None
+    assert found.abstains
 
 
 def test_an_empty_question_is_an_error() -> None:

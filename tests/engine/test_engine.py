@@ -103,7 +103,6 @@ def test_no_shared_word_gives_no_answer_without_vectors(index: Index) -> None:
 
     assert answers.answers == ()
     assert answers.abstains
-    assert answers.closest is None
 
 
 def test_bad_questions_are_errors(index: Index) -> None:
@@ -193,15 +192,47 @@ def test_a_calibrated_cascade_answers_or_abstains(index: Index, tmp_path: Path) 
     assert sure.answers[0].sentence == "Green tea is brewed at 75 °C."
     assert sure.confidence == pytest.approx(1 / (1 + np.exp(-(2 * 4 - 4))))
     assert [answer.confidence for answer in sure.answers] == [sure.confidence, None, None]
-    assert sure.closest is None
     assert not sure.abstains
-    assert unsure.answers == ()
     assert unsure.abstains
-    assert unsure.closest
-    assert unsure.closest.sentence in {"Milk will spoil it.", "A colony has one queen."}
-    assert unsure.closest.confidence == unsure.confidence
+    assert unsure.answers[0].sentence in {"Milk will spoil it.", "A colony has one queen."}
+    assert [answer.confidence for answer in unsure.answers] == [unsure.confidence, None, None]
     assert unsure.confidence == pytest.approx(1 / (1 + np.exp(-(2 * 1 - 4))))
     assert [stage.scorer for stage in unsure.trace] == ["jaccard", "word-overlap"]
+
+
+def test_the_caller_may_choose_the_least_confidence(index: Index, tmp_path: Path) -> None:
+    path = tmp_path / "calibrated.toml"
+    path.write_text(CASCADE, encoding="utf-8")
+    engine = Engine(index, rejoinder.load(path))
+
+    one, other = "who has milk?", "is green tea brewed?"  # 12 % and 98 %
+    assert not engine.answer(one, min_confidence=0.1).abstains
+    assert engine.answer(one, min_confidence=0.2).abstains
+    assert not engine.answer(other, min_confidence=0.9).abstains
+    assert engine.answer(other, min_confidence=1).abstains
+    assert [found.abstains for found in engine.answer_many([one, other], min_confidence=0)] == [
+        False,
+        False,
+    ]
+    assert asyncio.run(engine.aanswer(one, min_confidence=0.2)).abstains
+
+
+@pytest.mark.parametrize("least", [-0.1, 1.1, float("nan")])
+def test_the_least_confidence_is_a_probability(index: Index, tmp_path: Path, least: float) -> None:
+    path = tmp_path / "calibrated.toml"
+    path.write_text(CASCADE, encoding="utf-8")
+
+    with pytest.raises(InputError, match="min_confidence must be from 0 to 1, found"):
+        Engine(index, rejoinder.load(path)).answer("tea", min_confidence=least)
+
+
+def test_a_scorer_without_confidence_has_no_least_one(index: Index) -> None:
+    for engine, name in (
+        (Engine(index), "retrieval order"),
+        (Engine(index, rejoinder.load("bm25")), "bm25"),
+    ):
+        with pytest.raises(InputError, match=f"{name} has none; use a cascade"):
+            engine.answer("tea", min_confidence=0.5)
 
 
 def test_without_time_for_the_last_stage_there_is_no_confidence(

@@ -70,7 +70,8 @@ class RejoinderRerank(BaseDocumentCompressor):
 class RejoinderRetriever(BaseRetriever):
     """Retrieves the sentences of an index that answer: one document per sentence.
 
-    If the scorer abstains, it retrieves nothing.
+    If the scorer abstains, it retrieves nothing, unless `keep_unanswered` is set: then the metadata
+    `rejoinder_abstains` says that the sentences are the closest, and not likely to answer.
     """
 
     engine: Engine
@@ -79,6 +80,10 @@ class RejoinderRetriever(BaseRetriever):
     budget_ms: float | None = Field(default=None, ge=0)
     where: Mapping[str, str | Sequence[str]] | None = None
     """Only search documents whose metadata match."""
+    min_confidence: float | None = Field(default=None, ge=0, le=1)
+    """Abstain below this confidence; below the scorer's own threshold by default."""
+    keep_unanswered: bool = False
+    """Retrieve the closest sentences even if the scorer abstains."""
 
     def _get_relevant_documents(
         self,
@@ -88,12 +93,18 @@ class RejoinderRetriever(BaseRetriever):
         k: int | None = None,
     ) -> list[Document]:
         answers = self.engine.answer(
-            query, top=self.k if k is None else k, budget_ms=self.budget_ms, where=self.where
+            query,
+            top=self.k if k is None else k,
+            budget_ms=self.budget_ms,
+            where=self.where,
+            min_confidence=self.min_confidence,
         )
-        return [_to_document(answer) for answer in answers.answers]
+        if answers.abstains and not self.keep_unanswered:
+            return []
+        return [_to_document(answer, abstains=answers.abstains) for answer in answers.answers]
 
 
-def _to_document(answer: Answer) -> Document:
+def _to_document(answer: Answer, *, abstains: bool) -> Document:
     source = answer.source
     return Document(
         id=f"{source.document}#{source.start}",
@@ -110,5 +121,6 @@ def _to_document(answer: Answer) -> Document:
             "rejoinder_end": source.end,
             "rejoinder_score": answer.score,
             "rejoinder_confidence": answer.confidence,
+            "rejoinder_abstains": abstains,
         },
     )

@@ -9,7 +9,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from rejoinder.cascade.loading import DEFAULT, to_scorer
-from rejoinder.engine.answers import build_answers, drop_near_duplicates, group_by_document
+from rejoinder.engine.answers import (
+    build_answers,
+    check_min_confidence,
+    drop_near_duplicates,
+    group_by_document,
+)
 from rejoinder.engine.binding import bind_scorer
 from rejoinder.errors import InputError, StoreError
 from rejoinder.index.index import Index, get_cached_index
@@ -65,25 +70,29 @@ class Engine:
         top: int = 1,
         budget_ms: float | None = None,
         where: Where | None = None,
+        min_confidence: float | None = None,
         explain: bool = False,
     ) -> Answers:
-        """Return the best sentences, best first, or the abstention with the closest sentence.
+        """Return the best sentences, best first, and whether the first is likely to answer.
 
         Args:
-            top: how many answers to return at most.
+            top: how many sentences to return at most.
             budget_ms: the latency budget.  If retrieval uses it up, the answers are in
                 retrieval order.
             where: only search documents whose metadata match: for each key a value, or a
                 list of which one must match.
+            min_confidence: abstain below this confidence, instead of below the scorer's own
+                threshold.
             explain: add the words of each answer that match the question.
 
         Raises:
-            InputError: the question is empty, `top` is below 1, the budget is negative, or
-                `where` is not a filter.
+            InputError: the question is empty, `top` is below 1, the budget is negative,
+                `where` is not a filter, or the scorer has no confidence to compare.
         """
         check_question(question)
         check_top(top)
         check_where(where)
+        check_min_confidence(min_confidence, self._scorer)
         start = time.perf_counter()
         deadline = None if budget_ms is None else Deadline.after(budget_ms)
         hits = self._retriever.search(question, self._retrieved, where=where)
@@ -91,10 +100,11 @@ class Engine:
         scorer = self._scorer if self._scorer and not is_late else RetrievalOrder()
         candidates = self._prepare(hits, scorer)
         ranking = order(question, candidates, scorer=scorer, deadline=deadline)
-        limit = 1 if ranking.abstains else top
-        items = islice(drop_near_duplicates(ranking.items), limit)
+        items = islice(drop_near_duplicates(ranking.items), top)
         best = [self._to_answer(item, rank, where) for rank, item in enumerate(items, start=1)]
-        answers = build_answers(ranking, best, retrieved=len(hits), start=start)
+        answers = build_answers(
+            ranking, best, retrieved=len(hits), start=start, min_confidence=min_confidence
+        )
         if not explain:
             return answers
         from rejoinder.engine.explain import explain_answers
@@ -108,13 +118,20 @@ class Engine:
         top: int = 1,
         budget_ms: float | None = None,
         where: Where | None = None,
+        min_confidence: float | None = None,
         explain: bool = False,
     ) -> Answers:
         """Return the same as `answer`, without blocking the event loop."""
         import asyncio  # a process that only calls `answer` need not pay for it
 
         return await asyncio.to_thread(
-            self.answer, question, top=top, budget_ms=budget_ms, where=where, explain=explain
+            self.answer,
+            question,
+            top=top,
+            budget_ms=budget_ms,
+            where=where,
+            min_confidence=min_confidence,
+            explain=explain,
         )
 
     def answer_many(
@@ -124,6 +141,7 @@ class Engine:
         top: int = 1,
         budget_ms: float | None = None,
         where: Where | None = None,
+        min_confidence: float | None = None,
         explain: bool = False,
         threads: int | None = None,
     ) -> list[Answers]:
@@ -142,7 +160,14 @@ class Engine:
         for question in questions:
             check_question(question)
 
-        answer = partial(self.answer, top=top, budget_ms=budget_ms, where=where, explain=explain)
+        answer = partial(
+            self.answer,
+            top=top,
+            budget_ms=budget_ms,
+            where=where,
+            min_confidence=min_confidence,
+            explain=explain,
+        )
         return spread(answer, questions, threads=threads or count_cores())
 
     def mark(self, question: str, answer: Answer | str, *, right: bool | None = True) -> None:

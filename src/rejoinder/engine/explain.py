@@ -13,16 +13,14 @@ from rejoinder.types import Answer, Answers, WordMatch
 
 
 def explain_answers(answers: Answers) -> Answers:
-    """Add the matching words to the answers and to the closest sentence."""
+    """Add the matching words to the answers."""
     vectors = load_shipped_vectors()
 
     def explain(answer: Answer) -> Answer:
         matches = match_words(answers.question, answer.sentence, vectors)
         return replace(answer, matches=tuple(matches))
 
-    explained = tuple(map(explain, answers.answers))
-    closest = explain(answers.closest) if answers.closest else None
-    return replace(answers, answers=explained, closest=closest)
+    return replace(answers, answers=tuple(map(explain, answers.answers)))
 
 
 def match_words(question: str, sentence: str, vectors: StaticVectors) -> list[WordMatch]:

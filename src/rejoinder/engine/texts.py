@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rejoinder.cascade.calibration import to_probability
-from rejoinder.engine.answers import build_answers
+from rejoinder.engine.answers import build_answers, check_min_confidence
 from rejoinder.models.ranking import check_candidates, check_question, check_top, order
 from rejoinder.models.scorer import Scorer
 from rejoinder.models.staged import Deadline, merge_stages
@@ -172,23 +172,27 @@ def answer_text(
     scorer: Scorer,
     top: int = 1,
     budget_ms: float | None = None,
+    min_confidence: float | None = None,
 ) -> Answers:
-    """Return the best sentences of a text, best first, or the abstention with the closest.
+    """Return the best sentences of a text, best first, as `Engine.answer` does.
 
     Raises:
-        InputError: the question is empty, `top` is below 1, or the budget is negative.
+        InputError: the question is empty, `top` is below 1, the budget is negative, or the
+            scorer has no confidence to compare with `min_confidence`.
     """
     check_question(question)
     check_top(top)
+    check_min_confidence(min_confidence, scorer)
     start = time.perf_counter()
     ranking = rank_documents(question, [text], scorer=scorer, budget_ms=budget_ms)
     spans = ranking.documents[0].spans
     in_order = sorted(spans, key=lambda span: span.start)
     best = [
-        _to_answer(text, span, in_order, rank)
-        for rank, span in enumerate(spans[: 1 if ranking.abstains else top], start=1)
+        _to_answer(text, span, in_order, rank) for rank, span in enumerate(spans[:top], start=1)
     ]
-    return build_answers(ranking, best, retrieved=len(spans), start=start)
+    return build_answers(
+        ranking, best, retrieved=len(spans), start=start, min_confidence=min_confidence
+    )
 
 
 def _to_answer(text: str, span: Span, in_order: Sequence[Span], rank: int) -> Answer:

@@ -114,6 +114,19 @@ def test_the_retriever_abstains_with_an_empty_list(engine: Engine, calibrated: C
         retriever.invoke(" ")
 
 
+def test_the_retriever_keeps_the_closest_on_request(engine: Engine, calibrated: Cascade) -> None:
+    own = Engine(engine.index, calibrated)
+    question = "which tea has wings"
+
+    kept = RejoinderRetriever(engine=own, keep_unanswered=True).invoke(question)
+    believed = RejoinderRetriever(engine=own, min_confidence=0).invoke(question)
+
+    assert kept
+    assert [document.metadata["rejoinder_abstains"] for document in kept] == [True] * len(kept)
+    assert [document.page_content for document in believed] == [d.page_content for d in kept]
+    assert not any(document.metadata["rejoinder_abstains"] for document in believed)
+
+
 @pytest.mark.asyncio
 class TestTheStandardSuite(RetrieversIntegrationTests):
     @pytest.fixture(autouse=True)

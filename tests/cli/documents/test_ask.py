@@ -66,8 +66,11 @@ def test_an_abstention_offers_the_closest(docs: Path, tmp_path: Path) -> None:
         "No sentence here answers that. The closest:\n"
         f"Green tea is brewed at 75 °C.\n    {docs}/tea.md:3 (Tea)  12 %\n"
     )
-    assert found["answers"] == []
-    assert found["closest"]["confidence"] == pytest.approx(0.1192, abs=1e-4)
+    assert found["abstains"]
+    assert found["answers"][0]["confidence"] == pytest.approx(0.1192, abs=1e-4)
+
+    lower = run("green cars", docs, "--scorer", cascade, "--min-confidence", "0.1", "--top", "2")
+    assert lower.stdout.startswith(f"1. Green tea is brewed at 75 °C.\n    {docs}/tea.md:3 (Tea)")
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,25 @@ def test_answer_has_its_source(client: TestClient) -> None:
 def test_no_hit_is_an_abstention(client: TestClient) -> None:
     body = client.post("/v1/answer", json={"question": "xylophones?"}).json()
 
-    assert (body["answers"], body["closest"], body["abstains"]) == ([], None, True)
+    assert (body["answers"], body["abstains"]) == ([], True)
+
+
+@pytest.mark.parametrize("text", [None, "Green tea is brewed at 75 °C."])
+def test_the_least_confidence_needs_a_calibrated_scorer(
+    client: TestClient, text: str | None
+) -> None:
+    body = {"question": "is tea brewed?", "text": text, "min_confidence": 0.5}
+    response = client.post("/v1/answer", json=body)
+
+    assert response.status_code == 422
+    assert "jaccard has none" in response.json()["error"]
+
+
+def test_the_least_confidence_is_a_probability(client: TestClient) -> None:
+    response = client.post("/v1/answer", json={"question": "tea?", "min_confidence": 2})
+
+    assert response.status_code == 422
+    assert "min_confidence" in response.json()["error"]
 
 
 def test_explain_returns_matching_words(client: TestClient) -> None:

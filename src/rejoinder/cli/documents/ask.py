@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Print at most so many answers.",
+    help="Print the best so many sentences.",
 )
 @options.budget_ms
 @click.option(
@@ -49,6 +49,11 @@ if TYPE_CHECKING:
     multiple=True,
     metavar="KEY=VALUE",
     help="Only search documents whose metadata match.",
+)
+@click.option(
+    "--min-confidence",
+    type=options.SHARE,
+    help="Call a sentence an answer from this confidence on.  [default: the scorer's threshold]",
 )
 @click.option("--explain", is_flag=True, help="Show the matching words, and each stage.")
 @options.as_json
@@ -60,6 +65,7 @@ def ask(
     top: int,
     budget_ms: float | None,
     pairs: tuple[str, ...],
+    min_confidence: float | None,
     explain: bool,
     as_json: bool,
 ) -> None:
@@ -84,12 +90,17 @@ def ask(
     with engine:
         for text in _read_questions() if question in (None, "-") else [question]:
             answers = engine.answer(
-                text, top=top, budget_ms=budget_ms, where=where, explain=explain
+                text,
+                top=top,
+                budget_ms=budget_ms,
+                where=where,
+                min_confidence=min_confidence,
+                explain=explain,
             )
             if as_json:
                 print_json(asdict(answers))
             else:
-                _print(answers, explain, is_filtered=bool(where))
+                _print(answers, explain, is_filtered=bool(where), is_list=top > 1)
         documents, sentences = engine.index.count()
     say(f"{count(sentences, 'sentence')} in {count(documents, 'document')}")
 
@@ -133,15 +144,15 @@ def _read_questions() -> Iterator[str]:
             yield line.strip()
 
 
-def _print(answers: Answers, explain: bool, *, is_filtered: bool) -> None:
-    if answers.closest:
-        click.echo("No sentence here answers that. The closest:")
-    elif answers.abstains:
+def _print(answers: Answers, explain: bool, *, is_filtered: bool, is_list: bool) -> None:
+    if not answers.answers:
         where = "that matches --where" if is_filtered else "here"
         click.echo(f"No sentence {where} matches the question.")
-    for answer in answers.answers or filter(None, [answers.closest]):
+    elif answers.abstains:
+        click.echo("No sentence here answers that. The closest:")
+    for answer in answers.answers:
         confidence = "" if answer.confidence is None else f"  {100 * answer.confidence:.0f} %"
-        click.secho(answer.sentence, bold=True)
+        click.secho((f"{answer.rank}. " if is_list else "") + answer.sentence, bold=True)
         click.echo(f"    {_show_source(answer.source)}{confidence}")
         if answer.other_sources:
             first = _show_source(answer.other_sources[0])

@@ -11,9 +11,11 @@ export function renderAnswers(place, reply, { changes, canMark, threshold, setSt
     const items = reply.answers.map((answer, place) =>
       make("li", {}, makeAnswer(answer, { ...own, change: changes[place] })),
     );
-    place.replaceChildren(make("ol", { class: "answers", "aria-label": "Answers" }, ...items));
-  } else if (reply.closest) {
-    place.replaceChildren(...abstain(reply, threshold, own));
+    const list = reply.abstains
+      ? { class: "answers closest", "aria-label": "Closest sentences" }
+      : { class: "answers", "aria-label": "Answers" };
+    const found = make("ol", list, ...items);
+    place.replaceChildren(...(reply.abstains ? abstain(reply, threshold) : []), found);
   } else {
     place.replaceChildren(
       make("p", { class: "plain" }, "No sentence matches this question."),
@@ -22,13 +24,12 @@ export function renderAnswers(place, reply, { changes, canMark, threshold, setSt
   place.querySelector(".answer")?.setAttribute("tabindex", "0");
 }
 
-function abstain(reply, threshold, own) {
+function abstain(reply, threshold) {
   const confidence = percent(reply.confidence ?? 0);
   const needed = threshold === null ? "" : `; an answer needs ${percent(threshold)}`;
   return [
     make("p", { class: "plain" }, "No sentence answers this."),
     make("p", { class: "quiet" }, `The closest one has a confidence of ${confidence}${needed}:`),
-    make("div", { class: "closest" }, makeAnswer(reply.closest, own)),
   ];
 }
 
@@ -101,12 +102,10 @@ function locate({ document, title, line, page }) {
 const identify = ({ sentence, source }) =>
   JSON.stringify([sentence, source.document, source.start]);
 
-const listShown = ({ answers, closest }) => (answers.length || !closest ? answers : [closest]);
-
 // Returns how each answer moved against the reply before; empty if it did not.
 export function compare(before, now) {
   if (!before) return now.answers.map(() => "");
-  const places = new Map(listShown(before).map((answer, place) => [identify(answer), place]));
+  const places = new Map(before.answers.map((answer, place) => [identify(answer), place]));
   return now.answers.map((answer, place) => {
     const old = places.get(identify(answer));
     if (old === undefined) return "new";
@@ -117,7 +116,7 @@ export function compare(before, now) {
 // Returns one sentence about the change.
 export function describeChange(before, now) {
   const moved = compare(before, now).filter(Boolean).length;
-  const [first, old] = [listShown(now)[0], listShown(before)[0]];
+  const [first, old] = [now.answers[0], before.answers[0]];
   const times = `${milliseconds(now.milliseconds)} instead of ${milliseconds(before.milliseconds)}`;
   if (now.abstains !== before.abstains) {
     return now.abstains

@@ -102,7 +102,7 @@ function render(request, reply) {
     onChoose: choose,
   });
   if (hadFocus) place.querySelector(".answer")?.focus();
-  renderWords(find("words"), reply.answers[0] ?? reply.closest);
+  renderWords(find("words"), reply.answers[0]);
   renderCascade(info.stages, { reply, isText: request.text !== null });
   markLatency(reply.milliseconds);
   find("changes").textContent = before ? describeChange(before, reply) : HINT;
@@ -117,7 +117,7 @@ function isOtherBudget({ question, text, budget_ms }) {
 
 function summarize(reply) {
   const ranked = `of ${count(reply.retrieved, "sentence")} in ${milliseconds(reply.milliseconds)}`;
-  return reply.answers.length ? `The best ${reply.answers.length} ${ranked}` : `None ${ranked}`;
+  return reply.abstains ? `None ${ranked}` : `The best ${reply.answers.length} ${ranked}`;
 }
 
 function choose(article, chosen) {

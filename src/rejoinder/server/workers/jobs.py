@@ -86,13 +86,19 @@ class JobRunner:
         )
 
     def _answer(self, job: AnswerRequest) -> Answers:
-        top, budget_ms = job.top or 1, job.budget_ms
+        top, budget_ms, least = job.top or 1, job.budget_ms, job.min_confidence
         if job.text is None:
-            engine = self._get_engine()
-            answers = engine.answer(job.question, top=top, budget_ms=budget_ms, where=job.where)
+            answers = self._get_engine().answer(
+                job.question, top=top, budget_ms=budget_ms, where=job.where, min_confidence=least
+            )
         else:
             answers = answer_text(
-                job.question, job.text, scorer=self._scorer, top=top, budget_ms=budget_ms
+                job.question,
+                job.text,
+                scorer=self._scorer,
+                top=top,
+                budget_ms=budget_ms,
+                min_confidence=least,
             )
         return explain_answers(answers) if job.explain else answers
 

@@ -34,6 +34,8 @@ class AnswerRequest(Struct, frozen=True):
     """Time limit in milliseconds, queueing included; the server's by default."""
     where: dict[str, str | list[str]] | None = None
     """Only search documents whose metadata have this value, or one of several."""
+    min_confidence: Annotated[float, Meta(ge=0, le=1)] | None = None
+    """Abstain below this confidence; below the scorer's own threshold by default."""
     explain: bool | None = None
     """Whether to return `matches`."""
 
