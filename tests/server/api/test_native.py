@@ -124,6 +124,31 @@ def test_documents_are_ranked_by_their_best_sentence(client: TestClient) -> None
     assert 0 < item["relevance"] < 1
 
 
+def test_a_document_is_read_with_the_places_of_its_sentences(fresh: TestClient) -> None:
+    content = "# Cats\n\nCats purr at 25 Hz. They sleep.\n\n## Food\n\nThey eat fish.\n"
+    fresh.post("/v1/documents?name=cats.md&meta=team=red", content=content)
+    (listed,) = fresh.get("/v1/documents?contains=CATS").json()["documents"]
+
+    found = fresh.get(f"/v1/documents/{listed['id']}").json()
+
+    assert (found["id"], found["name"], found["title"]) == (listed["id"], "cats.md", "Cats")
+    assert found["metadata"]["team"] == "red"
+    places = [
+        (block["headings"], place) for block in found["blocks"] for place in block["sentences"]
+    ]
+    texts = {found["text"][place["start"] : place["end"]]: above for above, place in places}
+    assert {"Cats purr at 25 Hz.", "They sleep.", "They eat fish."} <= texts.keys()
+    assert texts["They eat fish."] == ["Cats", "Food"]
+    assert [place["line"] for _, place in places][-1] == 7
+
+
+@pytest.mark.parametrize(("id_", "status"), [("99", 404), ("cats", 422), ("-1", 422)])
+def test_a_document_that_is_not_there_cannot_be_read(
+    fresh: TestClient, id_: str, status: int
+) -> None:
+    assert fresh.get(f"/v1/documents/{id_}").status_code == status
+
+
 def test_document_is_added_answered_listed_and_removed(fresh: TestClient) -> None:
     added = fresh.post(
         "/v1/documents?name=cats.md&meta=team=red", content="Cats can purr at 25 Hz."

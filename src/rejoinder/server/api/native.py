@@ -20,10 +20,12 @@ from rejoinder.server.problems import Problem, to_json
 from rejoinder.server.workers.messages import (
     AddDocument,
     AnswerRequest,
+    DocumentContent,
     DocumentsPage,
     Feedback,
     ListDocuments,
     RankRequest,
+    ReadDocument,
     Removed,
     RemoveDocument,
 )
@@ -118,15 +120,30 @@ async def add_document(call: Call) -> Response:
         return to_json(await call.backend.submit(AddDocument(name, file.name, metadata)))
 
 
+ONE_DOCUMENT = (
+    describe_parameter(
+        "id", "The document's id, from the list.", ID, place="path", is_required=True
+    ),
+)
+
+
+@operation(
+    *("GET", "/v1/documents/{id}"),
+    gives=DocumentContent,
+    statuses=(404, *WORKER_STATUSES),
+    parameters=ONE_DOCUMENT,
+)
+async def read_document(call: Call) -> Response:
+    """Return a document's text, where its sentences are, and its metadata."""
+    id_ = _parse_number(call.request.path_params["id"], "id", ID)
+    return to_json(await call.submit(ReadDocument(id_)))
+
+
 @operation(
     *("DELETE", "/v1/documents/{id}"),
     gives=Removed,
     statuses=(404, *WORKER_STATUSES),
-    parameters=(
-        describe_parameter(
-            "id", "The document's id, from the list.", ID, place="path", is_required=True
-        ),
-    ),
+    parameters=ONE_DOCUMENT,
     writes=True,
 )
 async def remove_document(call: Call) -> Response:
@@ -144,7 +161,15 @@ async def give_feedback(call: Call) -> Response:
     return to_json(await call.backend.submit(feedback))
 
 
-OPERATIONS = (answer, rank, list_documents, add_document, remove_document, give_feedback)
+OPERATIONS = (
+    answer,
+    rank,
+    list_documents,
+    read_document,
+    add_document,
+    remove_document,
+    give_feedback,
+)
 
 
 def _parse_number(text: str, name: str, schema: Json) -> int:

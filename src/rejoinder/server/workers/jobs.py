@@ -17,6 +17,8 @@ from rejoinder.models.scorer import Scorer
 from rejoinder.server.workers.messages import (
     AddDocument,
     AnswerRequest,
+    DocumentBlock,
+    DocumentContent,
     DocumentsPage,
     Failure,
     Feedback,
@@ -24,9 +26,11 @@ from rejoinder.server.workers.messages import (
     Job,
     ListDocuments,
     RankRequest,
+    ReadDocument,
     Removed,
     RemoveDocument,
     Reply,
+    SentencePlace,
     StageInfo,
     WorkerInfo,
 )
@@ -56,6 +60,8 @@ class JobRunner:
                 return self._answer(job)
             case ListDocuments():
                 return self._list(job)
+            case ReadDocument():
+                return self._read(job)
             case AddDocument():
                 with self._writing() as index:
                     return index.add_upload(job.name, Path(job.path), metadata=job.metadata)
@@ -114,11 +120,33 @@ class JobRunner:
         has_more = len(rows) > job.limit
         return DocumentsPage(documents, total, documents[-1].id if has_more else None)
 
+    def _read(self, job: ReadDocument) -> DocumentContent | Failure:
+        store = self._get_engine().index.store
+        found = store.find_documents("id", [job.id])
+        if not found:
+            return _describe_missing(job.id)
+        (document,) = found
+        blocks = [
+            DocumentBlock(
+                headings,
+                [SentencePlace(item.start, item.end, item.line, item.page) for item in sentences],
+            )
+            for headings, sentences in store.iterate_blocks(document.id)
+        ]
+        return DocumentContent(
+            document.id,
+            document.name,
+            document.title,
+            dict(document.metadata),
+            store.get_text(document.id),
+            blocks,
+        )
+
     def _remove(self, job: RemoveDocument) -> Removed | Failure:
         with self._writing() as index:
             name = index.remove_document(job.id)
         if name is None:
-            return Failure("missing", f"the index has no document {job.id}")
+            return _describe_missing(job.id)
         return Removed(job.id, name)
 
     @contextmanager
@@ -132,6 +160,10 @@ class JobRunner:
         if self._engine is None:
             raise InputError("no index is served; start it with 'rejoinder serve INDEX'")
         return self._engine
+
+
+def _describe_missing(number: int) -> Failure:
+    return Failure("missing", f"the index has no document {number}")
 
 
 def _describe(scorer: Scorer, name: str, *, has_index: bool) -> WorkerInfo:

@@ -80,6 +80,12 @@ class ListDocuments(Struct, frozen=True):
     contains: str = ""
 
 
+class ReadDocument(Struct, frozen=True):
+    """Read a document by its id."""
+
+    id: int
+
+
 class AddDocument(Struct, frozen=True):
     """Add the documents of a file, or replace those of the same name."""
 
@@ -94,7 +100,15 @@ class RemoveDocument(Struct, frozen=True):
     id: int
 
 
-Job = AnswerRequest | RankRequest | Feedback | ListDocuments | AddDocument | RemoveDocument
+Job = (
+    AnswerRequest
+    | RankRequest
+    | Feedback
+    | ListDocuments
+    | ReadDocument
+    | AddDocument
+    | RemoveDocument
+)
 
 
 class DocumentsPage(Struct, frozen=True):
@@ -106,6 +120,35 @@ class DocumentsPage(Struct, frozen=True):
     """The `after` of the next page; null on the last one."""
 
 
+class SentencePlace(Struct, frozen=True):
+    """Where a sentence is: `text[start:end]` of the document, in code points."""
+
+    start: int
+    end: int
+    line: int | None
+    page: int | None
+
+
+class DocumentBlock(Struct, frozen=True):
+    """A paragraph, list item, table row or the like."""
+
+    headings: tuple[str, ...]
+    """The headings above it, outermost first."""
+    sentences: list[SentencePlace]
+
+
+class DocumentContent(Struct, frozen=True):
+    """A document of the index with its text."""
+
+    id: int
+    name: str
+    title: str
+    metadata: dict[str, str]
+    text: str
+    blocks: list[DocumentBlock]
+    """In the order of the text."""
+
+
 class Removed(Struct, frozen=True):
     """A document that was removed."""
 
@@ -113,7 +156,7 @@ class Removed(Struct, frozen=True):
     name: str
 
 
-Reply = Answers | DocumentRanking | Feedback | DocumentsPage | FileEvent | Removed
+Reply = Answers | DocumentRanking | Feedback | DocumentsPage | DocumentContent | FileEvent | Removed
 
 
 class StageInfo(Struct, frozen=True):
