@@ -14,6 +14,8 @@ PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c co
 
 ask: .venv/core
 	@$(BIN)/rejoinder ask "$(Q)" $(DOCS)
+	@printf '\nnext:  %s\n       %s\n' '$(BIN)/rejoinder ask "$(Q)" --top 3 $(DOCS)' \
+	  '$(BIN)/rejoinder index add $(DOCS) --index my-index' >&2
 
 # The tests run last, so that their result is the last line.
 test: check core adapters clients full
