@@ -130,7 +130,7 @@ def test_passages_are_found_without_function_words() -> None:
 def test_rows_over_an_index(tmp_path: Path) -> None:
     with build_index(tmp_path / "index", DOCUMENTS) as index:
         setting = Setting("pooled", index, tmp_path, argparse.Namespace(weights=None))
-        for row in ("retrieval", "fts5", "thorough", "default"):
+        for row in ("retrieval", "fts5", "default"):
             (reply,) = ROWS[row][1](setting)(["Who built the tower?"])
             trial = judge(GOLD, reply)
             assert trial.found, row

@@ -12,10 +12,7 @@ from rejoinder.models.registry import ScorerSummary, list_names, open_scorer
 from rejoinder.models.scorer import Scorer
 
 DEFAULT = "default"
-CASCADES = {
-    DEFAULT: "the shipped cascade, used by default",
-    "thorough": "reads more candidates than the default: slower, and finds more",
-}
+CASCADES = {DEFAULT: "the shipped cascade, used by default"}
 """The cascades that come with the package, as files of this name beside their weights."""
 
 
@@ -32,7 +29,7 @@ def load(
     Args:
         name: a name of `rejoinder models list`, the folder of a bundle, a cross-encoder as ONNX
             with its tokenizer.json (the folder or the file), or a cascade file (TOML).
-            `default` and `thorough` are the cascades that come with the package.
+            `default` is the cascade that comes with the package.
         words: the word splitter of lexical scorers: unicode, whitespace or spacy.
         seed: for scorers that draw random numbers.
         threads: threads per list, for bundles; scores do not depend on it.  By default a

@@ -72,7 +72,7 @@ def test_abstention_shows_the_closest_sentences(page: Page) -> None:
     expect(page.locator(".plain")).to_have_text("No sentence answers this.")
     expect(page.locator("#results .quiet")).to_contain_text("an answer needs 50 %")
     closest = page.get_by_role("list", name="Closest sentences")
-    expect(closest.locator("mark")).to_have_count(5)
+    expect(closest.locator("mark").first).not_to_be_empty()
     expect(page.get_by_role("list", name="Answers")).to_have_count(0)
     expect(page.locator("#status")).to_contain_text("None of")
 
