@@ -112,7 +112,7 @@ def test_a_list_that_mixes_both_kinds_stays_comparable(selector: Scorer, questio
         "long title " * 100,
         "[SEP] [CLS] [MASK] How hot? [SEP]",
         "<script>alert(1)</script>",
-        "\x00\u202e\ufffd 𝕋𝕖𝕒",
+        "\x00\u202e\ufffd \U0001d54b\U0001d556",
         " \n\t ",
     ],
 )
