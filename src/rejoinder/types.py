@@ -174,7 +174,7 @@ class Answers:
     answers: tuple[Answer, ...]
     """Best first, also where it abstains; empty only if nothing was retrieved."""
     abstains: bool = False
-    """Whether no sentence answers: the confidence is too low, or nothing was retrieved."""
+    """Whether no sentence is likely enough to answer, or nothing was retrieved."""
     confidence: float | None = None
     """Probability that the first sentence answers; None if the scorer is not calibrated."""
     scorer: str = ""

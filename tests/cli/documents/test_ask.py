@@ -63,7 +63,7 @@ def test_an_abstention_offers_the_closest(docs: Path, tmp_path: Path) -> None:
     found = json.loads(run("green cars", docs, "--scorer", cascade, "--json").stdout)
 
     assert result.stdout == (
-        "No sentence here answers that. The closest:\n"
+        "Nothing here is sure to answer that. The closest:\n"
         f"Green tea is brewed at 75 °C.\n    {docs}/tea.md:3 (Tea)  12 %\n"
     )
     assert found["abstains"]

@@ -149,7 +149,7 @@ def _print(answers: Answers, explain: bool, *, is_filtered: bool, is_list: bool)
         where = "that matches --where" if is_filtered else "here"
         click.echo(f"No sentence {where} matches the question.")
     elif answers.abstains:
-        click.echo("No sentence here answers that. The closest:")
+        click.echo("Nothing here is sure to answer that. The closest:")
     for answer in answers.answers:
         confidence = "" if answer.confidence is None else f"  {100 * answer.confidence:.0f} %"
         click.secho((f"{answer.rank}. " if is_list else "") + answer.sentence, bold=True)

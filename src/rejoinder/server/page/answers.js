@@ -28,7 +28,7 @@ function abstain(reply, threshold) {
   const confidence = percent(reply.confidence ?? 0);
   const needed = threshold === null ? "" : `; an answer needs ${percent(threshold)}`;
   return [
-    make("p", { class: "plain" }, "No sentence answers this."),
+    make("p", { class: "plain" }, "Nothing here is sure to answer this."),
     make("p", { class: "quiet" }, `The closest one has a confidence of ${confidence}${needed}:`),
   ];
 }
@@ -120,7 +120,7 @@ export function describeChange(before, now) {
   const times = `${milliseconds(now.milliseconds)} instead of ${milliseconds(before.milliseconds)}`;
   if (now.abstains !== before.abstains) {
     return now.abstains
-      ? `Now no sentence answers: ${times}.`
+      ? `Now nothing is sure to answer: ${times}.`
       : `Now there is an answer: ${times}.`;
   }
   if (!first || !old) return `${times}.`;
