@@ -172,7 +172,7 @@ def test_weights_beside_the_encoder_must_be_those_that_are_read() -> None:
     assert read_pooled("largest", {}) is None
 
 
-@pytest.mark.parametrize("change", [{"max_tokens": 10_000}, {"bert": {}}])
+@pytest.mark.parametrize("change", [{"max_tokens": 10_000}, {"architecture": {}}])
 def test_settings_that_do_not_fit_the_weights_are_left_to_onnxruntime(
     change: dict[str, object],
 ) -> None:
