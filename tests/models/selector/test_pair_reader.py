@@ -211,18 +211,18 @@ def test_of_many_headings_the_innermost_are_read_in_order() -> None:
 
     words = read_words(many).split()
 
-    # Each heading has two tokens with its full stop: 12 of them fill the room.
-    assert words == [word for at in range(28, 40) for word in (f"h{at}", ".")]
+    # Each heading has two tokens with its full stop: 6 of them fill the room.
+    assert words == [word for at in range(34, 40) for word in (f"h{at}", ".")]
     assert len(words) == MAX_HEADING_TOKENS
 
 
 def test_a_long_heading_leaves_what_room_there_is_to_the_one_above_it() -> None:
-    inner = "verse " * 20
+    inner = "verse " * 8
     headings = ("h1", "song is old song is old", inner)
 
     words = read_words(replace(FOLK_SONG, document=None, headings=headings))
 
-    # 24 tokens without 20 of the inner heading and its full stop leave three.
+    # 12 tokens without 8 of the inner heading and its full stop leave three.
     assert words == f"song is old . {inner}."
     longest = replace(FOLK_SONG, document=None, headings=("h1", "verse " * 33))
     assert read_words(longest) == "verse " * MAX_HEADING_TOKENS + "."

@@ -32,7 +32,7 @@ KINDS = 4
 MAX_NEIGHBOUR = 48
 """Tokens of a neighbour, so that two of them leave room for the page."""
 MAX_TITLE_TOKENS = 16
-MAX_HEADING_TOKENS = 24
+MAX_HEADING_TOKENS = 12
 """Tokens of all headings above a candidate; the outermost are left out first."""
 Pieces = Sequence[int] | NDArray[np.integer[Any]]
 """The word pieces of a text; arrays, as they are stored, are not read one by one."""
