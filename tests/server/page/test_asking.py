@@ -70,7 +70,7 @@ def test_abstention_shows_the_closest_sentences(page: Page) -> None:
     ask(page, "Who won the football world cup?")
 
     expect(page.locator(".plain")).to_have_text("Nothing here is sure to answer this.")
-    expect(page.locator("#results .quiet")).to_contain_text("an answer needs 25 %")
+    expect(page.locator("#results .quiet")).to_contain_text("an answer needs 50 %")
     closest = page.get_by_role("list", name="Closest sentences")
     expect(closest.locator("mark").first).not_to_be_empty()
     expect(page.get_by_role("list", name="Answers")).to_have_count(0)
