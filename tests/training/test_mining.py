@@ -222,6 +222,19 @@ def test_a_document_of_one_sentence_has_no_list_of_its_own(mine: Mine) -> None:
     (example,) = mine(OWN, in_document=True, unanswerable=0)
     assert example.question == EXAMPLES[0].question
 
+    write_examples(OWN, [alone])
+    with pytest.raises(InputError, match="no question's document has two sentences"):
+        mine(OWN, in_document=True)
+
+
+def test_an_answer_without_text_is_not_asked_for(mine: Mine) -> None:
+    empty = to_ordered_example("empty", "Who?", [Judged(" ", True)], title="Empty")
+    write_examples(OWN, [empty, EXAMPLES[0]])
+
+    lists = mine(OWN, in_document=True, unanswerable=0)
+
+    assert [example.question for example in lists] == [EXAMPLES[0].question]
+
 
 def test_a_seed_gives_the_same_file(festivals: Path, manuals: Path) -> None:
     targets = [Path(f"{number}.jsonl.gz") for number in range(3)]

@@ -131,7 +131,12 @@ def mine_lists(
         else _search_all(queries, articles, options, on_mined, say)
     )
     if not lists:
-        raise InputError("nothing was mined: the search finds no sentences for any question")
+        missing = (
+            "no question's document has two sentences"
+            if options.in_document
+            else "the search finds no sentences for any question"
+        )
+        raise InputError(f"nothing was mined: {missing}")
     random.Random(options.seed).shuffle(lists)
     write_examples(Path(options.to), lists)
     return MinedLists(
@@ -238,7 +243,7 @@ class Articles:
                 for item, label in zip(example.candidates, example.labels, strict=True)
                 if (text := fold(sanitize(item.text)))
             ]
-            if any(example.labels) and key not in self._left_out:
+            if any(label for _, label in judged) and key not in self._left_out:
                 # The id decides what is drawn, so it must not depend on the place of the files.
                 id_ = f"{Path(name).name}/{example.id}"
                 yield Query(id_, example.question, tuple(judged))
