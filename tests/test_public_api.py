@@ -13,6 +13,7 @@ PUBLIC = [
     "BundleError",
     "CalibrateOptions",
     "Candidate",
+    "ContextBlock",
     "DataError",
     "DistilOptions",
     "Document",

@@ -175,11 +175,13 @@ def _make_engine(index: Index, scorer: Cascade) -> Contender:
         start = time.perf_counter()
         result = engine.answer(question)
         milliseconds = 1000 * (time.perf_counter() - start)
-        best = engine.answer(question, top=ANSWERS).answers
+        # Sentences are judged one by one; a user who is shown passages sees each of them once.
+        sentences = engine.answer(question, top=ANSWERS, context="sentence").answers
+        passages = engine.answer(question, top=ANSWERS).answers
         return Reply(
             [hit.candidate.text for hit in index.search(question, FOUND)],
-            [item.sentence for item in best],
-            [blocks.show_source(item.source) for item in best],
+            [item.sentence for item in sentences],
+            [blocks.show_source(item.source) for item in passages],
             result.abstains if scorer.calibration else None,
             milliseconds,
         )

@@ -35,8 +35,8 @@ _NAMES = {
         " Trained"
     ),
     "types": (
-        "Answer Answers Candidate Document Example Mark Ranking RetrievalScores ScoredCandidate"
-        " Source StageTrace WordMatch"
+        "Answer Answers Candidate ContextBlock Document Example Mark Ranking RetrievalScores"
+        " ScoredCandidate Source StageTrace WordMatch"
     ),
 }
 _MODULES = {

@@ -40,6 +40,7 @@ from rejoinder.training.options import Trained as Trained
 from rejoinder.types import Answer as Answer
 from rejoinder.types import Answers as Answers
 from rejoinder.types import Candidate as Candidate
+from rejoinder.types import ContextBlock as ContextBlock
 from rejoinder.types import Document as Document
 from rejoinder.types import Example as Example
 from rejoinder.types import Mark as Mark

@@ -135,6 +135,22 @@ class Source:
     """The headings above it, outermost first, without the title."""
     anchor: str = ""
     """Links to its section: `document#anchor`; empty if unknown."""
+    document_id: int | None = None
+    """The number of the document in its index; None if it is in none."""
+    url: str = ""
+    """Opens the place in a browser: the file, or the `url` of the document's metadata, with the
+    anchor or the page; empty if there is neither."""
+
+
+@dataclass(frozen=True, slots=True)
+class ContextBlock:
+    """A paragraph, list item, table row, … around an answer: `text[start:end]` of the document."""
+
+    kind: str
+    """heading, paragraph, item, definition, row, caption or code."""
+    text: str
+    start: int
+    end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +164,7 @@ class WordMatch:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """A sentence that answers, its source, and the sentences before and after it."""
+    """A sentence that answers, its source, and the text around it."""
 
     sentence: str
     source: Source
@@ -156,10 +172,10 @@ class Answer:
     rank: int
     confidence: float | None = None
     """Probability that it answers; only for the first answer of a calibrated scorer."""
-    before: str = ""
-    after: str = ""
+    context: tuple[ContextBlock, ...] = ()
+    """The blocks that make it readable, in the order of the document; one of them holds it."""
     other_sources: tuple[Source, ...] = ()
-    """Other places where the same sentence is found, at most 20."""
+    """Other places that say the same, word for word or nearly so."""
     found_by: tuple[str, ...] = ()
     """The sources of the index that found it: `words`, `meaning`, or both."""
     matches: tuple[WordMatch, ...] | None = None

@@ -73,15 +73,7 @@ def test_an_answer_has_its_source(index: Index) -> None:
     (document,) = [item for item in index.documents() if item.id == answer.source.document]
     text = index.get_text(document)
     assert text[answer.source.start : answer.source.end] == "Green tea is brewed\nat 75 °C."
-    assert (answer.before, answer.after) == ("How hot is tea?", "Black tea is boiled.")
     assert found.scorer == "retrieval-order"
-
-
-def test_the_ends_of_a_document_have_one_neighbour(index: Index) -> None:
-    engine = Engine(index)
-
-    assert engine.answer("do bees dance").answers[0].before == ""
-    assert engine.answer("queen").answers[0].after == ""
 
 
 def test_near_duplicates_count_once(index: Index) -> None:

@@ -3,18 +3,38 @@
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from operator import itemgetter
+from typing import TYPE_CHECKING, TypedDict
 
 from rejoinder.errors import InputError
 from rejoinder.models.scorer import Scorer
 from rejoinder.text.words import normalise_words, split_words
-from rejoinder.types import Answer, Answers, Candidate, Ranking, ScoredCandidate
+from rejoinder.types import Answer, Answers, Candidate, Ranking, ScoredCandidate, Source, Where
 
 if TYPE_CHECKING:
     from rejoinder.engine.texts import DocumentRanking
 
 MIN_SHARED = 0.8
 """Sentences are near-duplicates if the Jaccard similarity of their words is at least this."""
+
+MAX_GROUPED = 32
+"""Candidates whose near-duplicates are collected."""
+
+
+class TextOptions(TypedDict, total=False):
+    """The options of `answer_text`; `Engine.answer` describes them."""
+
+    top: int
+    budget_ms: float | None
+    min_confidence: float | None
+    context: str
+
+
+class AnswerOptions(TextOptions, total=False):
+    """The options of `Engine.answer`, which describes them."""
+
+    where: Where | None
+    explain: bool
 
 
 def group_by_document(candidates: Iterable[Candidate]) -> list[Candidate]:
@@ -30,14 +50,53 @@ def group_by_document(candidates: Iterable[Candidate]) -> list[Candidate]:
     ]
 
 
-def drop_near_duplicates(items: Iterable[ScoredCandidate]) -> Iterator[ScoredCandidate]:
-    """Yield the candidates that are not near-duplicates of a better one."""
-    kept: list[frozenset[str]] = []
-    for item in items:
+def group_near_duplicates(
+    items: Sequence[ScoredCandidate],
+) -> Iterator[tuple[ScoredCandidate, list[Candidate]]]:
+    """Yield each candidate that is no near-duplicate of a better one, and its near-duplicates.
+
+    Near-duplicates are collected among the first candidates that the last stage scored; later
+    ones are only left out, because few of a long ranking are ever read.
+    """
+    scored = sum(item.stage == items[0].stage for item in items[:MAX_GROUPED])
+    groups: list[tuple[frozenset[str], ScoredCandidate, list[Candidate]]] = []
+    for item in items[:scored]:
+        words = _get_words(item.candidate.text)
+        duplicates = next((own for known, _, own in groups if _is_near(words, known)), None)
+        if duplicates is None:
+            groups.append((words, item, []))
+        else:
+            duplicates.append(item.candidate)
+    yield from ((item, duplicates) for _, item, duplicates in groups)
+    kept = [words for words, _, _ in groups]
+    for item in items[scored:]:
         words = _get_words(item.candidate.text)
         if not any(_is_near(words, other) for other in kept):
             kept.append(words)
-            yield item
+            yield item, []
+
+
+def take_distinct(answers: Iterable[Answer], top: int) -> list[Answer]:
+    """Return the first `top` answers in their order, with ranks from 1.
+
+    An answer that the context of a better one shows is taken only if there are too few others.
+    """
+    distinct: list[tuple[int, Answer]] = []
+    shown: list[tuple[int, Answer]] = []
+    for place, answer in enumerate(answers):
+        is_shown = any(_shows(other, answer.source) for _, other in distinct)
+        (shown if is_shown else distinct).append((place, answer))
+        if len(distinct) == top:
+            break
+    taken = sorted([*distinct, *shown][:top], key=itemgetter(0))
+    return [replace(answer, rank=rank) for rank, (_, answer) in enumerate(taken, start=1)]
+
+
+def _shows(answer: Answer, source: Source) -> bool:
+    """Return whether the context of an answer holds the sentence of a source."""
+    return source.document == answer.source.document and any(
+        block.start <= source.start < block.end for block in answer.context
+    )
 
 
 def is_near_duplicate(text: str, others: Iterable[str]) -> bool:

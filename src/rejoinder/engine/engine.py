@@ -4,18 +4,20 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Self, Unpack
 
 from rejoinder.cascade.loading import DEFAULT, to_scorer
 from rejoinder.engine.answers import (
+    AnswerOptions,
     build_answers,
     check_min_confidence,
-    drop_near_duplicates,
     group_by_document,
+    group_near_duplicates,
+    take_distinct,
 )
 from rejoinder.engine.binding import bind_scorer
+from rejoinder.engine.context import check_form, read_context
 from rejoinder.errors import InputError, StoreError
 from rejoinder.index.index import Index, get_cached_index
 from rejoinder.models.lexical.scorers import RetrievalOrder
@@ -71,9 +73,12 @@ class Engine:
         budget_ms: float | None = None,
         where: Where | None = None,
         min_confidence: float | None = None,
+        context: str = "paragraph",
         explain: bool = False,
     ) -> Answers:
         """Return the best sentences, best first, and whether the first is likely to answer.
+
+        A sentence that the context of a better one shows comes only if there are too few others.
 
         Args:
             top: how many sentences to return at most.
@@ -83,16 +88,20 @@ class Engine:
                 list of which one must match.
             min_confidence: abstain below this confidence, instead of below the scorer's own
                 threshold.
+            context: what to return around each sentence: its `paragraph` (or list, or
+                table), its whole `section`, or nothing (`sentence`).
             explain: add the words of each answer that match the question.
 
         Raises:
             InputError: the question is empty, `top` is below 1, the budget is negative,
                 `where` is not a filter, or the scorer has no confidence to compare.
+            UnknownNameError: there is no such context.
         """
         check_question(question)
         check_top(top)
         check_where(where)
         check_min_confidence(min_confidence, self._scorer)
+        check_form(context)
         start = time.perf_counter()
         deadline = None if budget_ms is None else Deadline.after(budget_ms)
         hits = self._retriever.search(question, self._retrieved, where=where)
@@ -100,8 +109,8 @@ class Engine:
         scorer = self._scorer if self._scorer and not is_late else RetrievalOrder()
         candidates = self._prepare(hits, scorer)
         ranking = order(question, candidates, scorer=scorer, deadline=deadline)
-        items = islice(drop_near_duplicates(ranking.items), top)
-        best = [self._to_answer(item, rank, where) for rank, item in enumerate(items, start=1)]
+        found = group_near_duplicates(ranking.items)
+        best = take_distinct((self._to_answer(*item, where, context) for item in found), top)
         answers = build_answers(
             ranking, best, retrieved=len(hits), start=start, min_confidence=min_confidence
         )
@@ -111,46 +120,25 @@ class Engine:
 
         return explain_answers(answers)
 
-    async def aanswer(
-        self,
-        question: str,
-        *,
-        top: int = 1,
-        budget_ms: float | None = None,
-        where: Where | None = None,
-        min_confidence: float | None = None,
-        explain: bool = False,
-    ) -> Answers:
+    async def aanswer(self, question: str, **options: Unpack[AnswerOptions]) -> Answers:
         """Return the same as `answer`, without blocking the event loop."""
         import asyncio  # a process that only calls `answer` need not pay for it
 
-        return await asyncio.to_thread(
-            self.answer,
-            question,
-            top=top,
-            budget_ms=budget_ms,
-            where=where,
-            min_confidence=min_confidence,
-            explain=explain,
-        )
+        return await asyncio.to_thread(self.answer, question, **options)
 
     def answer_many(
         self,
         questions: Sequence[str],
         *,
-        top: int = 1,
-        budget_ms: float | None = None,
-        where: Where | None = None,
-        min_confidence: float | None = None,
-        explain: bool = False,
         threads: int | None = None,
+        **options: Unpack[AnswerOptions],
     ) -> list[Answers]:
         """Answer several questions at once, with the same results as `answer` one by one.
 
         Args:
-            budget_ms: the latency budget of each question; it also counts the time that other
-                questions take from this one on busy cores.
             threads: how many questions to answer in parallel; by default one per core.
+            options: as for `answer`.  The latency budget is that of each question; it also
+                counts the time that other questions take from this one on busy cores.
 
         Raises:
             InputError: as for `answer`, or the questions are one text.
@@ -160,14 +148,7 @@ class Engine:
         for question in questions:
             check_question(question)
 
-        answer = partial(
-            self.answer,
-            top=top,
-            budget_ms=budget_ms,
-            where=where,
-            min_confidence=min_confidence,
-            explain=explain,
-        )
+        answer = partial(self.answer, **options)
         return spread(answer, questions, threads=threads or count_cores())
 
     def mark(self, question: str, answer: Answer | str, *, right: bool | None = True) -> None:
@@ -217,20 +198,23 @@ class Engine:
         reads_tokens = getattr(scorer, "tokenizer", None) == self.index.tokenizer_hash
         return group_by_document(_to_candidate(hit, reads_tokens=reads_tokens) for hit in hits)
 
-    def _to_answer(self, item: ScoredCandidate, rank: int, where: Where | None) -> Answer:
+    def _to_answer(
+        self, item: ScoredCandidate, duplicates: Sequence[Candidate], where: Where | None, form: str
+    ) -> Answer:
         candidate = item.candidate
-        before, after = _get_neighbours(candidate)
-        source = self.index.locate(candidate) or _get_source(candidate)
+        copies = self.index.locate_copies(candidate, where=where)
         return Answer(
             candidate.text,
-            source,
+            self._locate(candidate),
             item.score,
-            rank,
-            before=before,
-            after=after,
-            other_sources=tuple(self.index.locate_copies(candidate, where=where)),
+            item.rank,
+            context=read_context(self.index.store, candidate, form),
+            other_sources=(*copies, *map(self._locate, duplicates)),
             found_by=candidate.retrieval.sources if candidate.retrieval else (),
         )
+
+    def _locate(self, candidate: Candidate) -> Source:
+        return self.index.locate(candidate) or _get_source(candidate)
 
 
 def open(folder: Path | str, *, scorer: Scorer | str | Path = DEFAULT) -> Engine:
@@ -301,16 +285,6 @@ def _to_candidate(hit: ScoredCandidate, *, reads_tokens: bool) -> Candidate:
     if candidate.retrieval_score == hit.score and candidate.tokens is tokens:
         return candidate  # the index makes them so: nothing is copied
     return replace(candidate, retrieval_score=hit.score, tokens=tokens)
-
-
-def _get_neighbours(candidate: Candidate) -> tuple[str, str]:
-    if candidate.document is None or candidate.position is None:
-        return "", ""
-    place = candidate.position
-    first = max(0, place - 1)
-    near = candidate.document.sentences[first : place + 2]  # one query where they are stored
-    before, after = near[: place - first], near[place - first + 1 :]
-    return "".join(before), "".join(after)
 
 
 def _get_source(candidate: Candidate) -> Source:

@@ -5,20 +5,30 @@ into sentences, all sentences are ranked at once, each with its document and pos
 document gets the score of its best sentence.
 """
 
+import re
 import time
-from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from rejoinder.cascade.calibration import to_probability
-from rejoinder.engine.answers import build_answers, check_min_confidence
+from rejoinder.engine.answers import build_answers, check_min_confidence, take_distinct
+from rejoinder.engine.context import check_form, cut_block
 from rejoinder.models.ranking import check_candidates, check_question, check_top, order
 from rejoinder.models.scorer import Scorer
 from rejoinder.models.staged import Deadline, merge_stages
 from rejoinder.text.sentences import SentenceSpan, split_sentences
-from rejoinder.types import Answer, Answers, Candidate, Document, Ranking, Source, StageTrace
+from rejoinder.types import (
+    Answer,
+    Answers,
+    Candidate,
+    ContextBlock,
+    Document,
+    Ranking,
+    Source,
+    StageTrace,
+)
 
 NOTHING = -1000.0
 """The score of a document without sentences, or lower if others are as low: relevance 0."""
@@ -173,36 +183,50 @@ def answer_text(
     top: int = 1,
     budget_ms: float | None = None,
     min_confidence: float | None = None,
+    context: str = "paragraph",
 ) -> Answers:
     """Return the best sentences of a text, best first, as `Engine.answer` does.
+
+    Paragraphs end at empty lines; a section is the whole text.
 
     Raises:
         InputError: the question is empty, `top` is below 1, the budget is negative, or the
             scorer has no confidence to compare with `min_confidence`.
+        UnknownNameError: there is no such context.
     """
     check_question(question)
     check_top(top)
     check_min_confidence(min_confidence, scorer)
+    check_form(context)
     start = time.perf_counter()
     ranking = rank_documents(question, [text], scorer=scorer, budget_ms=budget_ms)
     spans = ranking.documents[0].spans
-    in_order = sorted(spans, key=lambda span: span.start)
-    best = [
-        _to_answer(text, span, in_order, rank) for rank, span in enumerate(spans[:top], start=1)
-    ]
+    best = take_distinct((_to_answer(text, span, context) for span in spans), top)
     return build_answers(
         ranking, best, retrieved=len(spans), start=start, min_confidence=min_confidence
     )
 
 
-def _to_answer(text: str, span: Span, in_order: Sequence[Span], rank: int) -> Answer:
-    place = bisect_left(in_order, span.start, key=lambda item: item.start)
+def _to_answer(text: str, span: Span, form: str) -> Answer:
     line = text.count("\n", 0, span.start) + 1
     return Answer(
         span.sentence,
         Source("", "", line, span.start, span.end),
         span.score,
-        rank,
-        before=in_order[place - 1].sentence if place else "",
-        after=in_order[place + 1].sentence if place + 1 < len(in_order) else "",
+        0,  # `take_distinct` counts
+        context=_find_context(text, span, form),
     )
+
+
+def _find_context(text: str, span: Span, form: str) -> tuple[ContextBlock, ...]:
+    if form == "sentence":
+        return ()
+    start, end = 0, len(text)
+    if form == "paragraph":
+        breaks = [match.span() for match in _EMPTY_LINE.finditer(text)]
+        start = max((after for _, after in breaks if after <= span.start), default=start)
+        end = min((before for before, _ in breaks if before >= span.end), default=end)
+    return (cut_block("paragraph", text[start:end], start, span.start, span.end),)
+
+
+_EMPTY_LINE = re.compile(r"\n\s*\n")

@@ -1,9 +1,12 @@
 """Reads the documents and sentences of SQLite as `Document`, `Candidate` and `Source`."""
 
 import json
+import os
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
+from pathlib import Path
 from typing import overload
+from urllib.parse import quote
 
 from rejoinder.index.sqlite.documents import (
     DocumentStore,
@@ -21,6 +24,8 @@ from rejoinder.types import (
     Where,
 )
 
+URL = "url"
+"""The metadata key for the address that a document came with."""
 MAX_COPIES = 20
 """Other places of a sentence that are listed."""
 
@@ -132,9 +137,41 @@ def locate(store: DocumentStore, document: Document | None, position: int | None
     found = store.locate(number, position) if number >= 0 and position is not None else None
     if document is None or found is None:
         return None
-    line, start, end, page, path, anchor = found
-    headings = _drop_title(path, document.title)
-    return Source(document.id, document.title, line, start, end, page, headings, anchor)
+    return Source(
+        document.id,
+        document.title,
+        found.line,
+        found.start,
+        found.end,
+        found.page,
+        _drop_title(found.path, document.title),
+        found.anchor,
+        number,
+        make_url(document.metadata.get(URL, ""), found.file, found.page, found.anchor),
+    )
+
+
+def make_url(given: str, file: bytes, page: int | None = None, anchor: str = "") -> str:
+    """Return a URL that opens a place of a document; empty if it has neither URL nor file.
+
+    Args:
+        given: the URL that the document came with; only http and https are believed.
+
+    >>> make_url("https://example.org/tea", b"", anchor="green")
+    'https://example.org/tea#green'
+    """
+    fragment = f"page={page}" if page else quote(anchor)
+    if given.startswith(("http://", "https://")):
+        return given if "#" in given or not fragment else f"{given}#{fragment}"
+    path = Path(os.fsdecode(file))
+    if not path.is_absolute():  # an upload, or a document without a file
+        return ""
+    return path.as_uri() + (f"#{fragment}" if fragment and _has_places(path) else "")
+
+
+def _has_places(path: Path) -> bool:
+    """Return whether browsers open such a file at a fragment of its URL."""
+    return path.suffix.lower() in {".html", ".htm", ".xhtml", ".pdf"}
 
 
 def _drop_title(path: tuple[str, ...], title: str) -> tuple[str, ...]:

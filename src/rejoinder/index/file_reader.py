@@ -12,14 +12,14 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from rejoinder.documents.discovery import show_path, stat_file
 from rejoinder.documents.formats import find_format
 from rejoinder.documents.parsed import ParsedDocument, SegmentedBlock
 from rejoinder.errors import InputError
 from rejoinder.index.report import FileEvent
-from rejoinder.index.sqlite.documents import FileState
+from rejoinder.index.sqlite.documents import DocumentStore, FileState
 
 if TYPE_CHECKING:
     from rejoinder.documents.sandbox import SandboxedReader
@@ -161,3 +161,21 @@ def explain(error: InputError | OSError, shown: str) -> str:
     if isinstance(error, OSError):
         return error.strerror or "cannot be read"
     return str(error).removeprefix(f"{shown}: ")
+
+
+def compare_file(
+    store: DocumentStore, number: int
+) -> Literal["unchanged", "changed", "gone"] | None:
+    """Return what has become of a document's file since it was read; None if it has none."""
+    found = store.get_file(number)
+    if found is None:
+        return None
+    path, state = Path(os.fsdecode(found[0])), found[1]
+    if not path.is_absolute():  # an upload
+        return None
+    try:
+        status = path.stat()
+    except OSError:
+        return "gone"
+    stamp = status.st_size, status.st_mtime_ns
+    return "unchanged" if stamp == (state.size, state.modified) else "changed"

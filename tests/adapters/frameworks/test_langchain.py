@@ -91,7 +91,7 @@ def test_the_retriever_gives_sentences_with_their_source(engine: Engine) -> None
     assert first.page_content == ANSWER
     assert Path(first.metadata["source"]).name == "tea.md"
     assert first.metadata["line"] == 3
-    assert first.metadata["before"] == "Tea is a leaf."
+    assert first.metadata["context"].startswith("Tea is a leaf.")
     start, end = first.metadata["rejoinder_start"], first.metadata["rejoinder_end"]
     (document,) = [item for item in engine.index.documents() if item.id.endswith("tea.md")]
     assert engine.index.get_text(document)[start:end].split() == ANSWER.split()

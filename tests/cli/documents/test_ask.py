@@ -8,7 +8,9 @@ import pytest
 from click.testing import CliRunner, Result
 
 from rejoinder.cli import main
+from rejoinder.index.index import Index
 from rejoinder.models.parallel import count_cores
+from rejoinder.types import Document
 
 
 def run(*arguments: str | Path, typed: str | None = None) -> Result:
@@ -247,3 +249,92 @@ def test_numpy_starts_no_threads_unless_the_user_wants_them(
 
     # Threads of a library have the name of the process, except Tantivy's, which have their own.
     assert result.stdout.split()[-1].decode() == str(threads)
+
+
+def test_context_shows_the_paragraph(docs: Path) -> None:
+    (docs / "tea.md").write_text(
+        "# Tea\n\nTea is a drink. Green tea is brewed at 75 °C.\n\nIt will keep.\n", "utf-8"
+    )
+
+    plain = run("when is green tea brewed?", docs, "--scorer", "jaccard")
+    shown = run("when is green tea brewed?", docs, "--scorer", "jaccard", "--context", "paragraph")
+    section = run("when is green tea brewed?", docs, "--scorer", "jaccard", "--context", "section")
+
+    place = f"    {docs}/tea.md:3 (Tea)\n"
+    assert plain.stdout == f"Green tea is brewed at 75 °C.\n{place}"
+    around = "    | Tea is a drink. Green tea is brewed at 75 °C.\n"
+    assert shown.stdout == f"Green tea is brewed at 75 °C.\n{around}{place}"
+    assert "    | Tea\n" in section.stdout
+    assert "    | It will keep.\n" in section.stdout
+
+
+def test_a_list_is_shown_as_a_list(docs: Path) -> None:
+    (docs / "tea.md").write_text(
+        "Some kinds are:\n\n- Green tea is brewed at 75 °C.\n- Black tea is boiled.\n", "utf-8"
+    )
+
+    shown = run("when is green tea brewed?", docs, "--scorer", "jaccard", "--context", "paragraph")
+
+    assert shown.stdout.splitlines()[1:5] == [
+        "    | Some kinds are:",
+        "    | ",
+        "    | - Green tea is brewed at 75 °C.",
+        "    | - Black tea is boiled.",
+    ]
+
+
+def test_pages_are_named_with_their_anchor(tmp_path: Path) -> None:
+    page = tmp_path / "tea.html"
+    heading = "Long heading " * 9
+    page.write_text(
+        f"<h1>Tea</h1><h2 id='green'>{heading}</h2><p>Green tea is brewed at 75 °C.</p>", "utf-8"
+    )
+
+    result = run("when is green tea brewed?", page, "--scorer", "jaccard")
+
+    (_, place) = result.stdout.splitlines()
+    assert place.startswith(f"    {page}#green (Tea \u203a Long heading Long")
+    assert place.endswith("\u2026)")
+    assert len(place) < len(f"    {page}#green (Tea \u203a )") + 62
+
+
+def test_open_opens_the_place(tmp_path: Path) -> None:
+    page, opened = tmp_path / "tea.html", tmp_path / "opened"
+    page.write_text("<h2 id='green'>Green</h2><p>Green tea is brewed at 75 °C.</p>", "utf-8")
+    browser = tmp_path / "browser"
+    browser.write_text(f'#!/bin/sh\necho "$1" > {opened}\n', "utf-8")
+    browser.chmod(0o755)
+    command = [sys.executable, "-m", "rejoinder", "ask", "when is green tea brewed?", page]
+    command += ["--scorer", "jaccard", "--open"]
+
+    done = subprocess.run(
+        command, env={**os.environ, "BROWSER": str(browser)}, capture_output=True, check=True
+    )
+    failed = subprocess.run(
+        command, env={**os.environ, "BROWSER": "/bin/false"}, capture_output=True, check=True
+    )
+
+    assert done.stdout.startswith(b"Green tea is brewed")
+    assert opened.read_text("utf-8") == f"{page.as_uri()}#green\n"
+    assert b"no program opens file:///" in failed.stderr
+
+
+def test_a_document_without_a_file_cannot_be_opened(tmp_path: Path) -> None:
+    with Index(tmp_path / "index", create=True) as index:
+        index.add_documents([Document("note", text="Green tea is brewed at 75 °C.")])
+
+    result = run("is green tea brewed?", "--index", tmp_path / "index", "--open")
+
+    assert "note has neither a file nor a URL to open\n" in result.stderr
+
+
+def test_a_document_with_a_url_is_named_by_it(tmp_path: Path) -> None:
+    metadata = {"url": "https://example.org/tea"}
+    with Index(tmp_path / "index", create=True) as index:
+        index.add_documents(
+            [Document("note", text="Green tea is brewed at 75 °C.", metadata=metadata)]
+        )
+
+    result = run("is green tea brewed?", "--index", tmp_path / "index", "--scorer", "jaccard")
+
+    assert result.stdout.splitlines()[1] == "    https://example.org/tea"

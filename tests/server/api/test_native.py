@@ -11,9 +11,11 @@ from tests.server.conftest import make_client
 from tests.server.local import TEA
 
 from rejoinder.engine.engine import Engine
+from rejoinder.index.file_reader import compare_file
 from rejoinder.index.index import Index
 from rejoinder.index.report import FileEvent
 from rejoinder.server.workers.jobs import JobRunner
+from rejoinder.types import Document
 
 
 def test_answer_has_its_source(client: TestClient) -> None:
@@ -30,7 +32,7 @@ def test_answer_has_its_source(client: TestClient) -> None:
     assert source["anchor"] == "green-tea"
     assert answer["other_sources"] == []
     assert source["line"] == 3
-    assert (answer["before"], answer["after"]) == ("Green tea", "Boiling water makes it bitter.")
+    assert "Boiling water makes it bitter." in answer["context"][0]["text"]
     assert answer["matches"] is None
     assert body["abstains"] is False
     assert body["retrieved"] >= 1
@@ -97,7 +99,7 @@ def test_a_pasted_text_needs_no_index(bare: TestClient) -> None:
     source = answer["source"]
     assert text[source["start"] : source["end"]] == "Ada wrote it."
     assert source["line"] == 2
-    assert (answer["before"], answer["after"]) == ("It rained.", "Nobody read it.")
+    assert answer["context"][0]["text"] == text
 
 
 def test_index_routes_without_an_index_are_refused(bare: TestClient) -> None:
@@ -140,6 +142,46 @@ def test_a_document_is_read_with_the_places_of_its_sentences(fresh: TestClient) 
     assert {"Cats purr at 25 Hz.", "They sleep.", "They eat fish."} <= texts.keys()
     assert texts["They eat fish."] == ["Cats", "Food"]
     assert [place["line"] for _, place in places][-1] == 7
+
+
+def test_an_answer_has_its_context(fresh: TestClient) -> None:
+    content = "# Cats\n\nThey sleep. Cats purr at 25 Hz.\n\nThey will eat fish.\n"
+    fresh.post("/v1/documents?name=cats.md", content=content)
+
+    def ask(**options: object) -> list[str]:
+        request = {"question": "how do cats purr?", **options}
+        (answer,) = fresh.post("/v1/answer", json=request).json()["answers"]
+        return [block["text"] for block in answer["context"]]
+
+    assert ask() == ["They sleep. Cats purr at 25 Hz."]
+    assert ask(context="section") == ["Cats", *ask(), "They will eat fish."]
+    assert ask(context="sentence") == []
+    assert ask(text="It sleeps.\n\nCats purr. They eat.") == ["Cats purr. They eat."]
+    wrong = fresh.post("/v1/answer", json={"question": "cats?", "context": "page"})
+    assert wrong.status_code == 422
+
+
+def test_a_document_says_what_became_of_its_file(tmp_path: Path) -> None:
+    path = tmp_path / "cats.md"
+    path.write_text("Cats purr at 25 Hz.", encoding="utf-8")
+    with Index(tmp_path / "index", create=True) as index:
+        index.add([path])
+        index.add_documents([Document("dogs", text="Dogs bark.")])
+        cats, dogs = (document.id for document in index.store.get_documents())
+
+        assert compare_file(index.store, cats) == "unchanged"
+        path.write_text("Cats do not purr.", encoding="utf-8")
+        assert compare_file(index.store, cats) == "changed"
+        path.unlink()
+        assert compare_file(index.store, cats) == "gone"
+        assert compare_file(index.store, dogs) is None
+        index.add_upload("/etc/cats.md", _write(tmp_path / "upload.md"))
+        assert compare_file(index.store, index.store.get_documents()[-1].id) is None
+
+
+def _write(path: Path) -> Path:
+    path.write_text("Cats purr at 25 Hz.", encoding="utf-8")
+    return path
 
 
 @pytest.mark.parametrize(("id_", "status"), [("99", 404), ("cats", 422), ("-1", 422)])

@@ -3,9 +3,10 @@
 import gc
 import os
 import sys
+import textwrap
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,17 +14,21 @@ import click
 
 from rejoinder.cli import options
 from rejoinder.cli.output import count, print_json, print_trace, say, show_progress
-from rejoinder.types import Answers, Source
+from rejoinder.types import Answer, Answers, Source
 
 if TYPE_CHECKING:
     from rejoinder.engine.engine import Engine
     from rejoinder.index.report import FileEvent
+
+MAX_HEADING = 60
+"""Characters of a heading that are printed."""
 
 
 @click.command(
     epilog=options.example(
         'rejoinder ask "how are glacier caves formed?" examples/docs',
         'rejoinder ask "how are glacier caves formed?" --index my-index --explain',
+        'rejoinder ask "how are glacier caves formed?" examples/docs --context paragraph',
     )
 )
 @click.argument("question", required=False)
@@ -55,6 +60,13 @@ if TYPE_CHECKING:
     type=options.SHARE,
     help="Call a sentence an answer from this confidence on.  [default: the scorer's threshold]",
 )
+@click.option(
+    "--context",
+    type=click.Choice(("sentence", "paragraph", "section")),
+    help="Print the paragraph (or list, or table) or the section around each sentence, too;"
+    " `sentence` lists all sentences of a paragraph.",
+)
+@click.option("--open", "opens", is_flag=True, help="Open the first answer at its place.")
 @click.option("--explain", is_flag=True, help="Show the matching words, and each stage.")
 @options.as_json
 def ask(
@@ -66,6 +78,8 @@ def ask(
     budget_ms: float | None,
     pairs: tuple[str, ...],
     min_confidence: float | None,
+    context: str | None,
+    opens: bool,
     explain: bool,
     as_json: bool,
 ) -> None:
@@ -95,12 +109,16 @@ def ask(
                 budget_ms=budget_ms,
                 where=where,
                 min_confidence=min_confidence,
+                context=context or "paragraph",
                 explain=explain,
             )
             if as_json:
                 print_json(asdict(answers))
             else:
-                _print(answers, explain, is_filtered=bool(where), is_list=top > 1)
+                shown = answers if context else _drop_context(answers)
+                _print(shown, explain, is_filtered=bool(where), is_list=top > 1)
+            if opens and answers.answers:
+                _open_source(answers.answers[0].source)
         documents, sentences = engine.index.count()
     say(f"{count(sentences, 'sentence')} in {count(documents, 'document')}")
 
@@ -153,6 +171,9 @@ def _print(answers: Answers, explain: bool, *, is_filtered: bool, is_list: bool)
     for answer in answers.answers:
         confidence = "" if answer.confidence is None else f"  {100 * answer.confidence:.0f} %"
         click.secho((f"{answer.rank}. " if is_list else "") + answer.sentence, bold=True)
+        around = _show_context(answer)
+        if around and click.unstyle(around).split() != answer.sentence.split():
+            click.echo(textwrap.indent(around, "    | ", lambda _: True))
         click.echo(f"    {_show_source(answer.source)}{confidence}")
         if answer.other_sources:
             first = _show_source(answer.other_sources[0])
@@ -171,11 +192,63 @@ def _print(answers: Answers, explain: bool, *, is_filtered: bool, is_list: bool)
         print_trace(answers.trace)
 
 
+def _drop_context(answers: Answers) -> Answers:
+    own = tuple(replace(answer, context=()) for answer in answers.answers)
+    return replace(answers, answers=own)
+
+
+def _show_context(answer: Answer) -> str:
+    """Return the text around an answer, its own sentence in bold."""
+    parts = []
+    for number, block in enumerate(answer.context):
+        first, last = answer.source.start - block.start, answer.source.end - block.start
+        is_own = 0 <= first < len(block.text)
+        text = (
+            block.text[:first] + click.style(block.text[first:last], bold=True) + block.text[last:]
+            if is_own
+            else block.text
+        )
+        before = answer.context[number - 1].kind if number else block.kind
+        # Items of a list, and rows of a table, follow each other without an empty line.
+        is_close = before == block.kind and block.kind in ("item", "definition", "row")
+        parts += ["\n" if is_close else "\n\n"] * bool(number)
+        parts.append(f"- {text}" if block.kind == "item" else text)
+    return "".join(parts)
+
+
 def _show_source(source: Source) -> str:
-    place = f":{source.line}" if source.line else f", page {source.page}" if source.page else ""
+    """Return where an answer is, as people open it: file:line, file#anchor, or file and page."""
+    place = (
+        f", page {source.page}"
+        if source.page
+        else f"#{source.anchor}"
+        if source.anchor and source.url.startswith("file:") and "#" in source.url
+        else f":{source.line}"
+        if source.line
+        else ""
+    )
     title = () if source.title in source.document else (source.title,)
-    path = " \u203a ".join((*title, *source.headings))
-    return f"{_shorten(source.document)}{place}" + (f" ({path})" if path else "")
+    path = " \u203a ".join(map(_truncate, (*title, *source.headings)))
+    name = _shorten(source.document) + place
+    if source.url.startswith("http"):
+        name = source.url
+    return name + (f" ({path})" if path else "")
+
+
+def _truncate(heading: str) -> str:
+    """Return a heading, shortened if it is longer than a line can take."""
+    return (
+        heading if len(heading) <= MAX_HEADING else heading[: MAX_HEADING - 1].rstrip() + "\u2026"
+    )
+
+
+def _open_source(source: Source) -> None:
+    import webbrowser
+
+    if not source.url:
+        say(f"{_shorten(source.document)} has neither a file nor a URL to open")
+    elif not webbrowser.open(source.url):
+        say(f"no program opens {source.url}; name one in $BROWSER")
 
 
 def _shorten(path: str) -> str:

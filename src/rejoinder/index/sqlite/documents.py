@@ -17,7 +17,7 @@ from itertools import groupby
 from operator import itemgetter
 from typing import Literal, NamedTuple
 
-from rejoinder.documents.blocks import fold
+from rejoinder.documents.blocks import KINDS, Kind, fold
 from rejoinder.documents.parsed import Sentence
 from rejoinder.documents.passages import Section
 from rejoinder.index.sqlite.checksum import CONTENT, Checksum
@@ -95,6 +95,18 @@ class LocatedSentence(NamedTuple):
     path: tuple[str, ...]
     """The headings above it, the title included."""
     anchor: str
+    file: bytes
+    """The path of the document's file, or the key of an upload; empty if it came without."""
+
+
+class StoredBlock(NamedTuple):
+    """A block of a document, `text[start:end]` of its text."""
+
+    kind: Kind
+    path: tuple[str, ...]
+    """The headings above it, the title included."""
+    start: int
+    end: int
 
 
 class Counts(NamedTuple):
@@ -131,6 +143,13 @@ class DocumentStore(Database):
             )
             states |= {row[0]: FileState(*row[1:]) for row in rows}
         return states
+
+    def get_file(self, number: int) -> tuple[bytes, FileState] | None:
+        """Return the file of a document, as it was read; None for a document without one."""
+        rows = self.query(
+            "SELECT files.* FROM documents JOIN files ON path = file WHERE id = ?", (number,)
+        )
+        return (rows[0][0], FileState(*rows[0][1:])) if rows else None
 
     def put_file(self, path: bytes, state: FileState) -> None:
         """Store the state in which a file was read."""
@@ -242,16 +261,17 @@ class DocumentStore(Database):
     def locate(self, number: int, position: int) -> "LocatedSentence | None":
         """Return where a sentence of a document is; None where it was removed."""
         rows = self.query(
-            'SELECT line, sentences.start, sentences."end", page, path, anchor'
-            " FROM sentences LEFT JOIN blocks"
+            'SELECT line, sentences.start, sentences."end", page, path, anchor, file'
+            " FROM sentences JOIN documents ON id = sentences.document LEFT JOIN blocks"
             " ON blocks.document = sentences.document AND number = block"
             " WHERE sentences.document = ? AND position = ?",
             (number, position),
         )
         if not rows:
             return None
-        line, start, end, page, path, anchor = rows[0]
-        return LocatedSentence(line, start, end, page, split_path(path), anchor or "")
+        line, start, end, page, path, anchor, file = rows[0]
+        headings = split_path(path)
+        return LocatedSentence(line, start, end, page, headings, anchor or "", file or b"")
 
     @contextmanager
     def reading_sentences(self, places: Iterable[Place]) -> Iterator[Iterator[FoundSentence]]:
@@ -301,11 +321,34 @@ class DocumentStore(Database):
         )
         return [row[:2] for row in rows if fold(row[2]) == fold(text)]
 
-    def get_text(self, number: int) -> str:
-        """Return the text that a document's offsets count in; empty where it was removed."""
-        rows = self.query("SELECT text FROM texts WHERE document = ? ORDER BY number", (number,))
+    def get_blocks_near(self, number: int, position: int, reach: int) -> list[StoredBlock]:
+        """Return the block of a sentence, and up to `reach` blocks before and after it."""
+        rows = self.query(
+            'SELECT kind, path, blocks.start, blocks."end" FROM sentences CROSS JOIN blocks'
+            " ON blocks.document = sentences.document AND number BETWEEN block - ? AND block + ?"
+            " WHERE sentences.document = ? AND position = ? ORDER BY number",
+            (reach, reach, number, position),
+        )
         with self.decoding():
-            return "".join(zlib.decompress(row[0]).decode() for row in rows)
+            return [StoredBlock(KINDS[kind], split_path(path), *span) for kind, path, *span in rows]
+
+    def get_text(self, number: int, start: int = 0, end: int | None = None) -> str:
+        """Return `text[start:end]` of a document; empty where it was removed.
+
+        The text is stored in parts, and those behind `end` are not read.
+        """
+        sql = "SELECT text FROM texts WHERE document = ? ORDER BY number"
+        parts: list[str] = []
+        offset = 0
+        """Where the next part begins."""
+        with self.decoding(), self.reading(sql, (number,)) as rows:
+            for (packed,) in rows:
+                part = zlib.decompress(packed).decode()
+                parts.append(part[max(0, start - offset) : None if end is None else end - offset])
+                offset += len(part)
+                if end is not None and offset >= end:
+                    break
+        return "".join(parts)
 
     def sample_sentences(self, count: int) -> list[str]:
         """Return sentences that may answer, of documents that are evenly spread."""

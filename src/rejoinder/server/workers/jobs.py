@@ -7,11 +7,13 @@ from pathlib import Path
 from rejoinder.cascade.cascade import Cascade
 from rejoinder.cascade.file import read_cascade_file
 from rejoinder.cascade.loading import find_cascade, load
+from rejoinder.engine.answers import TextOptions
 from rejoinder.engine.binding import bind_scorer
 from rejoinder.engine.engine import Engine
 from rejoinder.engine.explain import explain_answers
 from rejoinder.engine.texts import DocumentRanking, answer_text, rank_documents
 from rejoinder.errors import InputError
+from rejoinder.index.file_reader import compare_file
 from rejoinder.index.index import Index, load_shipped_vectors
 from rejoinder.models.scorer import Scorer
 from rejoinder.server.workers.messages import (
@@ -92,20 +94,16 @@ class JobRunner:
         )
 
     def _answer(self, job: AnswerRequest) -> Answers:
-        top, budget_ms, least = job.top or 1, job.budget_ms, job.min_confidence
+        options: TextOptions = {
+            "top": job.top or 1,
+            "budget_ms": job.budget_ms,
+            "min_confidence": job.min_confidence,
+            "context": job.context or "paragraph",
+        }
         if job.text is None:
-            answers = self._get_engine().answer(
-                job.question, top=top, budget_ms=budget_ms, where=job.where, min_confidence=least
-            )
+            answers = self._get_engine().answer(job.question, where=job.where, **options)
         else:
-            answers = answer_text(
-                job.question,
-                job.text,
-                scorer=self._scorer,
-                top=top,
-                budget_ms=budget_ms,
-                min_confidence=least,
-            )
+            answers = answer_text(job.question, job.text, scorer=self._scorer, **options)
         return explain_answers(answers) if job.explain else answers
 
     def _list(self, job: ListDocuments) -> DocumentsPage:
@@ -140,6 +138,7 @@ class JobRunner:
             dict(document.metadata),
             store.get_text(document.id),
             blocks,
+            compare_file(store, document.id),
         )
 
     def _remove(self, job: RemoveDocument) -> Removed | Failure:

@@ -36,6 +36,9 @@ class AnswerRequest(Struct, frozen=True):
     """Only search documents whose metadata have this value, or one of several."""
     min_confidence: Annotated[float, Meta(ge=0, le=1)] | None = None
     """Abstain below this confidence; below the scorer's own threshold by default."""
+    context: Literal["sentence", "paragraph", "section"] | None = None
+    """What to return around each sentence: its paragraph (or list, or table; the default), its
+    whole section, or nothing."""
     explain: bool | None = None
     """Whether to return `matches`."""
 
@@ -147,6 +150,8 @@ class DocumentContent(Struct, frozen=True):
     text: str
     blocks: list[DocumentBlock]
     """In the order of the text."""
+    file: Literal["unchanged", "changed", "gone"] | None = None
+    """What has become of the document's file since it was indexed; null if it has none."""
 
 
 class Removed(Struct, frozen=True):
