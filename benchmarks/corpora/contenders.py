@@ -70,12 +70,12 @@ def make_retrieval(setting: Setting) -> Contender:
 def make_staged(setting: Setting) -> Contender:
     """Make this tree's default without its last stage."""
     *stages, last, _ = _load_default().stages
-    return _make_engine(setting.index, Cascade("staged", [*stages, replace(last, keep=None)]))
+    return make_engine(setting.index, Cascade("staged", [*stages, replace(last, keep=None)]))
 
 
 def make_default(setting: Setting) -> Contender:
     """Make this tree's default."""
-    return _make_engine(setting.index, _load_default())
+    return make_engine(setting.index, _load_default())
 
 
 def make_passages(setting: Setting) -> Contender:
@@ -167,7 +167,8 @@ def _load_default() -> Cascade:
     return scorer
 
 
-def _make_engine(index: Index, scorer: Cascade) -> Contender:
+def make_engine(index: Index, scorer: Cascade) -> Contender:
+    """Make this tree's engine with a cascade."""
     engine = Engine(index, scorer)
     blocks = Blocks(index)
 

@@ -102,7 +102,7 @@ def test_an_engine_retrieves_from_it(retriever: PostgresRetriever, tmp_path: Pat
         (answer,) = engine.answer("who is in a colony?").answers
 
     assert answer.sentence == "A colony has one queen."
-    assert (answer.before, answer.source.document) == ("Bees dance.", "bees")
+    assert (answer.context, answer.source.document) == ((), "bees")
 
 
 def test_a_server_that_is_not_there_is_named(tmp_path: Path) -> None:
