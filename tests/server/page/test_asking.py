@@ -21,7 +21,8 @@ def test_answer_is_highlighted_between_its_neighbours(page: Page) -> None:
     expect(first.locator(".around").first).to_have_text("How they form")
     expect(first.locator(".around").last).to_contain_text("a shaft called a moulin")
     expect(first.locator(".source")).to_contain_text("Glacier caves")
-    expect(first.locator(".source")).to_contain_text("glacier-caves.md, line 8")
+    expect(first.locator(".source")).to_contain_text("Glacier caves › How they form")
+    expect(first.locator(".file")).to_have_text("glacier-caves.md, line 8")
     expect(first.locator(".confidence")).to_contain_text("% sure")
     expect(page.locator("#status")).to_contain_text("The best 5 of")
 
@@ -66,6 +67,23 @@ def test_the_frontier_has_the_served_cascade_on_it(page: Page) -> None:
     )
 
 
+def test_explanation_is_closed_until_it_is_opened_and_stays_open(page: Page) -> None:
+    button = page.get_by_role("button", name="How it was found")
+    expect(page.locator("#cascade")).to_be_hidden()
+    expect(button).to_have_attribute("aria-expanded", "false")
+
+    button.click()
+    expect(page.locator("#cascade")).to_be_visible()
+    expect(page.locator("#cascade")).not_to_contain_text("P@1")
+    page.reload()
+    expect(page.locator("#cascade")).to_be_visible()
+
+    button.click()
+    page.reload()
+    expect(button).to_have_attribute("aria-expanded", "false")
+    expect(page.locator("#cascade")).to_be_hidden()
+
+
 def test_abstention_shows_the_closest_sentences(page: Page) -> None:
     ask(page, "Who won the football world cup?")
 
@@ -93,7 +111,7 @@ def test_a_pasted_text_answers_without_the_index(page: Page) -> None:
     page.press("#text", "Control+Enter")
 
     expect(page.locator("mark").first).to_have_text("Ada wrote the letter.")
-    expect(page.locator(".source").first).to_have_text("line 2")
+    expect(page.locator(".file").first).to_have_text("line 2")
     expect(page.locator(".feedback")).to_have_count(0)
     expect(page.locator("#stages .name").first).to_have_text("split")
     expect(page.locator("#stages .counts").first).to_have_text("3 sentences")
@@ -101,6 +119,7 @@ def test_a_pasted_text_answers_without_the_index(page: Page) -> None:
 
 def test_budget_slider_asks_again_and_describes_the_change(page: Page) -> None:
     ask(page, CAVES)
+    page.click("#explain")
     expect(page.locator("#changes")).to_contain_text("ask again")
 
     with page.expect_response("**/v1/answer") as replied:

@@ -31,6 +31,15 @@ Place = tuple[int, int]
 
 _DOCUMENT = "id, name, title, metadata, sentences"
 _SENTENCE = 'position, text, start, "end", line, page, block, may_answer, tokens'
+Sort = Literal["added", "newest", "name", "sentences"]
+"""The order of a list of documents."""
+_ORDERS: Mapping[Sort, tuple[str, str]] = {
+    "added": ("id > :after", "id"),
+    "newest": ("(:after = 0 OR id < :after)", "id DESC"),
+    "name": ("true", "coalesce(nullif(title, ''), name) COLLATE NOCASE, id"),
+    "sentences": ("true", "sentences DESC, id"),
+}
+"""The condition of the documents behind a page, and their order."""
 SEPARATOR = "\n"
 """Between the headings of a stored path."""
 POSITION_BITS = 32
@@ -114,6 +123,19 @@ class Counts(NamedTuple):
 
     documents: int
     sentences: int
+
+
+class MetadataCount(NamedTuple):
+    """A value of a metadata key, and how often there is one."""
+
+    key: str
+    value: str
+    documents: int
+    """How many documents have this value."""
+    distinct: int
+    """How many values the key has."""
+    keyed: int
+    """How many documents have the key."""
 
 
 class ListedNumbers(NamedTuple):
@@ -207,22 +229,38 @@ class DocumentStore(Database):
             return ListedNumbers(int(generation), total, added, json.loads(numbers))
 
     def list_documents(
-        self, *, searchable: int, after: int = 0, limit: int, contains: str = ""
+        self,
+        *,
+        searchable: int,
+        after: int = 0,
+        limit: int,
+        contains: str = "",
+        sort: Sort = "added",
     ) -> tuple[list[ListedDocument], int]:
-        """Return documents whose number is above `after`, in order, and the total count.
+        """Return a page of documents, and how many there are on all pages.
 
         Args:
             searchable: the generation up to which documents are ready.
+            after: begin after this number; where the order is not that of the numbers, skip so
+                many documents.
             contains: only documents with this in their name or title, ignoring case.
         """
         pattern = "%" + "".join(f"\\{c}" if c in "\\%_" else c for c in contains) + "%"
         where = "(name LIKE :pattern ESCAPE '\\' OR title LIKE :pattern ESCAPE '\\')"
+        condition, order = _ORDERS[sort]
         rows = self.query(
             "SELECT id, name, title, documents.metadata, sentences, coalesce(size, 0),"
             " CASE WHEN generation <= :searchable THEN 'ready' ELSE 'waiting' END"
             " FROM documents LEFT JOIN files ON files.path = documents.file"
-            f" WHERE id > :after AND {where} ORDER BY id LIMIT :limit",
-            {"searchable": searchable, "after": after, "limit": limit, "pattern": pattern},
+            f" WHERE {condition} AND {where} ORDER BY {order} LIMIT :limit"
+            " OFFSET :skipped",
+            {
+                "searchable": searchable,
+                "after": after,
+                "limit": limit,
+                "pattern": pattern,
+                "skipped": 0 if "id" in condition else after,
+            },
         )
         counted = f"SELECT count(*) FROM documents WHERE {where}"
         ((total,),) = self.query(counted, {"pattern": pattern})
@@ -231,6 +269,21 @@ class DocumentStore(Database):
                 ListedDocument(id_, name, title, json.loads(metadata), *rest)
                 for id_, name, title, metadata, *rest in rows
             ], total
+
+    def count_metadata(self, *, values: int) -> list[MetadataCount]:
+        """Return the most frequent values of each metadata key, at most so many per key."""
+        rows = self.query(
+            "SELECT key, value, documents, distinct_values, keyed FROM ("
+            " SELECT *, row_number() OVER"
+            " (PARTITION BY key ORDER BY documents DESC, value) AS place,"
+            " count(*) OVER (PARTITION BY key) AS distinct_values,"
+            " sum(documents) OVER (PARTITION BY key) AS keyed FROM ("
+            " SELECT own.key AS key, own.value AS value, count(*) AS documents"
+            " FROM documents CROSS JOIN json_each(metadata) AS own GROUP BY 1, 2))"
+            " WHERE place <= ? ORDER BY key, place",
+            (values,),
+        )
+        return [MetadataCount(*row) for row in rows]
 
     def get_removed(self, *, after: int) -> list[int]:
         """Return the numbers of documents that were removed after a generation."""

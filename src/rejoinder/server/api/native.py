@@ -1,12 +1,14 @@
 """Our own routes: answers, ranking, documents and feedback."""
 
 from tempfile import NamedTemporaryFile
+from typing import get_args
 
 from starlette.responses import Response
 
 from rejoinder.documents.formats import find_suffix
 from rejoinder.engine.texts import DocumentRanking
 from rejoinder.index.report import FileEvent
+from rejoinder.index.sqlite.documents import Sort
 from rejoinder.server.operation import (
     WORKER_STATUSES,
     Call,
@@ -22,12 +24,16 @@ from rejoinder.server.workers.messages import (
     AnswerRequest,
     DocumentContent,
     DocumentsPage,
+    Facets,
     Feedback,
     ListDocuments,
+    ListFacets,
     RankRequest,
     ReadDocument,
     Removed,
+    RemovedMany,
     RemoveDocument,
+    RemoveDocuments,
 )
 from rejoinder.types import Answers
 
@@ -36,6 +42,10 @@ ID: Json = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}
 AFTER: Json = {**ID, "default": 0}
 CONTAINS: Json = {"type": "string", "default": ""}
 LIMIT: Json = {"type": "integer", "minimum": 1, "maximum": 1000, "default": 100}
+SORTS: tuple[Sort, ...] = get_args(Sort)
+SORT: Json = {"type": "string", "enum": list(SORTS), "default": "added"}
+MAX_REMOVED = 100
+IDS: Json = {"type": "array", "items": ID, "minItems": 1, "maxItems": MAX_REMOVED}
 NAME: Json = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_CHARACTERS}
 META: Json = {"type": "array", "items": {"type": "string", "pattern": "^[^=]+=.*$"}}
 
@@ -74,6 +84,7 @@ async def rank(call: Call) -> Response:
         describe_parameter(
             "contains", "Only documents with this in their name or title.", CONTAINS
         ),
+        describe_parameter("sort", "The order; keep it from page to page.", SORT),
     ),
 )
 async def list_documents(call: Call) -> Response:
@@ -81,12 +92,23 @@ async def list_documents(call: Call) -> Response:
     query = call.request.query_params
     contains = query.get("contains", "")
     check_text(contains, "contains")
+    named = query.get("sort", "added")
+    sort = next((known for known in SORTS if known == named), None)
+    if sort is None:
+        raise Problem(422, f"sort must be one of {', '.join(SORTS)}")
     job = ListDocuments(
         after=_parse_number(query.get("after", "0"), "after", ID),
         limit=_parse_number(query.get("limit", "100"), "limit", LIMIT),
         contains=contains,
+        sort=sort,
     )
     return to_json(await call.submit(job))
+
+
+@operation("GET", "/v1/documents/facets", gives=Facets, statuses=WORKER_STATUSES)
+async def list_facets(call: Call) -> Response:
+    """List the metadata keys of the documents with their most frequent values."""
+    return to_json(await call.submit(ListFacets()))
 
 
 @operation(
@@ -152,6 +174,24 @@ async def remove_document(call: Call) -> Response:
     return to_json(await call.backend.submit(RemoveDocument(id_)))
 
 
+@operation(
+    *("DELETE", "/v1/documents"),
+    gives=RemovedMany,
+    statuses=WORKER_STATUSES,
+    parameters=(
+        describe_parameter("id", "The ids of the documents: `?id=1&id=2`.", IDS, is_required=True),
+    ),
+    writes=True,
+)
+async def remove_documents(call: Call) -> Response:
+    """Remove several documents."""
+    given = call.request.query_params.getlist("id")
+    if not 1 <= len(given) <= MAX_REMOVED:
+        raise Problem(422, f"id must be given 1 to {MAX_REMOVED} times, such as ?id=1&id=2")
+    ids = [_parse_number(text, "id", ID) for text in given]
+    return to_json(await call.backend.submit(RemoveDocuments(ids)))
+
+
 @operation("POST", "/v1/feedback", takes=Feedback, gives=Feedback, writes=True)
 async def give_feedback(call: Call) -> Response:
     """Mark an answer as right or wrong, for `rejoinder train`."""
@@ -165,9 +205,11 @@ OPERATIONS = (
     answer,
     rank,
     list_documents,
+    list_facets,
     read_document,
     add_document,
     remove_document,
+    remove_documents,
     give_feedback,
 )
 

@@ -1,9 +1,13 @@
-// Renders answers: the sentence between its neighbours, its source, and the confidence.
+// Renders answers: where each is from, the sentence in its context, and what to do with it.
 
+import { cite, copy, getFile, getWebUrl, makeSource } from "./cite.js";
+import { makeContext } from "./context.js";
 import { make } from "./dom.js";
 import { makeButtons } from "./feedback.js";
+import { shade } from "./highlight.js";
 import { milliseconds, percent } from "./numbers.js";
-import { shade } from "./words.js";
+
+const SHOWN_SOURCES = 2;
 
 export function renderAnswers(place, reply, { changes, canMark, threshold, setStatus, onChoose }) {
   const own = { question: reply.question, canMark, setStatus, onChoose };
@@ -35,6 +39,18 @@ function abstain(reply, threshold) {
 
 function makeAnswer(answer, { question, canMark, setStatus, onChoose, change }) {
   const buttons = canMark ? makeButtons(question, answer.sentence, setStatus) : null;
+  const copyAnswer = () =>
+    copy(cite(answer)).then(
+      () => setStatus("Copied with its source."),
+      (problem) => setStatus(`Not copied: ${problem.message}`),
+    );
+  const label = "Copy answer with citation";
+  const copyButton = make(
+    "button",
+    { type: "button", class: "copy", title: label, "aria-label": label, "aria-keyshortcuts": "C", click: copyAnswer },
+    "Copy",
+  );
+  const source = makeSource(answer.source);
   const article = make(
     "article",
     {
@@ -43,27 +59,39 @@ function makeAnswer(answer, { question, canMark, setStatus, onChoose, change }) 
       "aria-label": `Answer ${answer.rank}`,
       focusin: () => onChoose(article, answer),
     },
-    make(
-      "p",
-      { class: "passage" },
-      makeNeighbour(answer.before),
-      " ",
-      make("mark", {}, ...shade(answer.sentence, answer.matches)),
-      " ",
-      isHeading(answer.after) ? null : makeNeighbour(answer.after),
-    ),
+    source ? make("p", { class: "origin" }, source) : null,
+    make("div", { class: "passage" }, ...makePassage(answer, question)),
     make(
       "div",
       { class: "about" },
       change ? make("span", { class: "moved" }, change) : null,
       makeConfidence(answer.confidence),
-      make("span", { class: "source" }, ...locate(answer.source)),
-      makeFoundBy(answer.found_by),
-      buttons,
+      make("span", { class: "file" }, getFile(answer.source)),
+      makeOriginal(answer.source),
+      make("span", { class: "actions-inline" }, copyButton, buttons),
     ),
+    makeOtherSources(answer.other_sources ?? []),
   );
-  article.mark = buttons?.mark;
+  Object.assign(article, { mark: buttons?.mark, copyAnswer, open: () => source?.click() });
   return article;
+}
+
+function makePassage(answer, question) {
+  const shadeOwn = (text) => shade(text, answer.matches, question);
+  return makeContext(answer, shadeOwn) ?? [makeNeighbours(answer, shadeOwn)];
+}
+
+// The sentences before and after the answer, where it has no context.
+function makeNeighbours({ before, sentence, after }, shadeOwn) {
+  return make(
+    "p",
+    {},
+    makeNeighbour(before),
+    " ",
+    make("mark", {}, ...shadeOwn(sentence)),
+    " ",
+    isHeading(after) ? null : makeNeighbour(after),
+  );
 }
 
 function makeNeighbour(sentence) {
@@ -84,19 +112,24 @@ function makeConfidence(confidence) {
   );
 }
 
-function makeFoundBy(sources) {
-  if (!sources.length) return null;
-  return make("span", { class: "found-by" }, `found by ${sources.join(" and ")}`);
+function makeOriginal({ url }) {
+  const href = getWebUrl(url);
+  if (!href) return null;
+  const options = { class: "original", href, target: "_blank", rel: "noopener noreferrer" };
+  return make("a", options, "Open the original");
 }
 
-function locate({ document, title, line, page }) {
-  const where = page ? `page ${page}` : line ? `line ${line}` : "";
-  if (!document) return [where];
-  const name = document.split("/").pop();
-  return [
-    make("cite", { title: document }, title || name),
-    make("span", { class: "file" }, [title ? name : "", where].filter(Boolean).join(", ")),
-  ];
+function makeOtherSources(sources) {
+  if (!sources.length) return null;
+  const items = sources.map((source) =>
+    make("li", {}, makeSource(source), " ", make("span", { class: "file" }, getFile(source))),
+  );
+  const list = make("ul", { class: "also" }, ...items);
+  if (sources.length <= SHOWN_SOURCES) {
+    return make("div", { class: "others" }, make("span", {}, "Also in"), list);
+  }
+  const summary = make("summary", {}, `Also in ${sources.length} other places`);
+  return make("details", { class: "others" }, summary, list);
 }
 
 const identify = ({ sentence, source }) =>

@@ -18,6 +18,8 @@ export class Problem extends Error {
 const getInfo = () => call("GET", "info");
 export const answer = (request, signal) => call("POST", "v1/answer", request, signal);
 export const mark = (request) => call("POST", "v1/feedback", request);
+export const facets = () => call("GET", "v1/documents/facets");
+export const read = (id) => call("GET", `v1/documents/${encodeURIComponent(id)}`);
 export const remove = (id) => call("DELETE", `v1/documents/${id}`);
 export const list = (parameters) => call("GET", `v1/documents?${new URLSearchParams(parameters)}`);
 const isAlive = () =>
@@ -30,7 +32,7 @@ async function call(method, path, body, signal) {
   for (let tries = 1; ; tries++) {
     const response = await send(method, path, body, signal);
     const busy = response.status === 429 || response.status === 503;
-    if (!busy || tries === TRIES) return read(response);
+    if (!busy || tries === TRIES) return decode(response);
     await pause(1000 * Number(response.headers.get("retry-after") || 1), signal);
   }
 }
@@ -45,7 +47,7 @@ async function send(method, path, body, signal) {
   }
 }
 
-async function read(response) {
+async function decode(response) {
   let value = null;
   try {
     value = await response.json();

@@ -4,13 +4,15 @@ import { compare, describeChange, renderAnswers } from "./answers.js";
 import { answer, list, waitForServer } from "./api.js";
 import { renderCascade } from "./cascade.js";
 import { find, make } from "./dom.js";
+import { getWhere, setWhere } from "./filters.js";
 import { markLatency } from "./frontier.js";
 import { bytes, count, milliseconds } from "./numbers.js";
 import { getText } from "./paste.js";
-import { getView, onView } from "./views.js";
+import { getRoute, getView, makeAskUrl, navigate, onView } from "./views.js";
 import { renderWords } from "./words.js";
 
 const TOP = 5;
+const CONTEXT = "paragraph";
 const BUDGETS = [1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 75, 100, 150, 200, 300, 500, null];
 const OVERHEAD = 200; // bytes of a request beside its question and text
 const HINT = "Move the slider to ask again.";
@@ -31,8 +33,10 @@ export function startAsking(serverInfo) {
   renderCascade(info.stages, {});
   find("ask").addEventListener("submit", (event) => {
     event.preventDefault();
-    ask({ question: find("question").value.trim(), text: getView() === "text" ? getText() : null });
+    submit();
   });
+  find("question").addEventListener("input", grow);
+  addEventListener("resize", grow);
   let timer;
   slider.addEventListener("input", () => {
     renderBudget();
@@ -40,6 +44,21 @@ export function startAsking(serverInfo) {
     timer = setTimeout(() => lastRequest && ask(lastRequest), DEBOUNCE_MS);
   });
   onView(prepare);
+}
+
+// Asks what the box has.  The question and the filters become the URL; a pasted text does not.
+export function submit() {
+  const question = find("question").value.trim();
+  if (getView() === "text") return ask({ question, text: getText(), where: null });
+  const url = new URL(makeAskUrl(question, getWhere()), location.href);
+  if (!question || url.href === location.href) return ask(makeRequest(question));
+  navigate(url.href);
+}
+
+const makeRequest = (question) => ({ question, text: null, where: toObject(getWhere()) });
+
+function toObject(where) {
+  return where.size ? Object.fromEntries([...where].map(([key, values]) => [key, [...values]])) : null;
 }
 
 // Asks; an earlier request is aborted, and its reply is never rendered.
@@ -52,7 +71,7 @@ export async function ask(request) {
   find("results").setAttribute("aria-busy", "true");
   try {
     const budget_ms = getBudget();
-    const reply = await answer({ ...request, budget_ms, top: TOP, explain: true }, running.signal);
+    const reply = await answer({ ...request, budget_ms, top: TOP, context: CONTEXT, explain: true }, running.signal);
     if (own === turn) render({ ...request, budget_ms }, reply);
   } catch (error) {
     if (own !== turn || error.name === "AbortError") return;
@@ -64,6 +83,13 @@ export async function ask(request) {
   } finally {
     if (own === turn) find("results").setAttribute("aria-busy", "false");
   }
+}
+
+// Empties the box too.
+export function clear() {
+  setQuestion("");
+  reset();
+  if (getView() === "ask" && getRoute().question) navigate(makeAskUrl("", getWhere()));
 }
 
 // Empties the page, and aborts the request in flight.
@@ -110,9 +136,11 @@ function render(request, reply) {
 }
 
 // Whether only the budget differs from the last request.
-function isOtherBudget({ question, text, budget_ms }) {
+const isOtherBudget = (request) => isLast(request) && lastRequest.budget_ms !== request.budget_ms;
+
+function isLast({ question, text, where }) {
   const isSame = lastRequest?.question === question && lastRequest.text === text;
-  return isSame && lastRequest.budget_ms !== budget_ms;
+  return isSame && JSON.stringify(lastRequest.where) === JSON.stringify(where);
 }
 
 function summarize(reply) {
@@ -140,13 +168,38 @@ function renderBudget() {
   find("budget").setAttribute("aria-valuetext", text);
 }
 
-function prepare(view) {
-  if (view === "documents") return;
+// Shows the view of the URL: asks its question, unless the answers are on the page already.
+function prepare(view, { question, where }) {
+  if (view !== "ask" && view !== "text") return;
   const box = find("question");
   box.placeholder = view === "text" ? "Ask the text a question" : "Ask your documents a question";
   if (lastRequest && (lastRequest.text === null) !== (view === "ask")) reset();
-  else if (!lastRequest) renderInvitation(view);
-  box.focus();
+  if (view === "ask") {
+    setWhere(where);
+    find("ask-link").href = makeAskUrl(question, where);
+  }
+  if (question && view === "ask") {
+    setQuestion(question);
+    if (!isLast(makeRequest(question))) ask(makeRequest(question));
+  } else if (lastRequest && view === "ask") {
+    setQuestion("");
+    reset();
+  } else if (!lastRequest) renderInvitation(view);
+  if (!find("results").querySelector(".answer")) box.focus({ preventScroll: true });
+  grow();
+}
+
+function setQuestion(question) {
+  const box = find("question");
+  if (box.value.trim() !== question) box.value = question;
+  grow();
+}
+
+// The box is as high as the question.
+function grow() {
+  const box = find("question");
+  box.style.height = "auto";
+  if (box.scrollHeight) box.style.height = `${box.scrollHeight + box.offsetHeight - box.clientHeight}px`;
 }
 
 async function renderInvitation(view) {
@@ -167,7 +220,7 @@ async function describeIndex() {
   try {
     const { total } = await list({ limit: 1 });
     if (!total)
-      return ["There are no documents yet. ", make("a", { href: "#documents" }, "Add some"), "."];
+      return ["There are no documents yet. ", make("a", { href: "./#documents" }, "Add some"), "."];
     return `One sentence that answers, from ${count(total, "document")}.`;
   } catch {
     return "One sentence that answers, from your documents.";

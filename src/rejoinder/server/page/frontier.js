@@ -31,8 +31,8 @@ export function renderFrontier({ frontier, tuned }) {
     make(
       "figcaption",
       {},
-      `P@1 on ${tuned.dataset ?? "the tuning data"} against milliseconds`,
-      served ? `; served: ${served.cascade}` : "",
+      `Questions of ${tuned.dataset ?? "the tuning data"} whose first answer is right, in percent, by time`,
+      served ? `; this server: ${served.cascade}` : "",
     ),
   );
   find("spent").setAttribute("visibility", "hidden");

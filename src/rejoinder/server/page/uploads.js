@@ -4,6 +4,7 @@ import { pause, upload, waitForServer } from "./api.js";
 import { refresh } from "./documents.js";
 import { find, make } from "./dom.js";
 import { bytes, count } from "./numbers.js";
+import { navigate } from "./views.js";
 
 const waiting = [];
 const results = { added: 0, changed: 0, unchanged: 0, skipped: 0 };
@@ -30,7 +31,7 @@ export function startUploads({ max_upload_bytes }) {
     find("drop").classList.remove("over");
     const dropped = [...event.dataTransfer.items].filter((item) => item.kind === "file");
     if (!dropped.length) return;
-    location.hash = "#documents";
+    navigate("./#documents");
     add(
       dropped.map((item) => ({
         file: item.getAsFile(),

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import groupby
 from pathlib import Path
 
 from rejoinder.cascade.cascade import Cascade
@@ -22,21 +23,29 @@ from rejoinder.server.workers.messages import (
     DocumentBlock,
     DocumentContent,
     DocumentsPage,
+    Facet,
+    Facets,
+    FacetValue,
     Failure,
     Feedback,
     InputDocument,
     Job,
     ListDocuments,
+    ListFacets,
     RankRequest,
     ReadDocument,
     Removed,
+    RemovedMany,
     RemoveDocument,
+    RemoveDocuments,
     Reply,
     SentencePlace,
     StageInfo,
     WorkerInfo,
 )
 from rejoinder.types import Answers
+
+MAX_FACET_VALUES = 30
 
 
 class JobRunner:
@@ -62,6 +71,8 @@ class JobRunner:
                 return self._answer(job)
             case ListDocuments():
                 return self._list(job)
+            case ListFacets():
+                return self._list_facets()
             case ReadDocument():
                 return self._read(job)
             case AddDocument():
@@ -69,6 +80,8 @@ class JobRunner:
                     return index.add_upload(job.name, Path(job.path), metadata=job.metadata)
             case RemoveDocument():
                 return self._remove(job)
+            case RemoveDocuments():
+                return self._remove_many(job)
             case Feedback():
                 self._get_engine().mark(job.question, job.sentence, right=job.right)
                 return job
@@ -113,10 +126,24 @@ class JobRunner:
             after=job.after,
             limit=job.limit + 1,
             contains=job.contains,
+            sort=job.sort,
         )
         documents = rows[: job.limit]
-        has_more = len(rows) > job.limit
-        return DocumentsPage(documents, total, documents[-1].id if has_more else None)
+        if len(rows) <= job.limit:
+            return DocumentsPage(documents, total, None)
+        by_id = job.sort in ("added", "newest")
+        return DocumentsPage(
+            documents, total, documents[-1].id if by_id else job.after + len(documents)
+        )
+
+    def _list_facets(self) -> Facets:
+        counts = self._get_engine().index.store.count_metadata(values=MAX_FACET_VALUES)
+        facets = []
+        for key, group in groupby(counts, key=lambda count: count.key):
+            own = list(group)
+            values = [FacetValue(count.value, count.documents) for count in own]
+            facets.append(Facet(key, values, own[0].distinct, own[0].keyed))
+        return Facets(facets)
 
     def _read(self, job: ReadDocument) -> DocumentContent | Failure:
         store = self._get_engine().index.store
@@ -147,6 +174,17 @@ class JobRunner:
         if name is None:
             return _describe_missing(job.id)
         return Removed(job.id, name)
+
+    def _remove_many(self, job: RemoveDocuments) -> RemovedMany:
+        removed, missing = [], []
+        with self._writing() as index:
+            for id_ in dict.fromkeys(job.ids):
+                name = index.remove_document(id_)
+                if name is None:
+                    missing.append(id_)
+                else:
+                    removed.append(Removed(id_, name))
+        return RemovedMany(removed, missing)
 
     @contextmanager
     def _writing(self) -> Iterator[Index]:

@@ -13,7 +13,7 @@ from msgspec import Meta, Struct, field
 from rejoinder.cascade.file import Point
 from rejoinder.engine.texts import DocumentRanking
 from rejoinder.index.report import FileEvent
-from rejoinder.index.sqlite.documents import ListedDocument
+from rejoinder.index.sqlite.documents import ListedDocument, Sort
 from rejoinder.types import Answers
 
 ALL_SPANS = 2**31
@@ -76,11 +76,16 @@ class Feedback(Struct, frozen=True):
 
 
 class ListDocuments(Struct, frozen=True):
-    """List documents of the index, in the order in which they were added."""
+    """List documents of the index."""
 
     after: int = 0
     limit: int = 100
     contains: str = ""
+    sort: Sort = "added"
+
+
+class ListFacets(Struct, frozen=True):
+    """List the metadata that documents have."""
 
 
 class ReadDocument(Struct, frozen=True):
@@ -103,14 +108,22 @@ class RemoveDocument(Struct, frozen=True):
     id: int
 
 
+class RemoveDocuments(Struct, frozen=True):
+    """Remove documents by their ids."""
+
+    ids: list[int]
+
+
 Job = (
     AnswerRequest
     | RankRequest
     | Feedback
     | ListDocuments
+    | ListFacets
     | ReadDocument
     | AddDocument
     | RemoveDocument
+    | RemoveDocuments
 )
 
 
@@ -121,6 +134,32 @@ class DocumentsPage(Struct, frozen=True):
     total: int
     next: int | None
     """The `after` of the next page; null on the last one."""
+
+
+class FacetValue(Struct, frozen=True):
+    """A value of a metadata key."""
+
+    value: str
+    documents: int
+    """How many documents have it."""
+
+
+class Facet(Struct, frozen=True):
+    """A metadata key, for `where`."""
+
+    key: str
+    values: list[FacetValue]
+    """The most frequent ones, most frequent first."""
+    distinct: int
+    """How many values there are."""
+    documents: int
+    """How many documents have the key."""
+
+
+class Facets(Struct, frozen=True):
+    """The metadata that documents have."""
+
+    facets: list[Facet]
 
 
 class SentencePlace(Struct, frozen=True):
@@ -161,7 +200,25 @@ class Removed(Struct, frozen=True):
     name: str
 
 
-Reply = Answers | DocumentRanking | Feedback | DocumentsPage | DocumentContent | FileEvent | Removed
+class RemovedMany(Struct, frozen=True):
+    """Documents that were removed."""
+
+    removed: list[Removed]
+    missing: list[int]
+    """The ids that the index does not have."""
+
+
+Reply = (
+    Answers
+    | DocumentRanking
+    | Feedback
+    | DocumentsPage
+    | Facets
+    | DocumentContent
+    | FileEvent
+    | Removed
+    | RemovedMany
+)
 
 
 class StageInfo(Struct, frozen=True):

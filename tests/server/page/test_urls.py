@@ -1,0 +1,171 @@
+"""URLs of questions and documents, history, and the document view."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Page, Route, expect
+
+from tests.server.page.conftest import Open, add, ask
+from tests.server.page.replies import make_answer, make_blocks, reply_with
+from tests.server.running import serving
+
+CAVES = "How are glacier caves formed?"
+BIG = 100_000
+
+
+@pytest.fixture(scope="module")
+def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Return the address of a server with a very long document, and one with an emoji."""
+    folder = tmp_path_factory.mktemp("library")
+    lines = (f"Lamp {n} burns oil. It is green.\n" for n in range(BIG // 2))
+    (folder / "long.txt").write_text("\n".join(lines), encoding="utf-8")
+    (folder / "bees.md").write_text(
+        "# Bees \U0001f41d\n\n## Dance\n\n\U0001f980 Crabs walk. Bees <b>dance</b>. They rest.\n",
+        encoding="utf-8",
+    )
+    add(folder / "index", folder / "bees.md", folder / "long.txt")
+    options = (str(folder / "index"), "--scorer", "jaccard", "--workers", "1")
+    with serving(folder, *options) as running:
+        yield running.address
+
+
+def test_a_link_asks_its_question(open_page: Open) -> None:
+    page = open_page("?q=How+are+glacier+caves+formed%3F&where=suffix%3D.md")
+
+    expect(page.locator("#question")).to_have_value(CAVES)
+    expect(page.locator("mark").first).to_contain_text("meltwater")
+    expect(page.locator(".facet.chosen summary")).to_contain_text("Type: md")
+    expect(page).to_have_title(f"{CAVES} – rejoinder")
+
+
+def test_back_and_forward_move_through_the_questions(page: Page) -> None:
+    ask(page, CAVES)
+    assert page.url.endswith("/?q=How+are+glacier+caves+formed%3F")
+    ask(page, "How many eggs may a queen lay?")
+    expect(page.locator("mark").first).to_contain_text("2,000 eggs")
+
+    page.go_back()
+    expect(page.locator("#question")).to_have_value(CAVES)
+    expect(page.locator("mark").first).to_contain_text("meltwater")
+    page.go_forward()
+    expect(page.locator("mark").first).to_contain_text("2,000 eggs")
+    page.go_back()
+    page.go_back()
+    expect(page.locator("#question")).to_have_value("")
+    expect(page.locator(".answer")).to_have_count(0)
+    expect(page.locator(".invitation")).to_be_visible()
+
+
+def test_filter_by_type_asks_again(page: Page) -> None:
+    ask(page, CAVES)
+    page.locator(".facet summary", has_text="Type").click()
+    with page.expect_response("**/v1/answer") as replied:
+        page.get_by_label("txt").check()
+
+    assert '"where":{"suffix":[".txt"]}' in (replied.value.request.post_data or "")
+    assert "where=suffix%3D.txt" in page.url
+    expect(page.locator("#results")).not_to_contain_text("meltwater")
+    with page.expect_response("**/v1/answer"):
+        page.get_by_label("txt").uncheck()
+    expect(page.locator("#results")).to_contain_text("meltwater")
+    assert "where" not in page.url
+
+
+def test_source_opens_the_document_at_the_sentence(open_page: Open, library: str) -> None:
+    page = open_page(at=library)
+    blocks = make_blocks(("paragraph", "Bees <b>dance</b>."))
+    reply_with(page, make_answer("Bees <b>dance</b>.", blocks, 0, start=29, end=47))
+    ask(page, "What do bees do?")
+
+    page.locator(".answer .source").click()
+
+    expect(page.locator("#reading-title")).to_have_text("Bees \U0001f41d")
+    expect(page.locator("#reading-text mark")).to_have_text("Bees <b>dance</b>.")
+    expect(page.locator("#reading-text mark")).to_be_in_viewport()
+    expect(page.locator("#reading-text [role=heading]").last).to_have_text("Dance")
+    assert page.url.endswith("/?document=1&at=29")
+    page.get_by_role("button", name="Back").click()
+    expect(page.locator(".answer .source")).to_be_focused()
+    page.go_forward()
+    expect(page.locator("#reading-text mark")).to_be_in_viewport()
+    page.keyboard.press("Escape")
+    expect(page.locator("#question")).to_have_value("What do bees do?")
+
+
+def test_a_document_of_100_000_sentences_does_not_freeze_the_page(
+    open_page: Open, library: str
+) -> None:
+    page = open_page("?document=2", at=library)
+    expect(page.locator("#reading-status")).to_have_text("100,000 sentences")
+    target = page.evaluate("""async () => {
+        const { text } = await (await fetch("v1/documents/2")).json();
+        return text.indexOf("Lamp 40000 burns");
+    }""")
+
+    page.evaluate("""() => {
+        let last = performance.now();
+        window.longest = 0;
+        setInterval(() => {
+            const now = performance.now();
+            window.longest = Math.max(window.longest, now - last);
+            last = now;
+        }, 10);
+    }""")
+    page.evaluate(
+        """(url) => { history.pushState(null, "", url); dispatchEvent(new Event("popstate")); }""",
+        f"./?document=2&at={target}",
+    )
+
+    expect(page.locator("#sentence")).to_have_text("Lamp 40000 burns oil.")
+    expect(page.locator("#sentence")).to_be_in_viewport()
+    expect(page.locator("#reading-text")).to_have_attribute("aria-busy", "false")
+    expect(page.locator("#sentence")).to_be_in_viewport()
+    assert page.evaluate("window.longest") < 2000
+
+
+@pytest.mark.parametrize(
+    ("id_", "message"), [("999", "There is no document 999"), ("x%2F..", "is not the number")]
+)
+def test_missing_document_has_a_way_back(
+    open_page: Open, library: str, id_: str, message: str
+) -> None:
+    page = open_page(f"?document={id_}", at=library)
+
+    expect(page.locator("#reading-status")).to_contain_text(message)
+    page.get_by_role("button", name="Back").click()
+    expect(page.locator("#question")).to_be_visible()
+
+
+@pytest.mark.parametrize("state", ["changed", "gone"])
+def test_changed_file_is_reported(open_page: Open, library: str, state: str) -> None:
+    page = open_page(at=library)
+
+    def add_state(route: Route) -> None:
+        reply = route.fetch()
+        route.fulfill(json={**reply.json(), "file": state, "metadata": {"<b>": "<i>x</i>"}})
+
+    page.route("**/v1/documents/1", add_state)
+    page.goto(f"{library}/?document=1")
+
+    expect(page.locator("#reading-change")).to_contain_text(f"{state} since it was indexed")
+    expect(page.locator(".metadata")).to_contain_text("<i>x</i>")
+    assert page.locator("#reading :is(b, i)").count() == 0
+
+
+def test_question_box_grows(open_page: Open) -> None:
+    page = open_page(viewport={"width": 390, "height": 844}, is_mobile=True, has_touch=True)
+    page.wait_for_selector(".invitation:has-text('sentence')")
+    hidden = "question.scrollHeight - question.clientHeight"
+    small = page.evaluate("question.offsetHeight")
+
+    page.fill(
+        "#question", "Which of the many lighthouses on the coast was lit with whale oil first?"
+    )
+    assert page.evaluate("question.offsetHeight") > small
+    assert page.evaluate(hidden) <= 0
+
+    page.fill("#question", "first")
+    page.press("#question", "Shift+Enter")
+    page.keyboard.type("second")
+    expect(page.locator("#question")).to_have_value("first\nsecond")
+    assert page.evaluate(hidden) <= 0
