@@ -12,9 +12,7 @@ from tests.server.page.replies import make_answer, make_blocks, reply_with
 def test_sentence_is_marked_behind_an_emoji(page: Page) -> None:
     text = "🦀 Crabs walk. 🐝 Bees dance at noon. Then they rest."
     sentence = "Bees dance at noon."
-    reply_with(
-        page, make_answer(sentence, make_blocks(("paragraph", text)), text.index(sentence))
-    )
+    reply_with(page, make_answer(sentence, make_blocks(("paragraph", text)), text.index(sentence)))
 
     ask(page, "What do bees do?")
 
@@ -24,9 +22,7 @@ def test_sentence_is_marked_behind_an_emoji(page: Page) -> None:
 
 def test_lists_tables_and_code_keep_their_shape(page: Page) -> None:
     items = make_blocks(("paragraph", "Ports:"), ("item", "SSH is 22."), ("item", "HTTP is 80."))
-    rows = make_blocks(
-        ("row", "Port: 22; Service: SSH"), ("row", "Port: 80; Service: <b>HTTP</b>")
-    )
+    rows = make_blocks(("row", "Port: 22; Service: SSH"), ("row", "Port: 80; Service: <b>HTTP</b>"))
     code = make_blocks(("code", "a = 1\n  b = <i>2</i>"))
     reply_with(
         page,
@@ -70,14 +66,14 @@ def test_answer_is_copied_with_its_citation(open_page: Open) -> None:
     buttons.first.click()
     expect(page.locator("#status")).to_have_text("Copied with its source.")
     copied = page.evaluate("navigator.clipboard.readText()")
-    assert copied == "Bees dance.\n— Manual › Setup (manual.md, line 4)"
+    assert copied == "Bees dance.\n— Manual \u203a Setup (manual.md, line 4)"
 
     page.evaluate("navigator.clipboard.writeText('')")
     page.locator(".answer").nth(1).focus()
     page.keyboard.press("c")
     page.wait_for_function("async () => (await navigator.clipboard.readText()) !== ''")
     copied = page.evaluate("navigator.clipboard.readText()")
-    assert copied == f"Bees dance.\n— Manual › Setup ({web}, line 4)"
+    assert copied == f"Bees dance.\n— Manual \u203a Setup ({web}, line 4)"
 
 
 def test_other_places_are_links_below_the_answer(page: Page) -> None:
@@ -113,7 +109,7 @@ def test_only_links_to_web_pages_are_clickable(page: Page, url: str) -> None:
 
     ask(page, "What do bees do?")
 
-    expect(page.locator(".source").first).to_have_text(f"{hostile} › {hostile}")
+    expect(page.locator(".source").first).to_have_text(f"{hostile} \u203a {hostile}")
     expect(page.locator(".original")).to_have_count(1)
     expect(page.locator(".original")).to_have_attribute("rel", "noopener noreferrer")
     assert page.locator(f"main :is(img, a[href*={json.dumps(url)}])").count() == 0
@@ -167,7 +163,7 @@ def test_words_that_fit_the_question_are_highlighted(
 def test_offsets_count_code_points(page: Page) -> None:
     found = page.evaluate("""async () => {
         const { makeOffsets } = await import("./offsets.js");
-        const toUnit = makeOffsets("a\u{1f41d}b\u{1f980}c");
+        const toUnit = makeOffsets("a\U0001f41db\U0001f980c");
         return [0, 1, 2, 3, 4, 5].map(toUnit);
     }""")
 

@@ -21,7 +21,7 @@ def test_answer_is_highlighted_between_its_neighbours(page: Page) -> None:
     expect(first.locator(".around").first).to_have_text("How they form")
     expect(first.locator(".around").last).to_contain_text("a shaft called a moulin")
     expect(first.locator(".source")).to_contain_text("Glacier caves")
-    expect(first.locator(".source")).to_contain_text("Glacier caves › How they form")
+    expect(first.locator(".source")).to_contain_text("Glacier caves \u203a How they form")
     expect(first.locator(".file")).to_have_text("glacier-caves.md, line 8")
     expect(first.locator(".confidence")).to_contain_text("% sure")
     expect(page.locator("#status")).to_contain_text("The best 5 of")

@@ -119,3 +119,54 @@ def test_ten_thousand_documents_come_in_pages(documents: Page) -> None:
     documents.fill("#filter", "no such name")
     expect(status).to_have_text("No document matches.")
     expect(rows).to_have_count(0)
+
+
+def test_newest_documents_come_first_and_others_can(documents: Page) -> None:
+    first = documents.locator("#documents-list .title").first
+    ids = documents.locator("#documents-list .title").evaluate_all(
+        "all => all.map(e => Number(new URL(e.href).searchParams.get('document')))"
+    )
+    assert ids == sorted(ids, reverse=True)
+
+    documents.select_option("#sort", "sentences")
+    expect(first).to_have_text("Glacier caves")
+    documents.click("#older")
+    expect(documents.locator("#documents-status")).to_contain_text("51–100 of 10,0")
+    documents.select_option("#sort", "name")
+    expect(documents.locator("#documents-status")).to_contain_text("1–50 of 10,0")
+    documents.click("#older")
+    expect(first).to_have_text("Entry 1041")
+
+
+def test_several_documents_are_removed_at_once(documents: Page, tmp_path: Path) -> None:
+    for name in ("one", "two", "three"):
+        (tmp_path / f"surplus-{name}.txt").write_text(f"Surplus {name}.\n")
+    documents.set_input_files("#files", sorted(tmp_path.iterdir()))
+    expect(documents.locator("#uploads-status")).to_have_text("3 added")
+    documents.fill("#filter", "surplus-")
+    expect(documents.locator("#documents-list li")).to_have_count(3)
+
+    documents.get_by_label("Select all on this page").check()
+    documents.get_by_label("Select surplus-two").uncheck()
+    documents.get_by_role("button", name="Remove 2 documents").click()
+    expect(documents.locator("#removing")).to_contain_text("and 1 other")
+    documents.get_by_role("button", name="Remove", exact=True).click()
+
+    expect(documents.locator("#documents-notice")).to_have_text("2 documents were removed.")
+    expect(documents.locator("#documents-list .title")).to_have_text(["surplus-two"])
+    expect(documents.locator("#remove-selected")).to_be_hidden()
+
+
+def test_a_folder_is_added_with_its_paths(documents: Page, tmp_path: Path) -> None:
+    folder = tmp_path / "almanac"
+    (folder / "spring").mkdir(parents=True)
+    (folder / ".git").mkdir()
+    (folder / ".git" / "config.txt").write_text("Hidden.\n")
+    (folder / "spring" / "tides.txt").write_text("The tide is high in spring.\n")
+
+    documents.set_input_files("#folder", folder)
+
+    expect(documents.locator("#uploads-status")).to_have_text("1 added")
+    expect(documents.locator("#uploads-list .title")).to_have_text("almanac/spring/tides.txt")
+    documents.fill("#filter", "almanac/")
+    expect(documents.locator("#documents-list .path")).to_have_text("almanac/spring/tides.txt")

@@ -20,7 +20,8 @@ export const answer = (request, signal) => call("POST", "v1/answer", request, si
 export const mark = (request) => call("POST", "v1/feedback", request);
 export const facets = () => call("GET", "v1/documents/facets");
 export const read = (id) => call("GET", `v1/documents/${encodeURIComponent(id)}`);
-export const remove = (id) => call("DELETE", `v1/documents/${id}`);
+export const removeAll = (ids) =>
+  call("DELETE", `v1/documents?${new URLSearchParams(ids.map((id) => ["id", id]))}`);
 export const list = (parameters) => call("GET", `v1/documents?${new URLSearchParams(parameters)}`);
 const isAlive = () =>
   fetch("health").then(
@@ -59,10 +60,10 @@ async function decode(response) {
 }
 
 // fetch does not report the progress of an upload; XMLHttpRequest does.
-export function upload(file, onProgress) {
+export function upload(file, name, onProgress) {
   return new Promise((resolve, reject) => {
     const request = new XMLHttpRequest();
-    request.open("POST", `v1/documents?${new URLSearchParams({ name: file.name })}`);
+    request.open("POST", `v1/documents?${new URLSearchParams({ name })}`);
     for (const [name, value] of Object.entries(authorize())) request.setRequestHeader(name, value);
     request.upload.onprogress = (event) => onProgress(event.loaded / (event.total || 1));
     request.onerror = () => reject(new Problem("The server does not answer.", 0));

@@ -1,21 +1,28 @@
 // The list of documents, page by page: ten thousand are as fast as ten.
 
-import { list, remove, waitForServer } from "./api.js";
+import { list, removeAll, waitForServer } from "./api.js";
+import { makeDocumentUrl } from "./cite.js";
 import { find, make } from "./dom.js";
 import { bytes, count, formatNumber } from "./numbers.js";
 import { getView, onView } from "./views.js";
 
 const PAGE_SIZE = 50;
 const DEBOUNCE_MS = 200;
+const BATCH = 100; // documents that the server removes at once
 
 let starts = [0]; // the `after` of each page up to the current one
 let next = null;
 let turn = 0;
+let rows = []; // the documents on the page
+const selected = new Map(); // id → name, on all pages
 
 export function startDocuments() {
   onView((view) => view === "documents" && refresh());
   find("older").addEventListener("click", () => loadPage([...starts, next]));
   find("newer").addEventListener("click", () => loadPage(starts.slice(0, -1)));
+  find("sort").addEventListener("change", () => loadPage([0]));
+  find("select-page").addEventListener("change", (event) => selectPage(event.target.checked));
+  find("remove-selected").addEventListener("click", () => confirm(new Map(selected)));
   let timer;
   find("filter").addEventListener("input", () => {
     clearTimeout(timer);
@@ -27,7 +34,12 @@ export const refresh = () => (getView() === "documents" ? loadPage(starts) : nul
 
 async function loadPage(pages) {
   const own = ++turn;
-  const request = { after: pages[pages.length - 1], limit: PAGE_SIZE, contains: find("filter").value };
+  const request = {
+    after: pages[pages.length - 1],
+    limit: PAGE_SIZE,
+    contains: find("filter").value,
+    sort: find("sort").value,
+  };
   try {
     const page = await list(request);
     if (own !== turn) return;
@@ -52,43 +64,85 @@ function renderPage({ documents, total }) {
   setStatus(total ? `${formatNumber(first)}–${formatNumber(first + documents.length - 1)} of ${formatNumber(total)}` : none);
   find("newer").disabled = starts.length === 1;
   find("older").disabled = next === null;
+  rows = documents;
   find("documents-list").replaceChildren(...documents.map(makeRow));
+  renderSelection();
 }
 
+const getName = (document) => document.title || document.name.split("/").pop();
+
 function makeRow(document) {
-  const name = document.title || document.name.split("/").pop();
+  const name = getName(document);
   const facts = `${count(document.sentences, "sentence")}, ${bytes(document.bytes)}`;
+  const box = make("input", {
+    type: "checkbox",
+    "aria-label": `Select ${name}`,
+    checked: selected.has(document.id),
+    change: () => select(document, box.checked),
+  });
   return make(
     "li",
     {},
-    make("span", { class: "title" }, name),
+    make("label", { class: "choose" }, box),
+    make("a", { class: "title", href: makeDocumentUrl(document.id) }, name),
     make("span", { class: "path", title: document.name }, document.name),
     make("span", { class: "facts" }, facts),
     make("span", { class: `state ${document.state}` }, document.state),
     make(
       "button",
-      { type: "button", "aria-label": `Remove ${name}`, click: () => confirm(document, name) },
+      { type: "button", "aria-label": `Remove ${name}`, click: () => confirm(new Map([[document.id, name]])) },
       "Remove",
     ),
   );
 }
 
-function confirm(document, name) {
+function select(document, isSelected) {
+  if (isSelected) selected.set(document.id, getName(document));
+  else selected.delete(document.id);
+  renderSelection();
+}
+
+function selectPage(isSelected) {
+  for (const document of rows) select(document, isSelected);
+  for (const box of find("documents-list").querySelectorAll("input")) box.checked = isSelected;
+}
+
+function renderSelection() {
+  const here = rows.filter(({ id }) => selected.has(id)).length;
+  const all = find("select-page");
+  all.checked = here > 0 && here === rows.length;
+  all.indeterminate = here > 0 && here < rows.length;
+  all.disabled = !rows.length;
+  find("remove-selected").hidden = !selected.size;
+  find("remove-selected").textContent = `Remove ${count(selected.size, "document")}`;
+}
+
+function confirm(documents) {
   const dialog = find("removing");
+  const [first] = documents.values();
+  const isOne = documents.size === 1;
   notice("");
-  find("removing-name").textContent = name;
+  find("removing-title").textContent = isOne ? "Remove this document?" : "Remove these documents?";
+  find("removing-name").textContent = isOne ? first : `${first} and ${count(documents.size - 1, "other")}`;
   dialog.returnValue = "cancel";
-  dialog.onclose = () => dialog.returnValue === "remove" && drop(document, name);
+  dialog.onclose = () => dialog.returnValue === "remove" && drop(documents);
   dialog.showModal();
 }
 
-async function drop(document, name) {
+async function drop(documents) {
+  const ids = [...documents.keys()];
+  const what = ids.length === 1 ? documents.get(ids[0]) : count(ids.length, "document");
   try {
-    await remove(document.id);
+    for (let first = 0; first < ids.length; first += BATCH) {
+      if (first) notice(`Removed ${first} of ${ids.length} …`);
+      const batch = ids.slice(first, first + BATCH);
+      await removeAll(batch);
+      for (const id of batch) selected.delete(id);
+    }
+    notice(`${what} ${ids.length === 1 ? "was" : "were"} removed.`);
   } catch (problem) {
-    return notice(`${name} was not removed: ${problem.message}`);
+    notice(`${what} could not be removed: ${problem.message}`);
   }
-  notice(`${name} was removed.`);
   await refresh();
   find("filter").focus();
 }

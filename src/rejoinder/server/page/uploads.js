@@ -13,12 +13,14 @@ let maxBytes;
 
 export function startUploads({ max_upload_bytes }) {
   maxBytes = max_upload_bytes;
-  const chooser = find("files");
-  find("choose").addEventListener("click", () => chooser.click());
-  chooser.addEventListener("change", () => {
-    add([...chooser.files].map((file) => ({ file })));
-    chooser.value = "";
-  });
+  for (const [button, id] of [["choose", "files"], ["choose-folder", "folder"]]) {
+    const chooser = find(id);
+    find(button).addEventListener("click", () => chooser.click());
+    chooser.addEventListener("change", () => {
+      add([...chooser.files].map((file) => ({ file, name: file.webkitRelativePath || file.name })));
+      chooser.value = "";
+    });
+  }
   // Anywhere on the page: a file dropped beside the box must not replace the page.
   addEventListener("dragover", (event) => {
     event.preventDefault();
@@ -29,26 +31,45 @@ export function startUploads({ max_upload_bytes }) {
     if (event.target === find("text")) return;
     event.preventDefault();
     find("drop").classList.remove("over");
-    const dropped = [...event.dataTransfer.items].filter((item) => item.kind === "file");
-    if (!dropped.length) return;
+    const items = [...event.dataTransfer.items].filter((item) => item.kind === "file");
+    if (!items.length) return;
     navigate("./#documents");
-    add(
-      dropped.map((item) => ({
-        file: item.getAsFile(),
-        isFolder: item.webkitGetAsEntry()?.isDirectory,
-      })),
-    );
+    // At once: the items are gone when the event has ended.
+    const entries = items.map((item) => ({ entry: item.webkitGetAsEntry(), file: item.getAsFile() }));
+    for (const { entry, file } of entries) {
+      if (entry?.isDirectory) addFolder(entry);
+      else add([{ file, name: file.name }]);
+    }
   });
 }
 
+// Adds the files of a dropped folder, and of the folders in it.
+async function addFolder(folder) {
+  const reader = folder.createReader();
+  for (;;) {
+    const entries = await new Promise((resolve) => reader.readEntries(resolve, () => resolve([])));
+    if (!entries.length) return; // it returns some at a time
+    for (const entry of entries) {
+      if (entry.isDirectory) await addFolder(entry);
+      else {
+        const file = await new Promise((resolve) => entry.file(resolve, () => resolve(null)));
+        if (file) add([{ file, name: entry.fullPath.replace(/^\//u, "") }]);
+      }
+    }
+  }
+}
+
+// Files and folders whose name begins with a dot are those of programs.
+const isHidden = (name) => name.includes("/") && name.split("/").some((part) => part.startsWith("."));
+
 function add(items) {
-  if (!items.length) return;
+  const shown = items.filter(({ name }) => !isHidden(name));
+  if (!shown.length) return;
   find("uploads").hidden = false;
-  for (const { file, isFolder } of items) {
-    const row = makeRow(file.name);
-    if (isFolder) row.end("skipped", "skipped: a folder; drop the files in it");
-    else if (file.size > maxBytes) row.end("skipped", `skipped: larger than ${bytes(maxBytes)}`);
-    else waiting.push({ file, row });
+  for (const { file, name } of shown) {
+    const row = makeRow(name);
+    if (file.size > maxBytes) row.end("skipped", `skipped: larger than ${bytes(maxBytes)}`);
+    else waiting.push({ file, name, row });
     find("uploads-list").append(row.element);
   }
   summarize();
@@ -58,18 +79,19 @@ function add(items) {
 async function sendAll() {
   isSending = true;
   while (waiting.length) {
-    const { file, row } = waiting.shift();
-    await sendOne(file, row);
+    const { file, name, row } = waiting.shift();
+    await sendOne(file, name, row);
     summarize();
   }
   isSending = false;
+  summarize();
   refresh();
 }
 
-async function sendOne(file, row) {
+async function sendOne(file, name, row) {
   for (;;) {
     try {
-      const event = await upload(file, row.progress);
+      const event = await upload(file, name, row.progress);
       return row.end(event.what, describe(event));
     } catch (problem) {
       if (problem.status === 429 || problem.status === 503) await pause(1000);
@@ -108,4 +130,9 @@ function summarize() {
   const counts = Object.entries({ ...results, waiting: waiting.length });
   const parts = counts.filter(([, number]) => number).map(([what, number]) => `${number} ${what}`);
   find("uploads-status").textContent = parts.join(", ");
+  const done = Object.values(results).reduce((sum, number) => sum + number);
+  const bar = find("uploads-progress");
+  bar.max = done + waiting.length + isSending;
+  bar.value = done;
+  bar.hidden = bar.max < 2 || done === bar.max;
 }
