@@ -286,8 +286,70 @@ def test_documents_are_listed_in_pages(fresh: TestClient) -> None:
 
 
 @pytest.mark.parametrize(
+    ("sort", "expected"),
+    [
+        ("newest", ["2.txt", "1.txt", "0.txt"]),
+        ("name", ["0.txt", "1.txt", "2.txt"]),
+        ("sentences", ["1.txt", "0.txt", "2.txt"]),
+    ],
+)
+def test_documents_are_sorted(fresh: TestClient, sort: str, expected: list[str]) -> None:
+    for number in range(3):
+        text = "One. Two." if number == 1 else "One."
+        fresh.post(f"/v1/documents?name={number}.txt", content=text)
+
+    names, after = [], 0
+    while after is not None:
+        page = fresh.get(f"/v1/documents?limit=2&sort={sort}&after={after}").json()
+        names += [item["name"] for item in page["documents"]]
+        after = page["next"]
+
+    assert len(names) == 5
+    assert [name for name in names if name in expected] == expected
+
+
+def test_facets_count_the_values_of_metadata(fresh: TestClient) -> None:
+    for number, team in enumerate(["red", "blue", "red"]):
+        fresh.post(f"/v1/documents?name={number}.html&meta=team={team}", content=f"<p>No {number}.")
+
+    facets = {item["key"]: item for item in fresh.get("/v1/documents/facets").json()["facets"]}
+
+    assert facets["team"] == {
+        "key": "team",
+        "values": [{"value": "red", "documents": 2}, {"value": "blue", "documents": 1}],
+        "distinct": 2,
+        "documents": 3,
+    }
+    assert {"value": ".html", "documents": 3} in facets["suffix"]["values"]
+
+
+def test_several_documents_are_removed(fresh: TestClient) -> None:
+    for number in range(3):
+        fresh.post(f"/v1/documents?name=many-{number}.txt", content="One.")
+    listed = fresh.get("/v1/documents?contains=many").json()["documents"]
+    first, second = (item["id"] for item in listed[:2])
+
+    reply = fresh.delete(f"/v1/documents?id={first}&id={second}&id={first}&id=999")
+
+    assert reply.json() == {
+        "removed": [{"id": first, "name": "many-0.txt"}, {"id": second, "name": "many-1.txt"}],
+        "missing": [999],
+    }
+    assert fresh.get("/v1/documents?contains=many").json()["total"] == 1
+
+
+@pytest.mark.parametrize("query", ["", "?id=x", "?" + "&".join(f"id={n}" for n in range(101))])
+def test_bad_removals_are_named(fresh: TestClient, query: str) -> None:
+    reply = fresh.delete(f"/v1/documents{query}")
+
+    assert reply.status_code == 422
+    assert "id must be" in reply.json()["error"]
+
+
+@pytest.mark.parametrize(
     ("path", "problem"),
     [
+        ("/v1/documents?sort=size", "sort must be one of added, newest, name, sentences"),
         ("/v1/documents?limit=0", "limit must be a number from 1 to 1000"),
         ("/v1/documents?after=-1", "after must be a number"),
         ("/v1/documents?after=99999999999999999999", "after must be a number"),

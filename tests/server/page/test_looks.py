@@ -6,7 +6,7 @@ from playwright.sync_api import Page, expect
 
 from tests.server.page.conftest import Open, ask
 
-PHONE = {"width": 360, "height": 740}
+PHONE = {"width": 390, "height": 844}
 
 
 def list_violations(page: Page) -> list[str]:
@@ -22,10 +22,15 @@ def list_violations(page: Page) -> list[str]:
     check("before")
     ask(page, "How are glacier caves formed?")
     page.press("#question", "ArrowDown")
+    page.locator(".facet summary").first.click()
+    page.click("#explain")
     check("answers")
     ask(page, "Who won the football world cup?")
     check("no answer")
-    page.goto(page.url.partition("#")[0] + "#text")
+    page.goto(page.url.partition("?")[0] + "?document=1&at=195")
+    expect(page.locator("#sentence")).to_be_visible()
+    check("document")
+    page.goto(page.url.partition("?")[0] + "#text")
     check("paste")
     page.goto(page.url.partition("#")[0] + "#documents")
     page.wait_for_selector("#documents-list li")
@@ -57,6 +62,30 @@ def test_page_fits_a_phone(open_page: Open) -> None:
     for view in ("Paste", "Documents"):
         page.click(f"nav >> text={view}")
         assert page.evaluate(overflow) <= 0
+    page.wait_for_selector("#documents-list li")
+    assert page.evaluate(overflow) <= 0
+    page.locator("#documents-list .title").first.click()
+    page.wait_for_selector("#reading-text p")
+    assert page.evaluate(overflow) <= 0
+
+
+TOO_SMALL = """() => [...document.querySelectorAll(
+        "button, summary, nav a, a.source, a.title, #question, select, label:has(input)")]
+    .filter((element) => element.checkVisibility())
+    .map((element) => [element.getBoundingClientRect().height, element.outerHTML.slice(0, 80)])
+    .filter(([height]) => height < 43.5)"""
+
+
+def test_touch_targets_are_large(open_page: Open) -> None:
+    page = open_page(viewport=PHONE, is_mobile=True, has_touch=True)
+    page.wait_for_selector(".invitation:has-text('sentence')")
+
+    ask(page, "How are glacier caves formed?")
+    page.locator(".facet summary").first.click()
+    assert page.evaluate(TOO_SMALL) == []
+    page.click("nav >> text=Documents")
+    page.wait_for_selector("#documents-list li")
+    assert page.evaluate(TOO_SMALL) == []
 
 
 def test_dark_theme_is_dark(open_page: Open) -> None:

@@ -20,7 +20,8 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     lines = (f"Lamp {n} burns oil. It is green.\n" for n in range(BIG // 2))
     (folder / "long.txt").write_text("\n".join(lines), encoding="utf-8")
     (folder / "bees.md").write_text(
-        "# Bees \U0001f41d\n\n## Dance\n\n\U0001f980 Crabs walk. Bees &lt;b&gt;dance&lt;/b&gt;. They rest.\n",
+        "# Bees \U0001f41d\n\n## Dance\n\n"
+        "\U0001f980 Crabs walk. Bees &lt;b&gt;dance&lt;/b&gt;. They rest.\n",
         encoding="utf-8",
     )
     add(folder / "index", folder / "bees.md", folder / "long.txt")

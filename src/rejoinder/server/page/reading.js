@@ -1,7 +1,7 @@
 // A document, with one sentence marked.  Only what is on the screen is laid out, and the text is
 // added in slices, so that a document of 100,000 sentences does not freeze the page.
 
-import { read, waitForServer } from "./api.js";
+import { pause, read, waitForServer } from "./api.js";
 import { getWebUrl } from "./cite.js";
 import { find, make } from "./dom.js";
 import { count } from "./numbers.js";
@@ -19,7 +19,7 @@ const CHANGES = {
 };
 
 let turn = 0;
-let shown = null; // { id, at, content } of the document on the page
+let shown = null; // { id, at } of the document on the page
 
 export function startReading() {
   find("reading-back").addEventListener("click", goBack);
@@ -33,9 +33,12 @@ async function show(id, at) {
   renderHead(null, "Loading …");
   try {
     const content = await read(id);
+    await pause(0); // each step is a task of its own: the page stays responsive in between
+    const pieces = split(content);
+    await pause(0);
     if (own !== turn) return;
-    shown = { id, at, content };
-    render(content, at, own);
+    shown = { id, at };
+    render(content, pieces, at, own);
   } catch (problem) {
     if (own !== turn) return;
     renderHead(null, describe(problem, id));
@@ -73,8 +76,7 @@ function makeAbout({ name, url, metadata }) {
 
 const makePair = ([key, value]) => [make("dt", {}, key), make("dd", {}, value)];
 
-function render(content, at, own) {
-  const pieces = split(content);
+function render(content, pieces, at, own) {
   const sentences = content.blocks.reduce((sum, block) => sum + block.sentences.length, 0);
   renderHead(content, count(sentences, "sentence"));
   const chunks = [];
