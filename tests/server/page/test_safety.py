@@ -71,7 +71,7 @@ def test_page_is_small_and_contacts_no_other_host(open_page: Open, address: str)
 
     assert len(requests) > len(list(PAGE.glob("*.js")))
     assert {request.url.split("/")[2] for request in requests} == {address.split("/")[2]}
-    assert sum(path.stat().st_size for path in PAGE.iterdir()) < 100_000
+    assert sum(path.stat().st_size for path in PAGE.iterdir()) < 120_000
 
 
 def test_page_waits_for_a_server_that_is_down(open_page: Open, tmp_path: Path) -> None:
