@@ -61,6 +61,8 @@ class ScoreCaches:
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder
+        if folder:
+            folder.mkdir(parents=True, exist_ok=True)
         self._cached: dict[str, CachedScorer] = {}
 
     def open(self, name: str) -> Cascade:
