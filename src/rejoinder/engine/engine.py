@@ -1,11 +1,14 @@
 """The engine: question in, answers out: retrieve sentences, rank them, locate the best."""
 
+import copy
+import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Self, Unpack
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from rejoinder.cascade.loading import DEFAULT, to_scorer
 from rejoinder.engine.answers import (
@@ -36,9 +39,28 @@ if TYPE_CHECKING:
 RETRIEVED = 100
 """How many sentences are retrieved and ranked."""
 
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def _over_current_index(
+    method: Callable[Concatenate["Engine", P], T],
+) -> Callable[Concatenate["Engine", P], T]:
+    """Run a method over the index that is at its path now, and over that one to the end."""
+
+    @wraps(method)
+    def run(self: "Engine", /, *args: P.args, **options: P.kwargs) -> T:
+        with self.leased() as engine:
+            return method(engine, *args, **options)
+
+    return run
+
 
 class Engine:
     """Answers questions from an index.  Thread-safe.
+
+    When another index takes the place of this one, the next question is answered from that;
+    questions in progress finish on the old one.
 
     Args:
         index: the index to search; the engine closes it.
@@ -58,13 +80,63 @@ class Engine:
         if scorer is not None:
             check_scorer(scorer)
         self.index = index
-        self._scorer = None if scorer is None else bind_scorer(scorer, index)
+        self._scorer = scorer
+        self._given_retriever = retriever
         self._retriever = retriever or index
-        if retriever is None:
-            index.prepare()  # else the first question would take as long as two
         self._retrieved = retrieved
         self._temporary: TemporaryDirectory[str] | None = None
+        self._lock = threading.Lock()
+        self._sidecar_stamp: tuple[int, int] | None = None
+        self._bound: Engine | None = None
+        """This engine over one index, with the scorer bound to its sidecars."""
+        self._is_bound = False
+        if index.store.is_complete:
+            with self.leased():
+                pass  # else the first question would take as long as two
 
+    @contextmanager
+    def leased(self) -> Iterator["Engine"]:
+        """Yield this engine over the index that is at its path now.
+
+        In the block the index stays the same, and open.
+
+        Raises:
+            StoreError: there is no index any more, it cannot be read, or it is incomplete.
+        """
+        if self._is_bound:
+            yield self
+            return
+        with ExitStack() as stack:
+            try:
+                index = stack.enter_context(self.index.leased())
+            except StoreError:
+                self._bound = None  # it would keep the files of an index that is gone
+                raise
+            yield self._bind(index)
+
+    def _bind(self, index: Index) -> "Engine":
+        """Return this engine over one index; the same one until the index or a sidecar changes."""
+        with self._lock:
+            if self._bound and self._bound._is_over(index):
+                return self._bound
+            bound = copy.copy(self)
+            bound.index, bound._is_bound, bound._bound = index, True, None
+            bound._sidecar_stamp = index.sidecar_stamp
+            bound._scorer = self._scorer and bind_scorer(self._scorer, index)
+            bound._retriever = self._given_retriever or index
+            if self._given_retriever is None:
+                index.prepare()
+            if index.store.is_current:
+                self._bound = bound
+            else:  # replaced meanwhile: the rows may be those of the new index
+                bound._scorer = self._scorer
+            return bound
+
+    def _is_over(self, index: Index) -> bool:
+        own = self.index.store, self._sidecar_stamp
+        return own == (index.store, index.sidecar_stamp)
+
+    @_over_current_index
     def answer(
         self,
         question: str,
@@ -96,6 +168,7 @@ class Engine:
             InputError: the question is empty, `top` is below 1, the budget is negative,
                 `where` is not a filter, or the scorer has no confidence to compare.
             UnknownNameError: there is no such context.
+            StoreError: there is no index any more, it cannot be read, or it is incomplete.
         """
         check_question(question)
         check_top(top)
@@ -151,6 +224,7 @@ class Engine:
         answer = partial(self.answer, **options)
         return spread(answer, questions, threads=threads or count_cores())
 
+    @_over_current_index
     def mark(self, question: str, answer: Answer | str, *, right: bool | None = True) -> None:
         """Store a user's judgement of an answer, for `rejoinder train --feedback`.
 
@@ -175,6 +249,7 @@ class Engine:
         elif add_marks(self.index.store, [Mark(question, sentence, right)]):
             raise InputError(describe_unknown(sentence))
 
+    @_over_current_index
     def marks(self) -> list[Mark]:
         """Return the marks whose sentences are still in the index, in order."""
         from rejoinder.index.feedback import get_marks
@@ -189,6 +264,7 @@ class Engine:
 
     def close(self) -> None:
         """Close the index."""
+        self._bound = None
         self.index.close()
         if self._temporary is not None:
             self._temporary.cleanup()

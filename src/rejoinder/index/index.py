@@ -1,20 +1,18 @@
-"""An index of documents in a folder: the facade over SQLite and the data derived from it.
-
-    folder/index.sqlite       documents and sentences, the source of truth (sqlite/)
-    folder/fulltext-*/        the full-text index (fulltext/)
-    folder/vectors-*/         the vectors of sentences (vectors/)
-    folder/sidecar/*/         rows that models made of the sentences (sidecar/)
-    folder/lock               held by the one process that writes
+"""An index of documents in a folder: the facade over its files (files.py).
 
 A change is committed to SQLite first, and is durable from then on: the next process that opens
-the index brings stale derived data up to date.
+the index brings stale derived data up to date.  When another index takes the place of this one, it
+is opened instead, with the next call.
 """
 
+import copy
 import logging
 import os
+import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -29,9 +27,10 @@ from rejoinder.index.candidates import (
     read_distinct,
     to_document,
 )
+from rejoinder.index.files import DATABASE, IndexFiles, check_complete, closing_on_error
 from rejoinder.index.fulltext.full_text_index import FullTextIndex
 from rejoinder.index.merging import merge
-from rejoinder.index.sqlite.database import FORMAT
+from rejoinder.index.sqlite.database import FORMAT, Identity, read_identity
 from rejoinder.index.sqlite.documents import (
     Counts,
     DocumentStore,
@@ -41,7 +40,7 @@ from rejoinder.index.vectors.vector_index import VectorIndex
 from rejoinder.index.writer import Writer
 from rejoinder.models.sentence_encoder.encoder import SentenceEncoder
 from rejoinder.models.sidecar import SidecarEncoder
-from rejoinder.storage.files import get_cache_folder, lock_folder
+from rejoinder.storage.files import get_cache_folder
 from rejoinder.text.wordpiece import WordPiece
 from rejoinder.types import (
     Candidate,
@@ -57,8 +56,8 @@ if TYPE_CHECKING:
     from rejoinder.index.sidecar.sidecars import IndexRows, Progress, Sidecars
     from rejoinder.models.static_vectors.vectors import StaticVectors
 
-DATABASE = "index.sqlite"
-SIDECARS = "sidecar"
+RETRY_SECONDS = 0.25
+"""Between two attempts to open a new index that cannot be read, or is incomplete."""
 MIN_SEARCHED = 200
 """Sentences that each source finds, so that their scores can be compared."""
 
@@ -68,7 +67,9 @@ log = logging.getLogger(__name__)
 class Index:
     """Documents and their sentences on disk, searched by words and meaning; a `Retriever`.
 
-    Many processes and threads may search while one process writes.
+    Many processes and threads may search while one process writes.  When another index takes the
+    place of this one (a rebuilt one, a link that was switched), the next call opens and reads that;
+    calls in progress finish on the old one.  While there is none, calls raise a `StoreError`.
     """
 
     def __init__(
@@ -92,25 +93,35 @@ class Index:
         """
         self.folder = Path(folder)
         self._tokenizer = tokenizer
+        self._encoder = encoder
+        self._lock = threading.Lock()
+        self._follows = True
+        self._refusal: tuple[Identity, float, str] | None = None
+        """The new index that could not be opened, when to try again, and why it could not."""
         if create:
             _create_folder(self.folder)
-        self.store = DocumentStore(self.folder / DATABASE, create=create)
-        self._full_text = FullTextIndex(self.folder, self.store)
-        self.vectors = VectorIndex(self.folder, self.store, encoder)
-        if self._full_text.is_stale or self.vectors.is_stale:
-            try:
-                with self._locked():
-                    self._catch_up()
-                    self.vectors.catch_up(rebuild=False)
-            except StoreError as error:
-                log.info("%s: read as it is: %s", self.folder, error)
+        self._files: IndexFiles | None = self._open(create=create)
+        self._files.bring_up_to_date()
 
-    @cached_property
+    @property
+    def store(self) -> DocumentStore:
+        """The documents and sentences in SQLite."""
+        return self._get_files().store
+
+    @property
+    def vectors(self) -> VectorIndex:
+        """The vectors of sentences."""
+        return self._get_files().vectors
+
+    @property
     def sidecars(self) -> "Sidecars":
         """The rows that models made of the sentences."""
-        from rejoinder.index.sidecar.sidecars import Sidecars
+        return self._get_files().sidecars
 
-        return Sidecars(self.folder / SIDECARS, self.store)
+    @property
+    def sidecar_stamp(self) -> tuple[int, int] | None:
+        """Changes when a sidecar is added, replaced or dropped; None where there is none."""
+        return self._get_files().sidecar_stamp
 
     def __enter__(self) -> "Index":
         return self
@@ -120,20 +131,39 @@ class Index:
 
     def close(self) -> None:
         """Close the files."""
-        self._full_text.close()
-        self.store.close()
+        self._follows = False
+        if self._files:
+            self._files.close()
+
+    @contextmanager
+    def leased(self) -> Iterator["Index"]:
+        """Yield the index that is at the path now; in the block it stays the same, and open.
+
+        Raises:
+            StoreError: there is no index any more, it cannot be read, or it is incomplete.
+        """
+        if not self._follows:
+            yield self
+            return
+        with self._lease() as files:
+            check_complete(self.folder, files.store)
+            pinned = copy.copy(self)
+            pinned._files, pinned._follows = files, False
+            yield pinned
 
     @property
     def tokenizer_hash(self) -> str | None:
         """The hash of the tokenizer of the stored tokens; None before the first document."""
-        hash_: str | None = self.store.get("tokenizer")
-        return hash_
+        with self._lease() as files:
+            hash_: str | None = files.store.get("tokenizer")
+            return hash_
 
     @property
     def searchable_generation(self) -> int:
         """The generation up to which documents can be searched."""
-        self._full_text.refresh()
-        return self._full_text.current.generation
+        with self._lease() as files:
+            files.full_text.refresh()
+            return files.full_text.current.generation
 
     def add(
         self,
@@ -226,7 +256,7 @@ class Index:
         """
         with self.writing(adds=False) as writer:
             column: Literal["id", "name"] = "name" if isinstance(document, str) else "id"
-            matches = self.store.find_documents(column, [document])
+            matches = writer.store.find_documents(column, [document])
             if not matches:
                 return None
             with writer.change() as change:
@@ -237,19 +267,23 @@ class Index:
 
     def documents(self) -> list[Document]:
         """Return all documents, in the order of their addition; sentences are read lazily."""
-        return [to_document(self.store, stored) for stored in self.store.get_documents()]
+        with self._lease() as files:
+            return [to_document(files.store, stored) for stored in files.store.get_documents()]
 
     def get_text(self, document: Document) -> str:
         """Return the text that offsets of a document's sentences count in; empty if removed."""
-        return self.store.get_text(get_number(document))
+        with self._lease() as files:
+            return files.store.get_text(get_number(document))
 
     def count(self) -> Counts:
         """Return how many documents and sentences there are."""
-        return self.store.count()
+        with self._lease() as files:
+            return files.store.count()
 
     def prepare(self) -> None:
         """Open the encoder and verify the vectors now, not with the first search."""
-        self.vectors.search("", 0, None)
+        with self._lease() as files:
+            files.vectors.search("", 0, None)
 
     def search(self, question: str, k: int, *, where: Where | None = None) -> list[ScoredCandidate]:
         """Return the k sentences that match a question best by words and meaning, best first.
@@ -260,34 +294,28 @@ class Index:
         if k < 1:
             return []
         limit = max(MIN_SEARCHED, 2 * k)
-        while True:
-            found, is_all = self._search_both(question, limit, where)
-            results = read_distinct(self.store, found, k)
-            if len(results) == k or is_all or limit > MAX_COPIES * k:
-                return results
-            limit *= 4  # most of them are copies of each other
-
-    def _search_both(
-        self, question: str, limit: int, where: Where | None
-    ) -> tuple[dict[Place, RetrievalScores], bool]:
-        """Return what both sources find, and whether there is no more to find."""
-        self._full_text.refresh()
-        full_text = self._full_text.current
-        words = full_text.search(question, limit, where)
-        meaning = self.vectors.search(full_text.correct(question), limit, where)
-        return merge(words, meaning), max(len(words), len(meaning)) < limit
+        with self._lease() as files:
+            while True:
+                found, is_all = _search_both(files, question, limit, where)
+                results = read_distinct(files.store, found, k)
+                if len(results) == k or is_all or limit > MAX_COPIES * k:
+                    return results
+                limit *= 4  # most of them are copies of each other
 
     def get_candidate(self, number: int, position: int) -> Candidate | None:
         """Return the sentence at a position of a document; None where it was removed."""
-        return get_candidate(self.store, (number, position))
+        with self._lease() as files:
+            return get_candidate(files.store, (number, position))
 
     def locate(self, candidate: Candidate) -> Source | None:
         """Return the source of a candidate of this index; None where it was removed."""
-        return locate(self.store, candidate.document, candidate.position)
+        with self._lease() as files:
+            return locate(files.store, candidate.document, candidate.position)
 
     def locate_copies(self, candidate: Candidate, *, where: Where | None = None) -> list[Source]:
         """Return the other places where a candidate occurs word for word, the first of many."""
-        return locate_copies(self.store, candidate, where)
+        with self._lease() as files:
+            return locate_copies(files.store, candidate, where)
 
     def open_sidecar(self, encoder: SidecarEncoder) -> "IndexRows | None":
         """Return the stored rows of an encoder, brought up to date where possible.
@@ -299,17 +327,18 @@ class Index:
         """
         from rejoinder.index.sidecar.sidecars import IndexRows
 
-        rows = self.sidecars.open(encoder)
-        if rows is None:
-            return None
-        if rows.state.generation != self.store.generation:
-            try:
-                with self._locked():
-                    self.sidecars.follow(rows, encoder, partial(_announce, rows.folder))
-                    self._forget_removed()
-            except StoreError as error:
-                log.info("%s: read as it is: %s", rows.folder, error)
-        return IndexRows(rows)
+        with self._lease() as files:
+            rows = files.sidecars.open(encoder)
+            if rows is None:
+                return None
+            if rows.state.generation != files.store.generation:
+                try:
+                    with files.locked():
+                        files.sidecars.follow(rows, encoder, partial(_announce, rows.folder))
+                        files.forget_removed()
+                except StoreError as error:
+                    log.info("%s: read as it is: %s", rows.folder, error)
+            return IndexRows(rows)
 
     def store_sidecar(
         self, encoder: SidecarEncoder, on_progress: "Progress" = lambda *_: None
@@ -322,9 +351,9 @@ class Index:
         Raises:
             StoreError: they cannot be written, or another process is writing.
         """
-        with self._locked():
-            self.sidecars.store(encoder, on_progress)
-            self._forget_removed()
+        with self._locked() as files:
+            files.sidecars.store(encoder, on_progress)
+            files.forget_removed()
 
     def update_sidecars(
         self,
@@ -345,7 +374,8 @@ class Index:
             StoreError: rows cannot be written, or another process is writing.
         """
         given = {encoder.name: encoder for encoder in encoders}
-        stored = self.sidecars.open_encoders(on_warning, leave_out=given.keys())
+        with self._lease() as files:
+            stored = files.sidecars.open_encoders(on_warning, leave_out=given.keys())
         for encoder in [*given.values(), *stored]:
             self.store_sidecar(encoder, on_progress)
 
@@ -357,8 +387,8 @@ class Index:
         Raises:
             StoreError: the index cannot be written, or another process is writing.
         """
-        with self._locked():
-            self.vectors.drop()
+        with self._locked() as files:
+            files.vectors.drop()
 
     def update_vectors(
         self, *, on_progress: Callable[[int, int], None] = lambda _, __: None
@@ -373,9 +403,9 @@ class Index:
         Raises:
             StoreError: they cannot be written, or another process is writing.
         """
-        with self._locked():
-            self._catch_up()
-            self.vectors.catch_up(rebuild=True, on_progress=on_progress)
+        with self._locked() as files:
+            files.catch_up()
+            files.vectors.catch_up(rebuild=True, on_progress=on_progress)
 
     def compact(self) -> None:
         """Rewrite all files, so that removed text is gone from the disk.
@@ -385,18 +415,19 @@ class Index:
         """
         from rejoinder.index.feedback import drop_orphans
 
-        with self._locked():
-            drop_orphans(self.store)
-            self.store.compact()
-            self.sidecars.compact()
-            self.vectors.compact()
-            self._full_text.rebuild()
+        with self._locked() as files:
+            drop_orphans(files.store)
+            files.store.compact()
+            files.sidecars.compact()
+            files.vectors.compact()
+            files.full_text.rebuild()
 
     def check(self) -> list[str]:
         """Return all problems: damaged or missing documents, stale or corrupt derived data."""
         from rejoinder.index.check import find_problems
 
-        return find_problems(self.store, self._full_text, self.vectors, self.sidecars)
+        with self._lease() as files:
+            return find_problems(files.store, files.full_text, files.vectors, files.sidecars)
 
     @contextmanager
     def writing(self, *, adds: bool = True) -> Iterator[Writer]:
@@ -408,50 +439,107 @@ class Index:
         Raises:
             StoreError: the index cannot be written, or another process is writing.
         """
-        with self._locked():
-            self._catch_up()
-            self.vectors.catch_up(rebuild=True)
-            encode = self._take_tokenizer().encode if adds else None
-            derived = self._full_text.current, self.vectors
+        with self._locked() as files:
+            files.catch_up()
+            files.vectors.catch_up(rebuild=True)
+            encode = self._take_tokenizer(files.store).encode if adds else None
+            derived = files.full_text.current, files.vectors
             try:
-                yield Writer(self.store, *derived, encode, self._forget_removed)
+                yield Writer(files.store, *derived, encode, files.forget_removed)
             finally:
-                self.vectors.close()
-                self._full_text.close()
+                files.vectors.close()
+                files.full_text.close()
+            files.store.mark_complete()
 
-    def _take_tokenizer(self) -> WordPiece:
+    def _take_tokenizer(self, store: DocumentStore) -> WordPiece:
         """Return the tokenizer; tokens of another one are replaced."""
         tokenizer = self._tokenizer or load_tokenizer()
-        if self.tokenizer_hash != tokenizer.hash:
-            with self.store.changing():
-                self.store.replace_tokens(tokenizer.encode)
-                self.store.set("tokenizer", tokenizer.hash)
+        if store.get("tokenizer") != tokenizer.hash:
+            with store.changing():
+                store.replace_tokens(tokenizer.encode)
+                store.set("tokenizer", tokenizer.hash)
         return tokenizer
 
+    @property
+    def _full_text(self) -> FullTextIndex:
+        return self._get_files().full_text
+
+    def _get_files(self) -> IndexFiles:
+        """Return the open files; they are not those of another index unless some call saw it."""
+        return self._files or self._follow()
+
     @contextmanager
-    def _locked(self) -> Iterator[None]:
-        """Hold the lock, over rows that are not ahead of SQLite."""
-        with lock_folder(self.folder):
-            if self._has_sidecars():
-                self.sidecars.fall_back()
-            yield
+    def _locked(self) -> Iterator[IndexFiles]:
+        with self._lease() as files, files.locked():
+            yield files
 
-    def _catch_up(self) -> None:
-        """Bring a stale full-text index up to date; the lock is held."""
-        if self._full_text.is_stale:
-            self._full_text.catch_up()
-            self._forget_removed()
+    @contextmanager
+    def _lease(self) -> Iterator[IndexFiles]:
+        """Yield the files of the index that is at the path now, and keep them open."""
+        if not self._follows:  # closed, or `leased` holds the lease
+            yield self._get_files()
+            return
+        files = self._follow()
+        while not files.acquire():  # another thread has retired them meanwhile
+            files = self._follow()
+        try:
+            yield files
+        finally:
+            files.release()
 
-    def _forget_removed(self) -> None:
-        """Drop removed documents from all derived data, then their numbers from SQLite."""
-        generation = self._full_text.current.generation
-        if self._has_sidecars():
-            self.sidecars.drop_removed()
-            generation = min(generation, self.sidecars.get_generation())
-        self.store.forget_removed(until=generation)
+    def _follow(self) -> IndexFiles:
+        """Return the files of the index that is at the path now; wait while they are opened."""
+        files = self._files
+        if files and (not self._follows or files.store.is_current):
+            return files
+        with self._lock:
+            if self._files and not self._files.store.is_current:
+                self._files.retire()
+                self._files = None
+            if self._files is None:
+                if not self._follows:
+                    raise StoreError(f"{self.folder}: the index is closed")
+                self._files = self._reopen()
+            return self._files
 
-    def _has_sidecars(self) -> bool:
-        return (self.folder / SIDECARS).exists()
+    def _reopen(self) -> IndexFiles:
+        """Open the index that has taken the place of the one before."""
+        identity = read_identity(self.folder / DATABASE)
+        if identity is None:
+            raise StoreError(
+                f"{self.folder}: the index is gone; put one there, or make one with"
+                " 'rejoinder index add'"
+            )
+        if self._refusal and self._refusal[0] == identity and time.monotonic() < self._refusal[1]:
+            raise StoreError(self._refusal[2])
+        try:
+            files = self._open(create=False)
+            with closing_on_error(files):
+                check_complete(self.folder, files.store)
+                files.bring_up_to_date()
+        except StoreError as error:
+            self._refusal = identity, time.monotonic() + RETRY_SECONDS, str(error)
+            raise
+        log.info("%s: another index is there, and was opened", self.folder)
+        return files
+
+    def _open(self, *, create: bool) -> IndexFiles:
+        while True:
+            files = IndexFiles(self.folder, self._encoder, create=create)
+            if files.store.is_current:
+                return files
+            files.close()  # replaced while it was opened, so that its parts may be of two indexes
+
+
+def _search_both(
+    files: IndexFiles, question: str, limit: int, where: Where | None
+) -> tuple[dict[Place, RetrievalScores], bool]:
+    """Return what both sources find, and whether there is no more to find."""
+    files.full_text.refresh()
+    full_text = files.full_text.current
+    words = full_text.search(question, limit, where)
+    meaning = files.vectors.search(full_text.correct(question), limit, where)
+    return merge(words, meaning), max(len(words), len(meaning)) < limit
 
 
 def get_cached_index(paths: Iterable[Path]) -> Path:

@@ -94,7 +94,7 @@ def serve(
         from rejoinder.server.serve import serve as run
     except ModuleNotFoundError as error:
         raise MissingExtraError("the server", extra="serve") from error
-    from rejoinder.index.index import DATABASE
+    from rejoinder.index.files import DATABASE
     from rejoinder.server.settings import Settings, choose_workers
 
     settings = Settings(

@@ -70,12 +70,13 @@ class FullTextIndex:
             self._current.close()
 
     def refresh(self) -> None:
-        """Read the latest commit of another process."""
+        """Read the latest commit of another process; not that of another index at this path."""
         if not self.is_stale:
             return
         if self._store.get("fulltext") != self.current.name:
-            self._current = self._open() or self._current
-        else:
+            opened = self._open()
+            self._current = opened if opened and self._store.is_current else self._current
+        elif self._store.is_current:
             self.current.reload()
 
     def catch_up(self) -> None:

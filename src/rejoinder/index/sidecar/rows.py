@@ -19,7 +19,7 @@ import logging
 import shutil
 import struct
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -84,8 +84,14 @@ class State:
 class RowStore:
     """The rows of one folder; many threads and processes may read while one writes."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *, is_own: Callable[[], bool] = lambda: True) -> None:
+        """Map the rows.
+
+        Args:
+            is_own: whether the folder is still of the same index, once it is mapped again.
+        """
         self.folder = folder
+        self._is_own = is_own
         self._has_warned = False
         self._mapped = map_current(folder, MappedRows)
 
@@ -204,7 +210,9 @@ class RowStore:
         if stamp(self.folder) != self._mapped.stamp:
             # While it is being replaced, the old mapping stays right: numbers are used once.
             with suppress(StoreError):
-                self.reload()
+                mapped = map_current(self.folder, MappedRows)
+                if self._is_own():
+                    self._mapped = mapped
         return self._mapped
 
     def _warn(self) -> None:

@@ -73,7 +73,7 @@ class Sidecars:
         if not folders:
             return None
         try:
-            return _open_own(folders[0], encoder)
+            return self._open_own(folders[0], encoder)
         except StoreError as error:
             raise StoreError(f"{error}; {_say_how(encoder.folder)}") from error
 
@@ -82,7 +82,7 @@ class Sidecars:
         place = self._get_place(encoder)
         try:
             if place.exists():
-                return _open_own(place, encoder)
+                return self._open_own(place, encoder)
         except StoreError as error:
             log.warning("%s; rebuilding it", error)
             shutil.rmtree(place)
@@ -220,6 +220,15 @@ class Sidecars:
             except StoreError as error:
                 on_problem(f"{error}; {_say_how('BUNDLE')}")
 
+    def _open_own(self, folder: Path, encoder: SidecarEncoder) -> RowStore:
+        store = RowStore(folder, is_own=lambda: self._store.is_current)
+        state = store.state
+        if (state.hash, state.row_bytes) != (encoder.hash, encoder.row_bytes):
+            raise StoreError(
+                f"{folder}: made by another bundle, {state.bundle}, not by {encoder.folder}"
+            )
+        return store
+
     def _get_place(self, encoder: SidecarEncoder) -> Path:
         return self._folder / f"{encoder.name}-{encoder.hash}"
 
@@ -227,16 +236,6 @@ class Sidecars:
 def get_name(folder: Path) -> str:
     """Return the name of the rows in a folder of an index."""
     return folder.name.rpartition("-")[0]
-
-
-def _open_own(folder: Path, encoder: SidecarEncoder) -> RowStore:
-    store = RowStore(folder)
-    state = store.state
-    if (state.hash, state.row_bytes) != (encoder.hash, encoder.row_bytes):
-        raise StoreError(
-            f"{folder}: made by another bundle, {state.bundle}, not by {encoder.folder}"
-        )
-    return store
 
 
 def _say_how(bundle: Path | str) -> str:

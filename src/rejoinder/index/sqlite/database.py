@@ -2,6 +2,9 @@
 
 Each committed change increments the generation, so that the data derived from this file can
 tell whether it is stale.
+
+Another file may take the place of this one, or none: `is_current` compares their identities.  From
+its creation to the end of the first addition an index is marked as incomplete.
 """
 
 import os
@@ -56,8 +59,21 @@ NO_SHARED_MEMORY = (
 """SQLite's errors where it cannot create its shared-memory file."""
 
 Values = tuple[Any, ...] | Mapping[str, Any]
-FileStamp = tuple[int, int, int]
-"""Modification time and size of the file, and the size of its write-ahead log."""
+FileStamp = tuple[int, int, int, int]
+"""Inode, modification time and size of the file, and the size of its write-ahead log."""
+Identity = tuple[int, int, int, int]
+"""Device and inode of a folder, and of the SQLite file in it."""
+INCOMPLETE = "incomplete"
+"""The setting of an index to which nothing was added completely."""
+
+
+def read_identity(path: Path) -> Identity | None:
+    """Return what tells the file at a path from any other that is open; None if there is none."""
+    try:
+        folder, file = path.parent.stat(), path.stat()
+    except OSError:
+        return None
+    return folder.st_dev, folder.st_ino, file.st_dev, file.st_ino
 
 
 class Database:
@@ -66,17 +82,50 @@ class Database:
     def __init__(self, path: Path, *, create: bool = False) -> None:
         self.path = path
         self._lock = threading.RLock()
-        if not create and not path.exists():
+        if create and not path.exists():
+            _create_file(path)
+        # Before it is opened: it is then never the identity of a later file.
+        self._identity = read_identity(path)
+        if self._identity is None:
             raise StoreError(f"{path.parent}: no index there; make one with 'rejoinder index add'")
         self._connection = Connection(path)
-        with self._translating():
-            if create and not self.query("SELECT 1 FROM sqlite_master WHERE name = 'meta'"):
-                self._create_tables()
-            self._check_format()
+        self._is_new = False
+        self._was_complete = False
+        try:
+            with self._translating():
+                if create and not self.query("SELECT 1 FROM sqlite_master WHERE name = 'meta'"):
+                    self._create_tables()
+                    self._is_new = True
+                self._check_format()
+        except BaseException:
+            self._connection.close()
+            raise
 
     def close(self) -> None:
-        """Close the file."""
+        """Close the file; one that was created and is closed empty is meant to be so."""
+        if self._is_new and not self._was_complete:
+            with suppress(StoreError):
+                if not self.generation:
+                    self.mark_complete()
         self._connection.close()
+
+    @property
+    def is_current(self) -> bool:
+        """Whether this file is still the one at its path."""
+        return read_identity(self.path) == self._identity
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether the first addition has ended, or it is this object's to end."""
+        if not self._was_complete:
+            self._was_complete = self.get(INCOMPLETE) is None
+        return self._was_complete or self._is_new
+
+    def mark_complete(self) -> None:
+        """Store that the first addition has ended."""
+        if self.get(INCOMPLETE) is not None:
+            self.query("DELETE FROM meta WHERE key = ?", (INCOMPLETE,))
+        self._was_complete = True
 
     def get(self, key: str) -> Any:
         """Return a setting of the index; None where it is unknown."""
@@ -172,7 +221,8 @@ class Database:
 
     def _create_tables(self) -> None:
         # One script, so that an interrupted creation leaves no tables at all.
-        settings = f"INSERT INTO meta VALUES ('format', {FORMAT}), ('generation', 0);"
+        settings = f"INSERT INTO meta VALUES ('format', {FORMAT}), ('generation', 0)"
+        settings += f", ('{INCOMPLETE}', 1);"
         connection = self._connection.get(writes=True)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.executescript(f"BEGIN IMMEDIATE; {SCHEMA} {settings} COMMIT;")
@@ -205,7 +255,7 @@ class Connection:
 
     SQLite reads through a shared-memory file beside its own.  On a full disk or in a read-only
     folder that file cannot be created: then the database is read as immutable, and opened
-    again when it changes nonetheless.
+    again when it changes nonetheless.  Another file that takes its place is not opened.
     """
 
     def __init__(self, path: Path) -> None:
@@ -215,7 +265,7 @@ class Connection:
 
     def get(self, *, writes: bool = False) -> sqlite3.Connection:
         """Return the connection; to write, one that was read-only is opened again."""
-        if self._stamp and (writes or self._stamp != self._read_stamp()):
+        if self._stamp and (writes or self._has_changed(self._stamp)):
             self._open.close()
             self._open = self._connect()
         return self._open
@@ -229,7 +279,7 @@ class Connection:
         if not os.access(self._path.parent, os.W_OK):
             return self._connect_immutable()
         try:
-            return _connect(self._path, "")
+            return _connect(self._path, "?mode=rw")
         except sqlite3.Error as error:
             if getattr(error, "sqlite_errorcode", None) in NO_SHARED_MEMORY:
                 return self._connect_immutable()
@@ -248,13 +298,27 @@ class Connection:
         self._stamp = None if has_log else stamp
         return connection
 
+    def _has_changed(self, known: FileStamp) -> bool:
+        """Whether the same file has changed."""
+        stamp = self._read_stamp()
+        return stamp != known and stamp[0] == known[0]
+
     def _read_stamp(self) -> FileStamp:
         log = self._path.with_name(f"{self._path.name}-wal")
         try:
             status = self._path.stat()
-            return status.st_mtime_ns, status.st_size, log.stat().st_size if log.exists() else 0
+            log_size = log.stat().st_size if log.exists() else 0
         except FileNotFoundError:  # SQLite reports it
-            return 0, 0, 0
+            return 0, 0, 0, 0
+        return status.st_ino, status.st_mtime_ns, status.st_size, log_size
+
+
+def _create_file(path: Path) -> None:
+    """Create an empty file, which is an empty database."""
+    try:
+        path.touch()
+    except OSError as error:
+        raise StoreError(f"{path}: cannot be created ({error.strerror})") from error
 
 
 def _connect(path: Path, mode: str) -> sqlite3.Connection:

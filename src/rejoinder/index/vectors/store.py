@@ -12,7 +12,7 @@ search returns are verified each time, so a corrupt row is never an answer.
 
 import zlib
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -119,14 +119,23 @@ class VectorStore:
         with suppress(OSError):  # a full or read-only disk
             (self.folder / MARK).touch()
 
-    def refresh(self) -> None:
-        """Map later commits of another process."""
+    def refresh(self, is_own: Callable[[], bool] = lambda: True) -> None:
+        """Map later commits of another process.
+
+        Args:
+            is_own: whether the folder is still of the same index, once it is mapped.
+        """
         if stamp(self.folder) != self._mapped.stamp:
-            self.reload()
+            mapped = self._map()
+            if is_own():
+                self._mapped = mapped
 
     def reload(self) -> None:
         """Map the current commit."""
-        self._mapped = map_current(self.folder, partial(MappedVectors, earlier=self._mapped))
+        self._mapped = self._map()
+
+    def _map(self) -> "MappedVectors":
+        return map_current(self.folder, partial(MappedVectors, earlier=self._mapped))
 
     def verify(self) -> "MappedVectors":
         """Return the rows; refuse corrupt bits and places, which are read once."""

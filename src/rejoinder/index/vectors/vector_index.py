@@ -102,7 +102,7 @@ class VectorIndex:
             self._leave_out(current, str(error))
             return {}
         if nearest.corrupt:
-            current.mark_corrupt()
+            self._mark_corrupt(current)
             self._warn(f"{current.folder}: corrupt rows are left out; {_REBUILD}")
         least = encoder.min_cosine
         return {place: cosine for place, cosine in nearest.cosines.items() if cosine >= least}
@@ -248,8 +248,12 @@ class VectorIndex:
         try:
             if current is None or current.folder.name != name:
                 current = VectorStore(self._folder / Path(name).name)
-            current.refresh()
+                if not self._store.is_current:
+                    return None
+            current.refresh(lambda: self._store.is_current)
         except StoreError as error:
+            if not self._store.is_current:  # deleted, or of another index: the rows are mapped
+                return self._current
             if self._store.get("vectors") != name:  # another process has replaced it meanwhile
                 return self._find()
             self._warn(f"{error}; {_HOW}")
@@ -273,8 +277,12 @@ class VectorIndex:
 
     def _leave_out(self, store: VectorStore, problem: str) -> None:
         self._corrupt.add(store.folder.name)
-        store.mark_corrupt()
+        self._mark_corrupt(store)
         self._warn(f"{problem}; {_HOW}")
+
+    def _mark_corrupt(self, store: VectorStore) -> None:
+        if self._store.is_current:  # else the folder is another index's
+            store.mark_corrupt()
 
     def _warn(self, message: str) -> None:
         self.problem = message
