@@ -25,6 +25,7 @@ class LocalBackend:
     """Runs jobs in this process, packed as they travel to a worker and back; without a queue."""
 
     is_ready = True
+    index_problem = ""
 
     def __init__(self, runner: JobRunner) -> None:
         self._runner = runner

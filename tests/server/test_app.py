@@ -21,6 +21,7 @@ class Broken:
 
     info = WorkerInfo("none", [], False)
     is_ready = False
+    index_problem = ""
 
     def check_capacity(self) -> None:
         """There is always room."""
@@ -110,6 +111,7 @@ class Full(Broken):
     """A backend that is always full."""
 
     is_ready = True
+    index_problem = ""
 
     def check_capacity(self) -> None:
         raise retry_later(429, "too many requests are waiting")

@@ -155,6 +155,14 @@ def closing_on_error(files: IndexFiles) -> Iterator[None]:
         raise
 
 
+def describe_gone(folder: Path) -> str:
+    """Return why nothing is answered from a folder that has no index any more."""
+    return (
+        f"{folder}: the index is gone; put one there, or make one with 'rejoinder index add':"
+        " it is noticed at once"
+    )
+
+
 def check_complete(folder: Path, store: DocumentStore) -> None:
     """Refuse an index that another process is creating, or has left half-built."""
     if not store.is_complete:

@@ -27,7 +27,13 @@ from rejoinder.index.candidates import (
     read_distinct,
     to_document,
 )
-from rejoinder.index.files import DATABASE, IndexFiles, check_complete, closing_on_error
+from rejoinder.index.files import (
+    DATABASE,
+    IndexFiles,
+    check_complete,
+    closing_on_error,
+    describe_gone,
+)
 from rejoinder.index.fulltext.full_text_index import FullTextIndex
 from rejoinder.index.merging import merge
 from rejoinder.index.sqlite.database import FORMAT, Identity, read_identity
@@ -506,10 +512,7 @@ class Index:
         """Open the index that has taken the place of the one before."""
         identity = read_identity(self.folder / DATABASE)
         if identity is None:
-            raise StoreError(
-                f"{self.folder}: the index is gone; put one there, or make one with"
-                " 'rejoinder index add'"
-            )
+            raise StoreError(describe_gone(self.folder))
         if self._refusal and self._refusal[0] == identity and time.monotonic() < self._refusal[1]:
             raise StoreError(self._refusal[2])
         try:

@@ -76,9 +76,11 @@ async def health(call: Call) -> Response:  # noqa: ARG001
 
 @operation("GET", "/ready", gives=Status, statuses=(503,), is_public=True)
 async def ready(call: Call) -> Response:
-    """Readiness: a worker can take requests."""
+    """Readiness: a worker can take requests, and the index can be read."""
     if not call.backend.is_ready:
         raise retry_later(503, "no worker is ready")
+    if call.backend.index_problem:
+        raise retry_later(503, call.backend.index_problem)
     return to_json(Status("ok"))
 
 

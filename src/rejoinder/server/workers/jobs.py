@@ -1,7 +1,7 @@
 """Run jobs with an engine; nothing here knows HTTP."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from itertools import groupby
 from pathlib import Path
 
@@ -28,6 +28,7 @@ from rejoinder.server.workers.messages import (
     FacetValue,
     Failure,
     Feedback,
+    FollowIndex,
     InputDocument,
     Job,
     ListDocuments,
@@ -51,10 +52,19 @@ MAX_FACET_VALUES = 30
 class JobRunner:
     """An index and a scorer; several threads may run jobs at once."""
 
-    def __init__(self, index: Path | None, scorer: str, provider: str = "cpu") -> None:
+    def __init__(
+        self, index: Path | None, scorer: str, provider: str = "cpu", *, create: bool = True
+    ) -> None:
+        """Open an index and a scorer.
+
+        Args:
+            create: create an empty index where there is none.
+        """
         self._scorer = load(scorer, provider=provider)
         load_shipped_vectors()  # now, so that the first request to explain does not wait
-        self._engine = None if index is None else Engine(Index(index, create=True), self._scorer)
+        if index is not None and create:
+            Index(index, create=True).close()
+        self._engine = None if index is None else Engine(Index(index), self._scorer)
         self.info = _describe(self._scorer, scorer, has_index=index is not None)
 
     def close(self) -> None:
@@ -63,7 +73,12 @@ class JobRunner:
             self._engine.index.close()
 
     def run(self, job: Job) -> Reply | Failure:
-        """Return the reply to a job."""
+        """Return the reply to a job; the index that is there now stays open meanwhile."""
+        needs_index = not isinstance(job, RankRequest) and getattr(job, "text", None) is None
+        with self._engine.leased() if self._engine and needs_index else nullcontext():
+            return self._run(job)
+
+    def _run(self, job: Job) -> Reply | Failure:
         match job:
             case RankRequest():
                 return self._rank(job)
@@ -84,6 +99,8 @@ class JobRunner:
                 return self._remove_many(job)
             case Feedback():
                 self._get_engine().mark(job.question, job.sentence, right=job.right)
+                return job
+            case FollowIndex():
                 return job
 
     def sample_sentences(self, count: int) -> list[str]:

@@ -114,6 +114,10 @@ class RemoveDocuments(Struct, frozen=True):
     ids: list[int]
 
 
+class FollowIndex(Struct, frozen=True):
+    """Open the index that is at the path now, or close one that is gone."""
+
+
 Job = (
     AnswerRequest
     | RankRequest
@@ -124,6 +128,7 @@ Job = (
     | AddDocument
     | RemoveDocument
     | RemoveDocuments
+    | FollowIndex
 )
 
 
@@ -218,6 +223,7 @@ Reply = (
     | FileEvent
     | Removed
     | RemovedMany
+    | FollowIndex
 )
 
 
@@ -266,6 +272,10 @@ class Backend(Protocol):
     @property
     def is_ready(self) -> bool:
         """Whether a worker can take a job now."""
+
+    @property
+    def index_problem(self) -> str:
+        """Why questions over the index fail; empty where they do not."""
 
     def check_capacity(self) -> None:
         """Refuse a job with status 429 if the queue is full."""

@@ -7,6 +7,8 @@ may be the cause.
 
 Workers that opened the same scorer form a generation.  A reload starts a new generation; once all
 its workers are ready it gets every job, and the workers of the old one exit after their last job.
+
+The pool watches the place of the index: when another index is there, or none, all workers are told.
 """
 
 import asyncio
@@ -16,7 +18,7 @@ import sys
 import time
 from asyncio.subprocess import PIPE, Process
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -26,6 +28,8 @@ import msgspec
 
 from rejoinder.cascade.loading import pin
 from rejoinder.errors import InputError
+from rejoinder.index.files import DATABASE, describe_gone
+from rejoinder.index.sqlite.database import read_identity
 from rejoinder.server.problems import retry_later, to_problem
 from rejoinder.server.settings import Settings
 from rejoinder.server.telemetry import Metrics
@@ -34,6 +38,7 @@ from rejoinder.server.workers.messages import (
     AnswerRequest,
     Failure,
     Feedback,
+    FollowIndex,
     Job,
     RankRequest,
     Received,
@@ -47,6 +52,11 @@ SLOTS = 2
 """Jobs that one worker runs in parallel: one tokenises while another's network runs."""
 MAX_WRITES = 16
 """Writes to the index that may queue; they run one at a time."""
+
+WATCH_SECONDS = 0.5
+"""Between two looks at the place of the index."""
+FOLLOW_SECONDS = 10.0
+"""How long the pool waits until its workers have opened another index."""
 
 _log = logging.getLogger(__name__)
 
@@ -89,9 +99,9 @@ class _Worker:
         """Its replies, until the process has ended."""
 
     @classmethod
-    async def start(cls, index: Path | None, generation: _Generation) -> "_Worker":
+    async def start(cls, index: Path | None, generation: _Generation, *, create: bool) -> "_Worker":
         """Return a process that has opened an index and a scorer."""
-        arguments = (str(index or ""), generation.scorer, generation.provider)
+        arguments = (str(index or ""), generation.scorer, generation.provider, create)
         code = f"from rejoinder.server.workers.worker import main; main{arguments!r}"
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         process = await asyncio.create_subprocess_exec(
@@ -153,15 +163,20 @@ class Pool:
         self._write_lock = asyncio.Lock()
         self._writes = 0
         self._is_stopping = False
+        self._index_problem = ""
 
     async def start(self) -> None:
-        """Start the workers, and wait until all are ready."""
+        """Start the workers, and wait until all are ready; an index is created if there is none."""
         async with self._reload_lock:
-            await self._start_generation()
+            await self._start_generation(create=True)
+        if self._settings.index:
+            await self._follow_index()
+            self._keep(self._watch_index(self._settings.index / DATABASE))
 
     async def reload(self) -> None:
         """Replace the workers; if a new one cannot open index and scorer, the old ones stay."""
-        await self.start()
+        async with self._reload_lock:
+            await self._start_generation(create=False)
         self._metrics.reloads += 1
 
     async def stop(self) -> None:
@@ -179,6 +194,11 @@ class Pool:
     def is_ready(self) -> bool:
         """Whether a worker can take a job now."""
         return bool(self._list_current()) and not self._is_stopping
+
+    @property
+    def index_problem(self) -> str:
+        """Why questions over the index fail; empty where they do not."""
+        return self._index_problem
 
     def check_capacity(self) -> None:
         """Refuse a job with status 429 if the queue is full."""
@@ -235,11 +255,11 @@ class Pool:
         """Return the workers of the current generation."""
         return [worker for worker in self._workers if worker.generation is self._generation]
 
-    async def _start_generation(self) -> None:
+    async def _start_generation(self, *, create: bool) -> None:
         generation = _Generation(pin(self._settings.scorer), self._settings.provider)
         try:
-            # One first: it creates the index if there is none.
-            first = await self._start_worker(generation)
+            # One first: it creates the index.
+            first = await self._start_worker(generation, create=create)
             others = (self._start_worker(generation) for _ in range(self._settings.workers - 1))
             for other in await asyncio.gather(*others, return_exceptions=True):
                 if isinstance(other, BaseException):
@@ -252,15 +272,19 @@ class Pool:
         retired = self._list_current()
         self._generation, self.info = generation, first.info
         for worker in self._list_current():
-            supervisor = asyncio.create_task(self._supervise(worker))
-            self._supervisors.add(supervisor)
-            supervisor.add_done_callback(self._supervisors.discard)
+            self._keep(self._supervise(worker))
         for worker in retired:
             worker.close()
         self._dispatch()
 
-    async def _start_worker(self, generation: _Generation) -> _Worker:
-        worker = await _Worker.start(self._settings.index, generation)
+    def _keep(self, coroutine: Coroutine[None, None, None]) -> None:
+        """Run a coroutine until it ends, or the pool is stopped."""
+        task = asyncio.create_task(coroutine)
+        self._supervisors.add(task)
+        task.add_done_callback(self._supervisors.discard)
+
+    async def _start_worker(self, generation: _Generation, *, create: bool = False) -> _Worker:
+        worker = await _Worker.start(self._settings.index, generation, create=create)
         self._workers.append(worker)
         self._dispatch()
         return worker
@@ -299,6 +323,51 @@ class Pool:
                 worker.close()
             return worker
         return None
+
+    async def _watch_index(self, path: Path) -> None:
+        """Tell the workers when another index is at the path, or none, until one can be read."""
+        seen = await asyncio.to_thread(read_identity, path)
+        while True:
+            await asyncio.sleep(WATCH_SECONDS)
+            identity = await asyncio.to_thread(read_identity, path)
+            if identity is None:
+                if seen is not None:
+                    self._tell_workers()  # so that they close its files
+                self._report(describe_gone(path.parent))
+                seen = None
+            elif identity != seen or self._index_problem:
+                seen = identity if await self._follow_index() else None
+
+    async def _follow_index(self) -> bool:
+        """Have the workers open the index that is there; return whether all have replied."""
+        outcomes = self._tell_workers()
+        if not outcomes:
+            return False
+        done, late = await asyncio.wait(outcomes, timeout=FOLLOW_SECONDS)
+        for outcome in late:
+            outcome.cancel()
+        replies = [outcome.result() for outcome in done]
+        self._report(next((reply.message for reply in replies if isinstance(reply, Failure)), ""))
+        return not late
+
+    def _tell_workers(self) -> list[asyncio.Future[bytes | Failure]]:
+        """Have each worker follow the index, whatever else it runs."""
+        outcomes = []
+        for worker in self._list_current():
+            task = _Task(FollowIndex(), asyncio.get_running_loop().create_future())
+            worker.send(next(self._numbers), task)
+            outcomes.append(task.outcome)
+        return outcomes
+
+    def _report(self, problem: str) -> None:
+        """Set why questions over the index fail, and log it if it is news."""
+        if problem == self._index_problem:
+            return
+        self._index_problem = problem
+        if problem:
+            _log.error("not ready: %s", problem)
+        else:
+            _log.info("the index can be read again")
 
     async def _receive(self, worker: _Worker) -> None:
         async for received in worker.messages:

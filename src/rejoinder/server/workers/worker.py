@@ -85,7 +85,7 @@ def run_job(runner: JobRunner, number: int, job: Job) -> bytes:
     return pack_reply(number, failure)
 
 
-def main(index: str, scorer: str, provider: str) -> None:
+def main(index: str, scorer: str, provider: str, create: bool) -> None:
     """Serve an index, or none where it is empty, and a scorer over stdin and stdout."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
@@ -95,7 +95,7 @@ def main(index: str, scorer: str, provider: str) -> None:
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     try:
-        runner = JobRunner(Path(index) if index else None, scorer, provider)
+        runner = JobRunner(Path(index) if index else None, scorer, provider, create=create)
     except RejoinderError as error:
         replies.write(pack_reply(0, Failure("input", str(error))))
         replies.flush()
