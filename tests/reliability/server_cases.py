@@ -3,6 +3,7 @@
 import asyncio
 import os
 import random
+import shutil
 import signal
 import statistics
 import time
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import httpx2 as httpx
 
+from tests.index import editions
 from tests.reliability import server_faults
 from tests.reliability.bundles import write_small_bundle
 from tests.reliability.case import Case, Outcome
@@ -28,6 +30,8 @@ MAX_CLOSE_SECONDS = 45
 """More than twice the server's timeout of 20 s: it checks its readers every 20 s."""
 AT_ONCE = 40
 """Concurrent slow clients; they finish together, so there are fewer than the queue holds."""
+MAX_NOTICE_SECONDS = 2.0
+"""Until `/ready` reports that the index is gone, or back."""
 MAX_GROWTH = 0.05
 MIN_WARMED_SECONDS = 600
 """A soak test that is longer than this warms up first."""
@@ -197,6 +201,52 @@ def reload_bundles(folder: Path, reloads: int) -> Outcome:
     return Outcome(reloads, 0, note)
 
 
+def replace_index(folder: Path, replacements: int) -> Outcome:
+    """Replace the index under load; answers are of the edition that is there during the request.
+
+    Every tenth time the index is gone for a while, and requests may then get status 503.
+    """
+    link = folder / "current"
+    link.symlink_to(editions.make(folder / "1", 1))
+    first, last, gone = [1], [1], [0]
+    refused: list[None] = []
+
+    def ask(client: httpx.Client) -> None:
+        least, absences = first[0], gone[0]
+        reply = client.post("/v1/answer", json={"question": editions.QUESTION})
+        if reply.status_code == 503 and (absences % 2 or gone[0] != absences):
+            assert "the index is gone" in reply.json()["error"], reply.text
+            refused.append(None)
+            return
+        assert reply.status_code == 200, reply.text
+        (answer,) = reply.json()["answers"]
+        edition = int(answer["source"]["document"].partition("-")[0])
+        assert answer["sentence"] == f"Edition {edition} is about caves.", answer
+        assert least <= edition <= last[0], f"edition {edition}, not {least} to {last[0]}"
+
+    with serving(folder, str(link), *SMALL) as running:
+        with loading(running.address, clients=4, ask=ask) as load:
+            for edition in range(2, replacements + 2):
+                place = editions.make(folder / str(edition), edition)
+                last[0] = edition
+                if edition % 10 == 2:
+                    gone[0] += 1  # odd while it is gone
+                    link.unlink()
+                    _wait_for_ready(running, 503)
+                    link.symlink_to(place)
+                    _wait_for_ready(running, 200)
+                    gone[0] += 1
+                else:
+                    editions.point(link, place)
+                first[0] = edition
+                shutil.rmtree(folder / str(edition - 1))
+                load.wait_for(10)
+        restarts = int(running.read_metric("worker_restarts_total"))
+    _check(load)
+    note = f"{load.answered:,} requests, {len(refused)} of them refused while there was no index"
+    return Outcome(replacements, restarts, note)
+
+
 def stop(folder: Path, stops: int) -> Outcome:
     """Stop a server under load; accepted requests are answered."""
     answered = 0
@@ -234,6 +284,13 @@ def soak(folder: Path, seconds: int) -> Outcome:
         f" {after:.0f} MB in the last"
     )
     return Outcome(load.answered, losses, note)
+
+
+def _wait_for_ready(running: Running, status: int) -> None:
+    def has_status() -> bool:
+        return httpx.get(f"{running.address}/ready", timeout=MAX_SECONDS).status_code == status
+
+    running.wait_until(has_status, f"/ready answers {status}", seconds=MAX_NOTICE_SECONDS)
 
 
 def _count_jobs(running: Running) -> int:
@@ -284,6 +341,15 @@ CASES = [
     Case("server", "worker killed with -9", kill_workers, 2, 100, FAILED),
     Case(
         "server", "bundle reloaded", reload_bundles, 3, 100, "answers of the wrong bundle or of two"
+    ),
+    Case(
+        "server",
+        "index replaced or deleted",
+        replace_index,
+        3,
+        50,
+        "answers of another index than the current one, failed requests beyond status 503 while"
+        " there is none",
     ),
     Case("server", "stop under load", stop, 1, 500, FAILED),
     Case(
