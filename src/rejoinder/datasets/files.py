@@ -28,11 +28,11 @@ def read_lines(path: Path) -> Iterator[tuple[int, str]]:
         yield from decode_lines(file, path)
 
 
-def decode_lines(file: Iterable[bytes], path: Path) -> Iterator[tuple[int, str]]:
-    """Yield the numbered lines of an open file or stream; errors name it `path`."""
+def decode_lines(file: Iterable[bytes], path: Path, *, start: int = 1) -> Iterator[tuple[int, str]]:
+    """Yield the lines of an open file or stream, numbered from `start`; errors name it `path`."""
     number = 0
     try:
-        for number, raw in enumerate(file, start=1):
+        for number, raw in enumerate(file, start=start):
             yield number, _decode(raw, path, number)
     except (EOFError, gzip.BadGzipFile, zlib.error) as error:
         problem = f"the compressed data is corrupt ({error}); download the file again"

@@ -1,4 +1,4 @@
-"""Files and folders: atomic writes, a folder's lock, the user's cache."""
+"""Files and folders: atomic writes, a folder's lock, the user's cache and state."""
 
 import os
 from collections.abc import Iterator
@@ -67,3 +67,10 @@ def get_cache_folder() -> Path:
     from platformdirs import user_cache_path
 
     return user_cache_path("rejoinder", appauthor=False)
+
+
+def get_state_folder() -> Path:
+    """Return rejoinder's folder for what a user would miss; $XDG_STATE_HOME moves it on Linux."""
+    from platformdirs import user_state_path
+
+    return user_state_path("rejoinder", appauthor=False)

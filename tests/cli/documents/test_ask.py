@@ -160,18 +160,79 @@ def test_without_a_question_reads_them_line_by_line(
 ) -> None:
     monkeypatch.chdir(docs)
 
-    result = run("--scorer", "retrieval-order", typed="green tea\n\nxylophone\n")
+    result = run("--scorer", "retrieval-order", typed="green tea\n\nxylophone")
 
     assert result.stdout == (
-        "Green tea is brewed at 75 °C.\n    tea.md:3 (Tea)\n"
-        "No sentence here matches the question.\n"
+        "? green tea\nGreen tea is brewed at 75 °C.\n    tea.md:3 (Tea)\n\n"
+        "? xylophone\nNo sentence here matches the question.\n"
     )
+    assert result.stderr == "2 sentences in 1 document\n"
 
 
-def test_a_dash_reads_questions_about_paths(docs: Path) -> None:
-    result = run("-", docs, "--scorer", "retrieval-order", typed="green tea\n")
+def test_questions_of_a_file_are_answered_in_order(docs: Path, tmp_path: Path) -> None:
+    (docs / "ice.md").write_text("The ice is thin here.\n", encoding="utf-8")
+    questions = [f"{word} {number}" for number in range(50) for word in ("green tea", "ice")]
+    file = tmp_path / "questions.txt"
+    file.write_text("\r\n\n".join(questions), encoding="utf-8")
+    quick = ("--scorer", "retrieval-order")
 
-    assert result.stdout.startswith("Green tea is brewed")
+    result = run("--questions", file, docs, "--json", *quick)
+    printed = run("--questions", file, docs / "tea.md", docs / "ice.md", *quick)
+    piped = run("--questions", "-", docs, "--json", *quick, typed=file.read_text(encoding="utf-8"))
+
+    found = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [answers["question"] for answers in found] == questions
+    assert [answers["answers"][0]["sentence"] for answers in found] == [
+        *(["Green tea is brewed at 75 °C.", "The ice is thin here."] * 50)
+    ]
+    headings = [line for line in printed.stdout.splitlines() if line.startswith("? ")]
+    assert headings == [f"? {question}" for question in questions]
+    assert [json.loads(line)["question"] for line in piped.stdout.splitlines()] == questions
+
+
+def test_a_piped_question_is_answered_before_the_next_is_written(docs: Path) -> None:
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    command = [sys.executable, "-m", "rejoinder", "ask", "--json", "--scorer", "retrieval-order"]
+    with subprocess.Popen(
+        command,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=docs,
+        env=environment,
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        for question in ("green tea", "xylophone"):
+            process.stdin.write(f"{question}\n")
+            process.stdin.flush()
+            assert json.loads(process.stdout.readline())["question"] == question
+        process.stdin.close()
+        assert process.wait(60) == 0
+
+
+def test_questions_that_cannot_be_read_are_named(docs: Path, tmp_path: Path) -> None:
+    file = tmp_path / "questions.txt"
+    file.write_bytes(b"green tea\n\n\xff\n")
+    many = tmp_path / "many.txt"
+    many.write_bytes(b"tea " * 300_000)
+
+    assert run("--questions", file, docs).stderr == (
+        f"Error: {file}:3: not UTF-8: byte 0xff at column 1\n"
+    )
+    assert "a line has more than 1,000,000 bytes" in run("--questions", many, docs).stderr
+    missing = run("--questions", tmp_path / "missing.txt", docs)
+    assert missing.exit_code == 2
+    assert "missing.txt' does not exist" in missing.stderr
+
+
+def test_a_dash_is_not_a_question(docs: Path) -> None:
+    result = run("-", docs, typed="green tea\n")
+
+    assert result.exit_code == 1
+    assert result.stderr == (
+        "Error: - is not a question; --questions - reads questions from stdin\n"
+    )
 
 
 def test_a_path_is_not_taken_for_a_question(docs: Path) -> None:
@@ -179,7 +240,8 @@ def test_a_path_is_not_taken_for_a_question(docs: Path) -> None:
 
     assert result.exit_code == 1
     assert result.stderr == (
-        f"Error: {docs} is a path; give the question before it, or paths after it\n"
+        f"Error: {docs} is a path; give the question before it, paths after it,"
+        " or --questions FILE\n"
     )
     assert run(docs, docs).exit_code == 0
 

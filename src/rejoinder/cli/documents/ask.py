@@ -4,9 +4,10 @@ import gc
 import os
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,6 +21,10 @@ if TYPE_CHECKING:
     from rejoinder.engine.engine import Engine
     from rejoinder.index.report import FileEvent
 
+    AnswerBatch = Callable[[Sequence[str]], list[Answers]]
+    Show = Callable[[Answers], None]
+
+STDIN = Path("-")
 MAX_HEADING = 60
 """Characters of a heading that are printed."""
 
@@ -29,6 +34,8 @@ MAX_HEADING = 60
         'rejoinder ask "how are glacier caves formed?" examples/docs',
         'rejoinder ask "how are glacier caves formed?" --index my-index --explain',
         'rejoinder ask "how are glacier caves formed?" examples/docs --context paragraph',
+        "rejoinder ask --index my-index",
+        "rejoinder ask --questions questions.txt --index my-index --json",
     )
 )
 @click.argument("question", required=False)
@@ -38,6 +45,12 @@ MAX_HEADING = 60
     "folder",
     type=click.Path(file_okay=False, path_type=Path),
     help="Search this index instead of files.",
+)
+@click.option(
+    "--questions",
+    type=click.Path(exists=True, dir_okay=False, allow_dash=True, path_type=Path),
+    metavar="FILE",
+    help='Answer the questions of this file, one per line; "-" for stdin.',
 )
 @options.scorer
 @click.option(
@@ -73,6 +86,7 @@ def ask(
     question: str | None,
     paths: tuple[Path, ...],
     folder: Path | None,
+    questions: Path | None,
     scorer: str,
     top: int,
     budget_ms: float | None,
@@ -86,15 +100,17 @@ def ask(
     """Answer QUESTION with a sentence of the documents in PATHS, or of an index.
 
     PATHS are files and folders, by default the current folder.  The documents are indexed in
-    the user's cache, so that the next question is fast.  Without QUESTION, or if it is "-",
-    questions are read from stdin, one per line.
-    """
-    from rejoinder.errors import InputError
+    the user's cache, so that the next question is fast.
 
-    if folder and paths:
-        raise InputError("give paths or --index, not both; 'rejoinder index add' adds paths")
-    if not folder and not paths and _is_path(question):
-        raise InputError(f"{question} is a path; give the question before it, or paths after it")
+    Without QUESTION, you type questions at a prompt with line editing and a history; Ctrl-D
+    ends it.  With --questions, all arguments are PATHS, and each answer is printed under its
+    question.  Without QUESTION and without a terminal, questions are read as with --questions -.
+    """
+    is_typed = sys.stdin.isatty() and questions in (None, STDIN)
+    if questions or (is_typed and not folder and not paths and _is_path(question)):
+        # Without a question, the first argument is a path like the others.
+        question, paths = None, (*map(Path, filter(None, [question])), *paths)
+    _check_arguments(question, paths, folder)
     where = options.parse_pairs(pairs)
     # numpy starts these threads when it is imported, and they wait busily for work of which a
     # question has none: large products are the kernel's.
@@ -102,16 +118,17 @@ def ask(
     with pause_collector():
         engine = _open_engine(folder, paths or (Path(),), scorer)
     with engine:
-        for text in _read_questions() if question in (None, "-") else [question]:
-            answers = engine.answer(
-                text,
-                top=top,
-                budget_ms=budget_ms,
-                where=where,
-                min_confidence=min_confidence,
-                context=context or "paragraph",
-                explain=explain,
-            )
+        answer = partial(
+            engine.answer_many,
+            top=top,
+            budget_ms=budget_ms,
+            where=where,
+            min_confidence=min_confidence,
+            context=context or "paragraph",
+            explain=explain,
+        )
+
+        def show(answers: Answers) -> None:
             if as_json:
                 print_json(asdict(answers))
             else:
@@ -119,8 +136,52 @@ def ask(
                 _print(shown, explain, is_filtered=bool(where), is_list=top > 1)
             if opens and answers.answers:
                 _open_source(answers.answers[0].source)
+
         documents, sentences = engine.index.count()
-    say(f"{count(sentences, 'sentence')} in {count(documents, 'document')}")
+        size = f"{count(sentences, 'sentence')} in {count(documents, 'document')}"
+        if question is not None:
+            show(*answer([question]))
+        elif is_typed:
+            say(f"{size}; type a question, or Ctrl-D to end")
+            _answer_typed(answer, show)
+        else:
+            _answer_batches(questions or STDIN, answer, show, has_headings=not as_json)
+    if not is_typed or question is not None:
+        say(size)
+
+
+def _check_arguments(question: str | None, paths: tuple[Path, ...], folder: Path | None) -> None:
+    from rejoinder.errors import InputError
+
+    if folder and paths:
+        raise InputError("give paths or --index, not both; 'rejoinder index add' adds paths")
+    if question == "-":
+        raise InputError("- is not a question; --questions - reads questions from stdin")
+    if not folder and not paths and _is_path(question):
+        remedy = "give the question before it, paths after it, or --questions FILE"
+        raise InputError(f"{question} is a path; {remedy}")
+
+
+def _answer_typed(answer: "AnswerBatch", show: "Show") -> None:
+    """Answer what the user types."""
+    from rejoinder.cli.prompt import go_on, read_typed
+
+    for text in read_typed():
+        with go_on():
+            show(*answer([text]))
+
+
+def _answer_batches(source: Path, answer: "AnswerBatch", show: "Show", *, has_headings: bool) -> None:
+    """Answer the questions of a file, each under its question where that is a heading."""
+    from rejoinder.cli.questions import read_batches
+
+    is_first = True
+    for batch in read_batches(source):
+        for answers in answer(batch):
+            if has_headings:
+                click.echo(f"{'' if is_first else chr(10)}? {answers.question}")
+            show(answers)
+            is_first = False
 
 
 def _is_path(question: str | None) -> bool:
@@ -147,19 +208,6 @@ def _open_engine(folder: Path | None, paths: tuple[Path, ...], scorer: str) -> "
             on_event=show,
             on_progress=lambda done, total: progress(done, total, ""),
         )
-
-
-def _read_questions() -> Iterator[str]:
-    """Yield the lines of stdin, with a prompt on a terminal."""
-    is_typed = sys.stdin.isatty()
-    while True:
-        if is_typed:
-            click.echo("? ", nl=False, err=True)
-        line = sys.stdin.readline()
-        if not line:
-            return
-        if line.strip():
-            yield line.strip()
 
 
 def _print(answers: Answers, explain: bool, *, is_filtered: bool, is_list: bool) -> None:
