@@ -7,6 +7,7 @@
     ├── DownloadError       a data set could not be downloaded
     ├── BundleError         a model folder is missing, corrupt or of another format
     ├── StoreError          an index is missing, corrupt, in use or of another format
+    │   └── LockedError     another process is writing
     ├── TrainingError       a model could not be trained
     ├── UnknownNameError    no scorer, data set, measure, … has this name
     └── MissingExtraError   an optional dependency is not installed
@@ -53,6 +54,10 @@ class BundleError(RejoinderError):
 
 class StoreError(RejoinderError):
     """An index is missing, corrupt, in use or of another format."""
+
+
+class LockedError(StoreError):
+    """Another process is writing; the same call may succeed later."""
 
 
 class TrainingError(RejoinderError):

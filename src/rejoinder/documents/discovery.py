@@ -35,11 +35,15 @@ def find_files(paths: Iterable[Path]) -> list[Path]:
     return found.files
 
 
-def list_files(paths: Iterable[Path]) -> FoundFiles:
+def list_files(paths: Iterable[Path], *, missing_ok: bool = False) -> FoundFiles:
     """Return the files below the paths, perhaps none.
 
     Hidden files and folders are skipped, and links to folders are not followed, so that a
     folder may link to itself.
+
+    Args:
+        missing_ok: leave out paths that do not exist, and list those that cannot be reached as
+            `unlisted`, instead of raising an error.
     """
     found = FoundFiles()
     files: dict[Path, None] = {}
@@ -49,10 +53,12 @@ def list_files(paths: Iterable[Path]) -> FoundFiles:
                 files.update(dict.fromkeys(_walk(path, found)))
             elif path.exists():
                 files[path] = None
-            else:
+            elif not missing_ok:
                 raise InputError(f"{show_path(path)}: no such file or folder")
         except OSError as error:
-            raise InputError(f"{show_path(path)}: {error.strerror}") from error
+            if not missing_ok:
+                raise InputError(f"{show_path(path)}: {error.strerror}") from error
+            found.unlisted[path] = error.strerror or "cannot be read"
     found.files = list(files)
     return found
 

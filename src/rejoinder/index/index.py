@@ -58,6 +58,8 @@ from rejoinder.types import (
 )
 
 if TYPE_CHECKING:
+    import threading
+
     from rejoinder.index.report import FileEvent, UpdateReport
     from rejoinder.index.sidecar.sidecars import IndexRows, Progress, Sidecars
     from rejoinder.models.static_vectors.vectors import StaticVectors
@@ -197,6 +199,44 @@ class Index:
         from rejoinder.index.update import add_files
 
         return add_files(self, paths, metadata, on_event, on_progress)
+
+    def watch(
+        self,
+        paths: Iterable[Path | str],
+        *,
+        metadata: Mapping[str, str] | None = None,
+        on_event: "Callable[[FileEvent], None] | None" = None,
+        on_progress: Callable[[int, int], None] | None = None,
+        on_update: "Callable[[UpdateReport], None] | None" = None,
+        stop: "threading.Event | None" = None,
+    ) -> "UpdateReport":
+        """Bring the index up to date as `add` does, then follow the files until `stop` is set.
+
+        Changes are read within a second.  A path that is deleted loses its documents, and gets
+        them back when it exists again.  While another process writes the index, changes wait.
+        Sidecars follow too.
+
+        Args:
+            metadata: as in `add`, also for files that are new later.
+            on_event: called for each file that is not unchanged, once its documents are on disk;
+                for a file that cannot be read, once per reason.
+            on_progress: called as in `add`.
+            on_update: called after the first update, and after each that had events.
+            stop: ends the call, from another thread or a signal handler.
+
+        Returns:
+            The number of files with each outcome, and the files that are skipped in the end.
+
+        Raises:
+            InputError: a path does not exist, a metadata key is reserved, or the system cannot
+                follow so many folders.
+            StoreError: the index cannot be written.
+            MissingExtraError: the package watchfiles is not installed.
+        """
+        from rejoinder.index.watch import Follower
+
+        follower = Follower(self, paths, metadata, stop)
+        return follower.run(on_event, on_progress, on_update)
 
     def add_documents(
         self, documents: Iterable[Document], *, metadata: Mapping[str, str] | None = None

@@ -2,11 +2,12 @@
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rejoinder.documents.discovery import (
+    FoundFiles,
     describe_empty,
     describe_formats,
     list_files,
@@ -35,7 +36,21 @@ def add_files(
 ) -> UpdateReport:
     """Bring an index up to date with files and folders (`Index.add`)."""
     named = [Path(path).resolve() for path in paths]
-    found = list_files(named)
+    report = update_files(index, named, list_files(named), metadata, on_event, on_progress)
+    if not report.files:
+        raise InputError(describe_empty(named))
+    return report
+
+
+def update_files(
+    index: "Index",
+    named: Sequence[Path],
+    found: FoundFiles,
+    metadata: Mapping[str, str] | None,
+    on_event: OnEvent | None,
+    on_progress: OnProgress | None,
+) -> UpdateReport:
+    """Read the files that were found at named paths, and remove others that were there."""
     given = _to_json(metadata)
     with (
         index.writing() as writer,
@@ -43,8 +58,6 @@ def add_files(
     ):
         missing = reader.known.keys() - {os.fsencode(path) for path in found.files}
         deleted = sorted(missing - _find_below(missing, found.unlisted.keys()))
-        if not found.files and not deleted and not found.unlisted:
-            raise InputError(describe_empty(named))
         total = len(found.files) + len(deleted) + len(found.unlisted)
         batch = FileBatch(writer, total, on_event, ReadProgress(found.files, on_progress))
         batch.report.unread = found.unread

@@ -6,7 +6,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO
 
-from rejoinder.errors import StoreError
+from rejoinder.errors import LockedError, StoreError
 
 
 @contextmanager
@@ -45,7 +45,8 @@ def lock_folder(folder: Path, *, name: str = "lock") -> Iterator[None]:
     `flock`, and takes 14 ms to import.
 
     Raises:
-        StoreError: another process holds it, or the folder cannot be written.
+        LockedError: another process holds it.
+        StoreError: the folder cannot be written.
     """
     import fcntl  # not on every system that can load a model
 
@@ -57,7 +58,7 @@ def lock_folder(folder: Path, *, name: str = "lock") -> Iterator[None]:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     except BlockingIOError as error:
-        raise StoreError(f"{folder}: another process is writing; wait until it ends") from error
+        raise LockedError(f"{folder}: another process is writing; wait until it ends") from error
     finally:
         os.close(handle)
 

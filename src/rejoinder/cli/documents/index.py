@@ -1,7 +1,11 @@
 """`rejoinder index`: keep an index of documents."""
 
 import json
-from collections.abc import Sequence
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -32,7 +36,12 @@ def index() -> None:
     """Manage an index: documents that stay searchable between questions."""
 
 
-@index.command(epilog=options.example("rejoinder index add examples/docs --index my-index"))
+@index.command(
+    epilog=options.example(
+        "rejoinder index add examples/docs --index my-index",
+        "rejoinder index add notes --index my-index --watch",
+    )
+)
 @paths_argument
 @folder_option
 @click.option(
@@ -60,6 +69,9 @@ def index() -> None:
 @click.option(
     "--no-vectors", "no_vectors", is_flag=True, help="Store no sentence vectors, now and later."
 )
+@click.option(
+    "--watch", "is_watching", is_flag=True, help="Then follow the files, until Ctrl-C or SIGTERM."
+)
 @options.as_json
 def add(
     paths: tuple[Path, ...],
@@ -68,6 +80,7 @@ def add(
     bundles: tuple[Path, ...],
     embed: Path | None,
     no_vectors: bool,
+    is_watching: bool,
     as_json: bool,
 ) -> None:
     """Add files and folders, or update them.
@@ -86,9 +99,13 @@ def add(
     Sentences are also found by their vectors, so that a question may use other words.  --embed
     stores the vectors of another encoder, earlier additions included, and later questions and
     additions use it.  With --no-vectors, questions are answered by words alone.
+
+    --watch prints each file that is added, changed, removed or skipped from then on.  Questions
+    can be asked meanwhile.  If another process writes the index, changes wait for it.
     """
-    from rejoinder.documents.discovery import find_files, show_path
+    from rejoinder.documents.discovery import find_files, list_files, show_path
     from rejoinder.index.update import check_metadata
+    from rejoinder.index.watch import need_watchfiles
     from rejoinder.models.registry import open_sentence_encoder, open_sidecars
 
     if embed and no_vectors:
@@ -97,13 +114,17 @@ def add(
     check_metadata(metadata or {})
     encoders = open_sidecars(bundles)
     encoder = open_sentence_encoder(embed) if embed else None
-    if not folder.exists():
+    if is_watching:
+        need_watchfiles()
+        list_files(paths)  # a folder may be empty for now
+    elif not folder.exists():
         find_files(paths)  # fails before an empty index is created
     with _open(folder, create=True, encoder=encoder) as opened:
-        if no_vectors:
-            opened.drop_vectors()
-        with show_progress("encoding documents") as progress:
-            opened.update_vectors(on_progress=lambda done, total: progress(done, total, ""))
+        if is_watching:
+            _wait_for_lock(lambda: _prepare(opened, encoders, no_vectors=no_vectors))
+            _watch(opened, paths, metadata, as_json)
+            return
+        _prepare(opened, no_vectors=no_vectors)
         with show_progress("indexing", in_bytes=True) as progress:
             report = opened.add(
                 paths,
@@ -116,6 +137,99 @@ def add(
     named = {show_path(path.resolve()) for path in paths}
     if any(event.path in named for event in report.skipped):
         raise SystemExit(1)
+
+
+def _prepare(
+    opened: "Index", encoders: "Sequence[SidecarEncoder]" = (), *, no_vectors: bool
+) -> None:
+    """Bring the derived data of earlier documents up to date, which may take long."""
+    if no_vectors:
+        opened.drop_vectors()
+    with show_progress("encoding documents") as progress:
+        opened.update_vectors(on_progress=lambda done, total: progress(done, total, ""))
+    if encoders:
+        _update_sidecars(opened, encoders)
+
+
+def _wait_for_lock(action: Callable[[], None]) -> None:
+    """Call a function until no other process is writing."""
+    from rejoinder.errors import LockedError
+
+    is_told = False
+    while True:
+        try:
+            return action()
+        except LockedError as error:
+            if not is_told:
+                say(str(error))
+            is_told = True
+            time.sleep(0.3)
+
+
+def _watch(
+    opened: "Index", paths: Sequence[Path], metadata: dict[str, str] | None, as_json: bool
+) -> None:
+    """Follow files, and print what changes; the first update is summed up as `add` does."""
+    with ExitStack() as first, _stopping_on_signals() as stop:
+        progress = first.enter_context(show_progress("indexing", in_bytes=True))
+        is_first = True
+
+        def on_event(event: "FileEvent") -> None:
+            if is_first or as_json:
+                _show(event, as_json)
+            else:
+                _show_line(event)
+
+        def on_update(report: "UpdateReport") -> None:
+            nonlocal is_first
+            first.close()
+            if is_first or sum(report.files.values()) > 1:
+                _summarise(report, as_json)
+            if is_first:
+                say("following the files; Ctrl-C ends this")
+            is_first = False
+
+        total = opened.watch(
+            paths,
+            metadata=metadata,
+            on_event=on_event,
+            on_progress=lambda done, total: progress(done, total, ""),
+            on_update=on_update,
+            stop=stop,
+        )
+    documents, sentences = opened.count()
+    parts = [f"{number} {what}" for what, number in total.files.items()] or ["nothing changed"]
+    held = f"{count(documents, 'document')}, {count(sentences, 'sentence')}"
+    say(f"stopped: {', '.join(parts)}; the index has {held}")
+
+
+@contextmanager
+def _stopping_on_signals() -> Iterator[threading.Event]:
+    """Yield an event that Ctrl-C and SIGTERM set; a second signal ends the process at once."""
+    stop = threading.Event()
+
+    def handle(_number: int, _frame: object) -> None:
+        if stop.is_set():
+            raise KeyboardInterrupt
+        stop.set()
+
+    before = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield stop
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _show_line(event: "FileEvent") -> None:
+    """Print the outcome for a file."""
+    if event.what == "skipped":
+        detail = f": {event.reason}"
+    elif event.what == "removed":
+        detail = ""
+    else:
+        detail = f" ({count(event.sentences, 'sentence')})"
+    click.echo(f"{event.what} {event.path}{detail}")
 
 
 @index.command(epilog=options.example("rejoinder index remove examples/docs --index my-index"))
