@@ -15,7 +15,7 @@ from rejoinder.documents.discovery import list_files
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.index import watch as watch_module
 from rejoinder.index.index import Index
-from rejoinder.index.report import FileEvent, UpdateReport
+from rejoinder.index.report import FileEvent, UpdateReport, What
 from rejoinder.storage.files import lock_folder
 
 MAX_SECONDS = 60
@@ -28,7 +28,8 @@ class Watching:
         self.index = index
         self.events: list[tuple[str, str]] = []
         self.reasons: list[str] = []
-        self.updates: list[dict[str, int]] = []
+        self.updates: list[dict[What, int]] = []
+        self.finished = 0
         self.stop = threading.Event()
         self.total: UpdateReport | None = None
         self.error: Exception | None = None
@@ -40,11 +41,15 @@ class Watching:
                 paths,
                 metadata=metadata,
                 on_event=self._note,
-                on_update=lambda report: self.updates.append(dict(report.files)),  # type: ignore[arg-type]
+                on_update=self._finish,
                 stop=self.stop,
             )
         except Exception as error:
             self.error = error
+
+    def _finish(self, report: UpdateReport) -> None:
+        self.updates.append(dict(report.files))
+        self.finished = len(self.events)
 
     def _note(self, event: FileEvent) -> None:
         self.events.append((event.what, Path(event.path).name))
@@ -52,10 +57,11 @@ class Watching:
             self.reasons.append(event.reason)
 
     def wait_for(self, *expected: tuple[str, str]) -> None:
-        """Wait for these events, in any order, and for no others; then forget them."""
-        self.wait_until(lambda: len(self.events) >= len(expected), expected)
+        """Wait until updates with these events, and no others, have finished; forget them."""
+        self.wait_until(lambda: self.finished >= len(expected), expected)
         assert sorted(self.events) == sorted(expected)
         self.events.clear()
+        self.finished = 0
 
     def wait_until(self, condition: Callable[[], bool], what: object) -> None:
         end = time.monotonic() + MAX_SECONDS
@@ -109,7 +115,7 @@ def test_new_changed_and_deleted_files_are_followed(index: Index, docs: Path) ->
         watched.wait_for(("added", "tea.md"))
         write(docs / "ice.md", "Ice is cold.")
         watched.wait_for(("added", "ice.md"))
-        write(docs / "ice.md", "Ice is slippery.")
+        write(docs / "ice.md", "Ice is slippery when it is wet.")
         watched.wait_for(("changed", "ice.md"))
         watched.wait_until(lambda: bool(index.search("slippery", 1)), "it can be searched")
         (docs / "tea.md").unlink()
