@@ -171,7 +171,9 @@ def _answer_typed(answer: "AnswerBatch", show: "Show") -> None:
             show(*answer([text]))
 
 
-def _answer_batches(source: Path, answer: "AnswerBatch", show: "Show", *, has_headings: bool) -> None:
+def _answer_batches(
+    source: Path, answer: "AnswerBatch", show: "Show", *, has_headings: bool
+) -> None:
     """Answer the questions of a file, each under its question where that is a heading."""
     from rejoinder.cli.questions import read_batches
 

@@ -90,6 +90,16 @@ class JobRunner:
                 return self._list_facets()
             case ReadDocument():
                 return self._read(job)
+            case AddDocument() | RemoveDocument() | RemoveDocuments():
+                return self._change(job)
+            case Feedback():
+                self._get_engine().mark(job.question, job.sentence, right=job.right)
+                return job
+            case FollowIndex():
+                return job
+
+    def _change(self, job: AddDocument | RemoveDocument | RemoveDocuments) -> Reply | Failure:
+        match job:
             case AddDocument():
                 with self._writing() as index:
                     return index.add_upload(job.name, Path(job.path), metadata=job.metadata)
@@ -97,11 +107,6 @@ class JobRunner:
                 return self._remove(job)
             case RemoveDocuments():
                 return self._remove_many(job)
-            case Feedback():
-                self._get_engine().mark(job.question, job.sentence, right=job.right)
-                return job
-            case FollowIndex():
-                return job
 
     def sample_sentences(self, count: int) -> list[str]:
         """Return sentences of the index; none without an index."""
