@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -323,11 +324,11 @@ def test_a_folder_that_vanishes_before_it_is_followed_is_tried_again(
     calls: list[Path] = []
     real = watchfiles.watch
 
-    def watch_late(*paths: Path, **settings: object) -> Iterator[set[object]]:
+    def watch_late(*paths: Path, **settings: Any) -> Iterator[set[Any]]:
         calls.extend(paths)
         if len(calls) == 1:
             raise FileNotFoundError
-        yield from real(*paths, **settings)  # type: ignore[arg-type]
+        yield from real(*paths, **settings)
 
     monkeypatch.setattr(watchfiles, "watch", watch_late)
     with watching(index, docs) as watched:

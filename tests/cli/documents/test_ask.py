@@ -366,7 +366,7 @@ def test_open_opens_the_place(tmp_path: Path) -> None:
     browser = tmp_path / "browser"
     browser.write_text(f'#!/bin/sh\necho "$1" > {opened}\n', "utf-8")
     browser.chmod(0o755)
-    command = [sys.executable, "-m", "rejoinder", "ask", "when is green tea brewed?", page]
+    command = [sys.executable, "-m", "rejoinder", "ask", "when is green tea brewed?", str(page)]
     command += ["--scorer", "jaccard", "--open"]
 
     done = subprocess.run(
