@@ -15,7 +15,7 @@ def test_every_route_is_described(client: TestClient) -> None:
     document = client.get("/openapi.json").json()
 
     assert document["openapi"] == "3.1.0"
-    assert set(document["paths"]["/v1/documents"]) == {"get", "post"}
+    assert set(document["paths"]["/v1/documents"]) == {"delete", "get", "post"}
     assert set(document["paths"]) >= {"/v1/answer", "/v1/rank", "/v2/rerank", "/rerank"}
     answer = document["paths"]["/v1/answer"]["post"]
     assert set(answer["responses"]) >= {"200", "400", "422", "429", "503"}
