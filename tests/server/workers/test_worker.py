@@ -77,7 +77,7 @@ def watch_reply(number, reply):
     return pack_reply(number, reply)
 
 worker.run_job, worker.pack_reply = watch_job, watch_reply
-worker.main(sys.argv[1], "jaccard", "cpu")
+worker.main(sys.argv[1], "jaccard", "cpu", False)
 """
 
 
