@@ -85,7 +85,7 @@ def run_job(runner: JobRunner, number: int, job: Job) -> bytes:
     return pack_reply(number, failure)
 
 
-def main(index: str, scorer: str, provider: str, create: bool) -> None:
+def main(index: str, scorer: str, provider: str, create: bool = True) -> None:
     """Serve an index, or none where it is empty, and a scorer over stdin and stdout."""
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
