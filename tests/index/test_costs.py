@@ -188,4 +188,4 @@ def test_an_answer_needs_few_statements(copies: Index) -> None:
     engine.answer("Which door is shut?")
 
     # The search, the neighbours, the source, and copies elsewhere.
-    assert len(list_statements(copies, lambda: engine.answer("Which door is shut?"))) == 4
+    assert len(list_statements(copies, lambda: engine.answer("Which door is shut?"))) == 5

@@ -15,7 +15,7 @@ from rejoinder.documents.blocks import Kind
 from rejoinder.errors import UnknownNameError
 from rejoinder.index.candidates import get_number
 from rejoinder.index.sqlite.documents import DocumentStore, StoredBlock
-from rejoinder.types import Candidate, ContextBlock
+from rejoinder.types import Candidate, ContextBlock, Source
 
 FORMS = ("sentence", "paragraph", "section")
 RUNS: tuple[Kind, ...] = ("item", "definition", "row")
@@ -43,19 +43,23 @@ def check_form(form: str) -> None:
         raise UnknownNameError("context", form, FORMS)
 
 
-def read_context(store: DocumentStore, candidate: Candidate, form: str) -> tuple[ContextBlock, ...]:
+def read_context(
+    store: DocumentStore, candidate: Candidate, source: Source, form: str
+) -> tuple[ContextBlock, ...]:
     """Return the blocks around a candidate, in the order of its document.
 
     None if the form is `sentence`, or if the store does not have the candidate.
+
+    Args:
+        source: where the candidate is.
     """
     number, position = get_number(candidate.document), candidate.position
     if form == "sentence" or number < 0 or position is None:
         return ()
-    sentence = store.locate(number, position)
     near = store.get_blocks_near(number, position, LIMITS[form].blocks)
-    if sentence is None or not near:
+    if not near:
         return ()
-    own = next(at for at, block in enumerate(near) if block.end > sentence.start)
+    own = next(at for at, block in enumerate(near) if block.end > source.start)
     chosen = choose_blocks(near, own, form)
     first = chosen[0].start
     text = store.get_text(number, first, chosen[-1].end)
@@ -64,8 +68,8 @@ def read_context(store: DocumentStore, candidate: Candidate, form: str) -> tuple
             block.kind,
             text[block.start - first : block.end - first],
             block.start,
-            sentence.start,
-            sentence.end,
+            source.start,
+            source.end,
         )
         for block in chosen
     )

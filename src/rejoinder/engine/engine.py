@@ -278,13 +278,14 @@ class Engine:
         self, item: ScoredCandidate, duplicates: Sequence[Candidate], where: Where | None, form: str
     ) -> Answer:
         candidate = item.candidate
+        source = self._locate(candidate)
         copies = self.index.locate_copies(candidate, where=where)
         return Answer(
             candidate.text,
-            self._locate(candidate),
+            source,
             item.score,
             item.rank,
-            context=read_context(self.index.store, candidate, form),
+            context=read_context(self.index.store, candidate, source, form),
             other_sources=(*copies, *map(self._locate, duplicates)),
             found_by=candidate.retrieval.sources if candidate.retrieval else (),
         )
