@@ -37,7 +37,7 @@ class Terminal:
 
         Python's readline misses a signal between the display of a key and its wait for the next.
         """
-        time.sleep(0.2)
+        time.sleep(1.0)
         os.write(self._master, keys.encode())
 
     def wait_for(self, text: str) -> None:
