@@ -88,7 +88,7 @@ def serving(folder: Path, *arguments: str, port: int = 0) -> Iterator[Running]:
 def _wait_for_address(process: subprocess.Popen[str], log: Path) -> str:
     end = time.monotonic() + MAX_SECONDS
     while time.monotonic() < end and process.poll() is None:
-        if match := re.search(r"^serving .* at (\S+)$", log.read_text(), re.MULTILINE):
+        if match := re.search(r'"address": "(\S+)"', log.read_text()):
             return match[1]
         time.sleep(0.05)
     raise AssertionError(f"the server did not start: {log.read_text()}")

@@ -2,7 +2,7 @@ import json
 import logging
 import sys
 
-from rejoinder.server.telemetry import JsonLines
+from rejoinder.server.telemetry import JsonLines, TerminalLines
 
 
 def test_log_line_has_only_known_fields() -> None:
@@ -27,3 +27,24 @@ def test_traceback_stays_on_one_line() -> None:
 
     assert "\n" not in shown
     assert "ValueError: bad" in json.loads(shown)["traceback"]
+
+
+def test_a_terminal_gets_no_control_characters() -> None:
+    name = "a\x1b]0;gotcha\x07b"
+    record = logging.LogRecord("a", logging.ERROR, "", 1, "not ready: %s", (name,), None)
+
+    shown = TerminalLines().format(record)
+
+    assert shown.endswith("  error: not ready: a�]0;gotcha�b")
+
+
+def test_a_terminal_shows_tracebacks() -> None:
+    try:
+        raise ValueError("bad")
+    except ValueError:
+        record = logging.LogRecord("a", logging.ERROR, "", 1, "failed", (), sys.exc_info())
+
+    shown = TerminalLines().format(record)
+
+    assert shown.splitlines()[0].endswith("  error: failed")
+    assert shown.endswith("\nValueError: bad")

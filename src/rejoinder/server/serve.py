@@ -18,9 +18,10 @@ import uvicorn
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from rejoinder.errors import InputError
+from rejoinder.index.files import DATABASE
 from rejoinder.server.app import Server
 from rejoinder.server.settings import Settings
-from rejoinder.server.telemetry import Metrics, log_as_json
+from rejoinder.server.telemetry import Metrics, start_logging
 from rejoinder.server.workers.pool import Pool
 
 SETTLE_SECONDS = 0.2
@@ -33,22 +34,31 @@ SO_ATTACH_FILTER = 26
 _log = logging.getLogger(__name__)
 
 
-def serve(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
+def serve(settings: Settings) -> None:
     """Serve until SIGTERM or SIGINT; SIGHUP reloads the index and the scorer.
-
-    Args:
-        on_ready: called with the address once the server is ready.
 
     Raises:
         InputError: the settings, the address, the index or the scorer cannot be used.
     """
     settings.check()
-    log_as_json()
-    asyncio.run(run_server(settings, on_ready))
+    start_logging()
+    is_new = settings.index is not None and not (settings.index / DATABASE).exists()
+
+    def announce(address: str) -> None:
+        if is_new:
+            _log.info("created a new, empty index in %s", settings.index)
+        name = settings.index or "ranking"
+        _log.info("serving %s at %s", name, address, extra={"address": address})
+
+    asyncio.run(run_server(settings, announce))
 
 
 async def run_server(settings: Settings, on_ready: Callable[[str], None]) -> None:
-    """Serve until SIGTERM or SIGINT, in the running event loop."""
+    """Serve until SIGTERM or SIGINT, in the running event loop.
+
+    Args:
+        on_ready: called with the address once the server is ready.
+    """
     metrics = Metrics()
     pool = Pool(settings, metrics)
     server = Server(settings, pool, metrics)

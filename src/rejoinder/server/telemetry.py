@@ -1,4 +1,7 @@
-"""Logs as JSON lines, without questions or documents, and metrics for Prometheus."""
+"""Logs, without questions or documents, and metrics for Prometheus.
+
+Logs are for a person on a terminal, and JSON lines elsewhere.
+"""
 
 import json
 import logging
@@ -8,7 +11,7 @@ from bisect import bisect_left
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
-LOG_FIELDS = ("request", "method", "path", "status", "milliseconds", "client", "key")
+LOG_FIELDS = ("request", "method", "path", "status", "milliseconds", "client", "key", "address")
 BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 """Upper bounds of the latency histogram, in seconds."""
 
@@ -31,13 +34,41 @@ class JsonLines(logging.Formatter):
         return json.dumps(line, ensure_ascii=True)
 
 
-def log_as_json() -> None:
-    """Write the logs of this process to stderr as JSON lines."""
+class TerminalLines(logging.Formatter):
+    """Formats each record for a person: the time and what happened."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return one line, and the lines of a traceback."""
+        moment = time.strftime("%H:%M:%S", time.localtime(record.created))
+        line = f"{moment}  {_make_inert(self._describe(record))}"
+        if record.exc_info:
+            line += "\n" + _make_inert(self.formatException(record.exc_info))
+        return line
+
+    def _describe(self, record: logging.LogRecord) -> str:
+        fields = vars(record)
+        if "status" in fields:
+            milliseconds = f"{fields['milliseconds']:.0f} ms"
+            return f"{fields['status']}  {milliseconds:>7}  {fields['method']} {fields['path']}"
+        if "address" in fields:
+            return f"{record.getMessage()} (open it in a browser; Ctrl-C stops the server)"
+        is_error = record.levelno >= logging.ERROR
+        return f"{'error: ' if is_error else ''}{record.getMessage()}"
+
+
+def _make_inert(text: str) -> str:
+    """Replace control characters, which a file's name may contain: a terminal obeys them."""
+    return "".join(char if char.isprintable() or char == "\n" else "�" for char in text)
+
+
+def start_logging() -> None:
+    """Write the logs of this process to stderr."""
     handler = logging.StreamHandler(sys.stderr)
-    handler.setFormatter(JsonLines())
+    handler.setFormatter(TerminalLines() if sys.stderr.isatty() else JsonLines())
     root = logging.getLogger()
     root.handlers = [handler]
     root.setLevel(logging.INFO)
+    logging.getLogger("uvicorn").setLevel(logging.WARNING)  # the start and the stop are our news
 
 
 class Metrics:

@@ -1,13 +1,14 @@
-from collections.abc import Callable
+import json
+import re
 from pathlib import Path
 
-import pytest
+import httpx2 as httpx
 from click.testing import CliRunner
+from tests.server.running import serving
+from tests.terminal import CTRL_C, on_terminal
 
 from rejoinder.cli import main
-from rejoinder.index.index import Index
 from rejoinder.server.security import read_keys
-from rejoinder.server.settings import Settings
 
 
 def test_a_key_is_printed_once(tmp_path: Path) -> None:
@@ -41,20 +42,34 @@ def test_unknown_provider_is_one_line(tmp_path: Path) -> None:
     assert "unknown execution provider 'gpu'" in result.output
 
 
-def test_new_index_is_announced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def start(settings: Settings, *, on_ready: Callable[[str], None]) -> None:
-        assert settings.index
-        Index(settings.index, create=True).close()
-        on_ready("http://here")
+def test_a_terminal_shows_words(tmp_path: Path) -> None:
+    arguments = ("serve", "new", "--port", "0", "--workers", "1", "--scorer", "bm25")
+    with on_terminal(*arguments, folder=tmp_path) as terminal:
+        terminal.wait_for("created a new, empty index in new\n")
+        terminal.wait_for("serving new at http://")
+        terminal.wait_for(" (open it in a browser; Ctrl-C stops the server)\n")
+        address = re.findall(r"http://\S+", terminal.shown)[0]
+        httpx.get(f"{address}/v1/documents")
+        terminal.wait_for(" ms  GET /v1/documents\n")
+        httpx.get(f"{address}/v1/documents/7")
+        terminal.wait_for("404")
+        terminal.wait_for(" ms  GET /v1/documents/{id}\n")
+        terminal.type(CTRL_C)
+        terminal.wait_for("stopping after all accepted requests are answered")
 
-    monkeypatch.setattr("rejoinder.server.serve.serve", start)
+        assert terminal.wait() == 0
+    assert '{"' not in terminal.shown
+
+
+def test_elsewhere_every_line_is_json(tmp_path: Path) -> None:
     place = tmp_path / "typo"
+    with serving(tmp_path, str(place), "--scorer", "bm25") as server:
+        lines = [json.loads(line) for line in server.log.read_text().splitlines()]
 
-    first, second = (CliRunner().invoke(main, ["serve", str(place)]) for _ in range(2))
-
-    notice = f"created a new, empty index in {place}\n"
-    assert first.output == f"{notice}serving {place} at http://here\n"
-    assert second.output == f"serving {place} at http://here\n"
+    assert [line["message"] for line in lines] == [
+        f"created a new, empty index in {place}",
+        f"serving {place} at {server.address}",
+    ]
 
 
 def test_a_port_in_use_is_named() -> None:

@@ -5,7 +5,6 @@ from pathlib import Path
 import click
 
 from rejoinder.cli import options
-from rejoinder.cli.output import say
 from rejoinder.errors import MissingExtraError
 
 
@@ -94,7 +93,6 @@ def serve(
         from rejoinder.server.serve import serve as run
     except ModuleNotFoundError as error:
         raise MissingExtraError("the server", extra="serve") from error
-    from rejoinder.index.files import DATABASE
     from rejoinder.server.settings import Settings, choose_workers
 
     settings = Settings(
@@ -112,12 +110,4 @@ def serve(
         max_waiting=max_waiting,
         timeout_seconds=timeout,
     )
-    name = "ranking" if index is None else str(index)
-    is_new = index is not None and not (index / DATABASE).exists()
-
-    def on_ready(address: str) -> None:
-        if is_new:
-            say(f"created a new, empty index in {name}")
-        say(f"serving {name} at {address}")
-
-    run(settings, on_ready=on_ready)
+    run(settings)

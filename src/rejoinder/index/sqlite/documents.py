@@ -423,6 +423,11 @@ class DocumentStore(Database):
         )
         return Counts(documents, sentences)
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether there are no sentences."""
+        return not self.query("SELECT 1 FROM sentences LIMIT 1")
+
     def count_candidates(self) -> int:
         """Return how many sentences may answer; reads all of them."""
         ((count,),) = self.query("SELECT coalesce(sum(may_answer), 0) FROM sentences")

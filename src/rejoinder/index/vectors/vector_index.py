@@ -91,7 +91,8 @@ class VectorIndex:
                 self._warn(self._no_encoder)
             return {}
         if current is None:
-            self._warn(f"{self._folder}: no vectors can be read; {_HOW}")
+            if not self._store.is_empty:
+                self._warn(f"{self._folder}: no vectors can be read; {_HOW}")
             return {}
         if not self._fits(current, encoder):
             return {}
