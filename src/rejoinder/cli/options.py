@@ -46,6 +46,12 @@ budget_ms = click.option(
     help="Latency budget in milliseconds; returns the best known when it is used up.",
 )
 
+min_confidence = click.option(
+    "--min-confidence",
+    type=SHARE,
+    help="Call a sentence an answer from this confidence on.  [default: the scorer's threshold]",
+)
+
 feedback = click.option(
     "--feedback",
     type=click.Path(file_okay=False, path_type=Path),

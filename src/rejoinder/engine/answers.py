@@ -6,8 +6,6 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypedDict
 
-from rejoinder.errors import InputError
-from rejoinder.models.scorer import Scorer
 from rejoinder.text.words import normalise_words, split_words
 from rejoinder.types import Answer, Answers, Candidate, Ranking, ScoredCandidate, Source, Where
 
@@ -114,44 +112,25 @@ def _is_near(words: frozenset[str], others: frozenset[str]) -> bool:
     return not union or len(words & others) / union >= MIN_SHARED
 
 
-def check_min_confidence(min_confidence: float | None, scorer: Scorer | None) -> None:
-    """Raise InputError if it is not a probability, or if the scorer gives no confidence."""
-    if min_confidence is None:
-        return
-    if not 0 <= min_confidence <= 1:
-        raise InputError(f"min_confidence must be from 0 to 1, found {min_confidence}")
-    if getattr(scorer, "calibration", None) is None:
-        name = scorer.name if scorer else "retrieval order"
-        raise InputError(
-            f"min_confidence needs a confidence, and {name} has none; use a cascade that"
-            " 'rejoinder calibrate' has calibrated"
-        )
-
-
 def build_answers(
     ranking: "Ranking | DocumentRanking",
     best: Sequence[Answer],
     *,
     retrieved: int,
     start: float,
-    min_confidence: float | None = None,
 ) -> Answers:
     """Return the best sentences as answers.
 
     Args:
         retrieved: how many sentences were ranked.
         start: the value of `time.perf_counter` when the question came in.
-        min_confidence: abstain below it, instead of below the scorer's own threshold.
     """
-    abstains = ranking.abstains
-    if min_confidence is not None:
-        abstains = ranking.confidence is not None and ranking.confidence < min_confidence
     if best:
         best = [replace(best[0], confidence=ranking.confidence), *best[1:]]
     return Answers(
         question=ranking.question,
         answers=tuple(best),
-        abstains=abstains or not best,
+        abstains=ranking.abstains or not best,
         confidence=ranking.confidence,
         scorer=ranking.scorer,
         retrieved=retrieved,

@@ -14,7 +14,6 @@ from rejoinder.cascade.loading import DEFAULT, to_scorer
 from rejoinder.engine.answers import (
     AnswerOptions,
     build_answers,
-    check_min_confidence,
     group_by_document,
     group_near_duplicates,
     take_distinct,
@@ -25,7 +24,14 @@ from rejoinder.errors import InputError, StoreError
 from rejoinder.index.index import Index, get_cached_index
 from rejoinder.models.lexical.scorers import RetrievalOrder
 from rejoinder.models.parallel import count_cores, spread
-from rejoinder.models.ranking import check_question, check_scorer, check_top, check_where, order
+from rejoinder.models.ranking import (
+    check_min_confidence,
+    check_question,
+    check_scorer,
+    check_top,
+    check_where,
+    order,
+)
 from rejoinder.models.scorer import Scorer
 from rejoinder.models.staged import Deadline
 from rejoinder.types import Answer, Answers, Candidate, Mark, ScoredCandidate, Source, Where
@@ -181,12 +187,12 @@ class Engine:
         is_late = deadline is not None and deadline.left_ms <= 0
         scorer = self._scorer if self._scorer and not is_late else RetrievalOrder()
         candidates = self._prepare(hits, scorer)
-        ranking = order(question, candidates, scorer=scorer, deadline=deadline)
+        ranking = order(
+            question, candidates, scorer=scorer, deadline=deadline, min_confidence=min_confidence
+        )
         found = group_near_duplicates(ranking.items)
         best = take_distinct((self._to_answer(*item, where, context) for item in found), top)
-        answers = build_answers(
-            ranking, best, retrieved=len(hits), start=start, min_confidence=min_confidence
-        )
+        answers = build_answers(ranking, best, retrieved=len(hits), start=start)
         if not explain:
             return answers
         from rejoinder.engine.explain import explain_answers

@@ -13,9 +13,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rejoinder.cascade.calibration import to_probability
-from rejoinder.engine.answers import build_answers, check_min_confidence, take_distinct
+from rejoinder.engine.answers import build_answers, take_distinct
 from rejoinder.engine.context import check_form, cut_block
-from rejoinder.models.ranking import check_candidates, check_question, check_top, order
+from rejoinder.models.ranking import (
+    check_candidates,
+    check_min_confidence,
+    check_question,
+    check_top,
+    order,
+)
 from rejoinder.models.scorer import Scorer
 from rejoinder.models.staged import Deadline, merge_stages
 from rejoinder.text.sentences import SentenceSpan, split_sentences
@@ -102,6 +108,7 @@ def rank_documents(
     top: int | None = None,
     spans: int | None = None,
     budget_ms: float | None = None,
+    min_confidence: float | None = None,
 ) -> DocumentRanking:
     """Order documents by their best sentence; ties keep their input order.
 
@@ -111,11 +118,15 @@ def rank_documents(
         top: how many documents to return; all by default.
         spans: how many sentences to return of each document; all by default.
         budget_ms: the latency budget, sentence splitting included.
+        min_confidence: abstain below this confidence, instead of below the scorer's own
+            threshold.
 
     Raises:
-        InputError: the texts are not a list, `top` is below 1, or the budget is negative.
+        InputError: the texts are not a list, `top` is below 1, the budget is negative, or the
+            scorer has no confidence to compare.
     """
     check_candidates(texts)
+    check_min_confidence(min_confidence, scorer)
     if top is not None:
         check_top(top)
     deadline = None if budget_ms is None else Deadline.after(budget_ms)
@@ -126,7 +137,9 @@ def rank_documents(
         for place, (text, title, sentences) in enumerate(zip(texts, named, split, strict=True))
         for candidate in _to_candidates(str(place), text, title, sentences)
     ]
-    ranking = order(question, candidates, scorer=scorer, deadline=deadline)
+    ranking = order(
+        question, candidates, scorer=scorer, deadline=deadline, min_confidence=min_confidence
+    )
     documents = tuple(_group(ranking, split, ids, spans))
     return DocumentRanking(
         question, scorer.name, documents[:top], ranking.trace, ranking.confidence, ranking.abstains
@@ -196,15 +209,14 @@ def answer_text(
     """
     check_question(question)
     check_top(top)
-    check_min_confidence(min_confidence, scorer)
     check_form(context)
     start = time.perf_counter()
-    ranking = rank_documents(question, [text], scorer=scorer, budget_ms=budget_ms)
+    ranking = rank_documents(
+        question, [text], scorer=scorer, budget_ms=budget_ms, min_confidence=min_confidence
+    )
     spans = ranking.documents[0].spans
     best = take_distinct((_to_answer(text, span, context) for span in spans), top)
-    return build_answers(
-        ranking, best, retrieved=len(spans), start=start, min_confidence=min_confidence
-    )
+    return build_answers(ranking, best, retrieved=len(spans), start=start)
 
 
 def _to_answer(text: str, span: Span, form: str) -> Answer:

@@ -19,6 +19,7 @@ def rank(
     scorer: Scorer,
     budget_ms: float | None = None,
     deadline: Deadline | None = None,
+    min_confidence: float | None = None,
 ) -> Ranking:
     """Order candidates from best to worst; equal scores keep their input order.
 
@@ -26,19 +27,28 @@ def rank(
         budget_ms: the time limit.  The ranking holds the scores known by then, and its trace
             says which stages timed out; at least one batch of the first stage is always scored.
         deadline: the same as a moment, where the time began to count earlier.
+        min_confidence: abstain below this confidence, instead of below the scorer's own
+            threshold.
 
     Raises:
         InputError: the question is empty, the candidates are no list, the scorer is only a
-            name, or the budget is negative.
+            name or has no confidence to compare, or the budget is negative.
     """
     check_question(question)
     check_candidates(candidates)
     check_scorer(scorer)
+    check_min_confidence(min_confidence, scorer)
     if budget_ms is not None:
         if deadline is not None:
             raise ValueError("give a budget or a deadline, not both")
         deadline = Deadline.after(budget_ms)
-    return order(question, to_candidates(candidates), scorer=scorer, deadline=deadline)
+    return order(
+        question,
+        to_candidates(candidates),
+        scorer=scorer,
+        deadline=deadline,
+        min_confidence=min_confidence,
+    )
 
 
 def order(
@@ -47,6 +57,7 @@ def order(
     *,
     scorer: Scorer,
     deadline: Deadline | None = None,
+    min_confidence: float | None = None,
 ) -> Ranking:
     """Rank candidates that are checked already; the question may be empty."""
     if not candidates:
@@ -60,7 +71,10 @@ def order(
         ScoredCandidate(candidates[place], scores[place], rank_, stages[place])
         for rank_, place in enumerate(staged.order.tolist(), start=1)
     )
-    return Ranking(question, scorer.name, items, staged.trace, staged.confidence, staged.abstains)
+    confidence, abstains = staged.confidence, staged.abstains
+    if min_confidence is not None:
+        abstains = confidence is not None and confidence < min_confidence
+    return Ranking(question, scorer.name, items, staged.trace, confidence, abstains)
 
 
 def check_question(question: object) -> None:
@@ -88,6 +102,20 @@ def check_scorer(scorer: object) -> None:
     if not hasattr(scorer, "score"):
         name = f"{scorer!r:.60}"
         raise InputError(f"{name} is not a scorer; load it first: scorer=rejoinder.load({name})")
+
+
+def check_min_confidence(min_confidence: float | None, scorer: Scorer | None) -> None:
+    """Raise InputError if it is not a probability, or if the scorer gives no confidence."""
+    if min_confidence is None:
+        return
+    if not 0 <= min_confidence <= 1:
+        raise InputError(f"min_confidence must be from 0 to 1, found {min_confidence}")
+    if getattr(scorer, "calibration", None) is None:
+        name = scorer.name if scorer else "retrieval order"
+        raise InputError(
+            f"min_confidence needs a confidence, and {name} has none; use a cascade that"
+            " 'rejoinder calibrate' has calibrated"
+        )
 
 
 def check_where(where: object) -> None:

@@ -186,6 +186,14 @@ def test_a_cascade_can_abstain(cascade: Path) -> None:
     assert result.stderr == "no candidate answers (confidence 0.50)\n"
 
 
+def test_the_threshold_can_be_lowered(cascade: Path) -> None:
+    options = ("--scorer", cascade, "--min-confidence", "0.4")
+
+    result = run("red cat", *options, given="a cat\na dog\n")
+
+    assert result.stderr == "the first candidate answers (confidence 0.50)\n"
+
+
 def test_json_holds_confidence_and_trace(cascade: Path) -> None:
     options = ("--scorer", cascade, "--json", "--explain", "--budget-ms", "1000")
 

@@ -68,11 +68,7 @@ MAX_HEADING = 60
     metavar="KEY=VALUE",
     help="Only search documents whose metadata match.",
 )
-@click.option(
-    "--min-confidence",
-    type=options.SHARE,
-    help="Call a sentence an answer from this confidence on.  [default: the scorer's threshold]",
-)
+@options.min_confidence
 @click.option(
     "--context",
     type=click.Choice(("sentence", "paragraph", "section")),

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 )
 @click.option("--top", type=click.IntRange(min=1), help="Print only so many.")
 @options.budget_ms
+@options.min_confidence
 @click.option("--explain", is_flag=True, help="Show what each stage did, and its time.")
 @options.as_json
 def rank(
@@ -45,6 +46,7 @@ def rank(
     corpus: Path | None,
     top: int | None,
     budget_ms: float | None,
+    min_confidence: float | None,
     explain: bool,
     as_json: bool,
 ) -> None:
@@ -58,7 +60,12 @@ def rank(
     source = sys.stdin.buffer if str(file) == "-" else file
     candidates = read_candidates(source, in_order=in_order)
     loaded = _load(scorer, provider, words, corpus)
-    ranking = run(question, candidates, scorer=loaded, budget_ms=budget_ms)
+    ranking = run(
+        *(question, candidates),
+        scorer=loaded,
+        budget_ms=budget_ms,
+        min_confidence=min_confidence,
+    )
     if as_json:
         print_json(_to_dict(ranking, top, explain))
     else:
