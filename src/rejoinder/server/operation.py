@@ -3,7 +3,7 @@
 import asyncio
 import inspect
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -14,7 +14,7 @@ from starlette.responses import Response
 from rejoinder.server.problems import ErrorShape, NativeError, Problem
 from rejoinder.server.settings import Settings
 from rejoinder.server.telemetry import Metrics
-from rejoinder.server.workers.messages import AnswerRequest, Backend, Job, RankRequest
+from rejoinder.server.workers.messages import AnswerJob, Backend, Job, RankRequest
 
 WORKER_STATUSES = (422, 429, 500, 503, 504)
 """The errors of an operation that needs a worker."""
@@ -46,7 +46,7 @@ class Call:
 
     async def submit(self, job: Job) -> bytes:
         """Return the reply to a job as JSON; abandon it when the client disconnects."""
-        if isinstance(job, AnswerRequest | RankRequest) and job.budget_ms is None:
+        if isinstance(job, AnswerJob | RankRequest) and job.budget_ms is None:
             job = msgspec.structs.replace(job, budget_ms=self.settings.budget_ms)
         reply = asyncio.ensure_future(self.backend.submit(job))
         disconnect = asyncio.ensure_future(_wait_for_disconnect(self.request))
@@ -59,6 +59,21 @@ class Call:
             reply.cancel()
             disconnect.cancel()
 
+    async def submit_each(self, jobs: Iterable[Job]) -> list[bytes]:
+        """Return the reply to each job; no more are queued than workers can run."""
+        free = asyncio.Semaphore(self.settings.workers)
+
+        async def submit(job: Job) -> bytes:
+            async with free:
+                return await self.submit(job)
+
+        replies = [asyncio.ensure_future(submit(job)) for job in jobs]
+        try:
+            return await asyncio.gather(*replies)
+        finally:
+            for reply in replies:
+                reply.cancel()
+
     def check_question(self, question: str, name: str) -> None:
         """Refuse a question that is empty, too long, or not text."""
         check_text(question, name)
@@ -68,13 +83,13 @@ class Call:
         if len(question) > limit:
             raise Problem(413, f"{name} has {len(question)} characters; the limit is {limit}")
 
-    def check_count(self, documents: int, name: str) -> None:
-        """Refuse an empty list of documents, or one that is too long."""
-        if not documents:
+    def check_count(self, count: int, name: str) -> None:
+        """Refuse an empty list of documents or questions, or one that is too long."""
+        if not count:
             raise Problem(422, f"{name} is empty")
         limit = self.settings.max_documents
-        if documents > limit:
-            raise Problem(413, f"{name} has {documents} entries; the limit is {limit}")
+        if count > limit:
+            raise Problem(413, f"{name} has {count} entries; the limit is {limit}")
 
 
 Handler = Callable[[Call], Awaitable[Response]]

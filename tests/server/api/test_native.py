@@ -57,6 +57,52 @@ def test_the_least_confidence_needs_a_calibrated_scorer(
     assert "jaccard has none" in response.json()["error"]
 
 
+def test_a_list_of_questions_gets_the_answers_of_each(client: TestClient) -> None:
+    questions = ["is green tea brewed?", "xylophones?", "is black tea boiled?"]
+    options = {"top": 2, "where": {"suffix": ".md"}}
+
+    body = client.post("/v1/answer", json={"question": questions, **options}).json()
+
+    one_by_one = [
+        client.post("/v1/answer", json={"question": question, **options}).json()
+        for question in questions
+    ]
+    results = body.pop("results")
+    assert body == {}
+    assert [result["question"] for result in results] == questions
+    for result, alone in zip(results, one_by_one, strict=True):
+        assert result["answers"] == alone["answers"]
+        assert result["abstains"] == alone["abstains"]
+
+
+@pytest.mark.parametrize(
+    ("question", "status", "problem"),
+    [
+        ([], 422, "question is empty"),
+        (["tea?", " "], 422, "question[1] is empty"),
+        (["tea?", 7], 422, "Expected `str`, got `int` - at `$.question[1]`"),
+        (7, 422, "Expected `str | array`, got `int` - at `$.question`"),
+        (["tea?"] * 1001, 413, "question has 1001 entries; the limit is 1000"),
+        (["tea?", "a" * 10_001], 413, "question[1] has 10001 characters"),
+    ],
+)
+def test_a_list_that_cannot_be_answered_says_why(
+    client: TestClient, question: object, status: int, problem: str
+) -> None:
+    response = client.post("/v1/answer", json={"question": question})
+
+    assert response.status_code == status
+    assert problem in response.json()["error"]
+
+
+def test_a_ranking_takes_the_least_confidence(client: TestClient) -> None:
+    body = {"question": "tea?", "documents": ["Tea."], "min_confidence": 0.5}
+    response = client.post("/v1/rank", json=body)
+
+    assert response.status_code == 422
+    assert "jaccard has none" in response.json()["error"]
+
+
 def test_the_least_confidence_is_a_probability(client: TestClient) -> None:
     response = client.post("/v1/answer", json={"question": "tea?", "min_confidence": 2})
 

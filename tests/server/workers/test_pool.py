@@ -24,7 +24,7 @@ from rejoinder.errors import InputError
 from rejoinder.server.problems import Problem
 from rejoinder.server.settings import Settings
 from rejoinder.server.telemetry import Metrics
-from rejoinder.server.workers.messages import AnswerRequest, RankRequest
+from rejoinder.server.workers.messages import AnswerJob, RankRequest
 from rejoinder.server.workers.pool import Pool
 
 BODY: dict[str, Any] = {"query": "is tea hot?", "documents": TEXTS}
@@ -114,7 +114,7 @@ def test_timed_out_job_costs_only_its_worker() -> None:
         try:
             text = "Tea is hot. " * 300_000
             with pytest.raises(Problem) as caught:
-                await pool.submit(AnswerRequest("is tea hot?", text=text))
+                await pool.submit(AnswerJob("is tea hot?", text=text))
             assert caught.value.status == 504
             end = time.monotonic() + 60
             while not metrics.restarts or not pool.is_ready:
@@ -134,7 +134,7 @@ def test_job_that_kills_its_workers_fails() -> None:
         await pool.start()
         try:
             job = asyncio.ensure_future(
-                pool.submit(AnswerRequest("is tea hot?", text="Tea is hot. " * 300_000))
+                pool.submit(AnswerJob("is tea hot?", text="Tea is hot. " * 300_000))
             )
             for _ in range(2):
                 while metrics.running == 0:
@@ -206,8 +206,7 @@ def test_queueing_uses_up_the_budget() -> None:
         try:
             long = "Tea is hot. " * 30_000
             slow = [
-                asyncio.ensure_future(pool.submit(AnswerRequest("tea?", text=long)))
-                for _ in range(2)
+                asyncio.ensure_future(pool.submit(AnswerJob("tea?", text=long))) for _ in range(2)
             ]
             await asyncio.sleep(0)
             hurried = await pool.submit(RankRequest("tea?", TEXTS * 20, budget_ms=20))
@@ -238,7 +237,7 @@ def test_reload_opens_the_scorer_again_and_finishes_running_jobs(tmp_path: Path)
         try:
             before = list(pool._workers)
             begun = asyncio.ensure_future(
-                pool.submit(AnswerRequest("tea?", text="Tea is hot. " * 10_000))
+                pool.submit(AnswerJob("tea?", text="Tea is hot. " * 10_000))
             )
             await asyncio.sleep(0)
             write_cascade(scorer, "new")

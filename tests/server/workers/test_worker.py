@@ -12,7 +12,7 @@ import pytest
 from rejoinder.index.index import Index
 from rejoinder.server.workers.jobs import JobRunner
 from rejoinder.server.workers.messages import (
-    AnswerRequest,
+    AnswerJob,
     Failure,
     Job,
     ListDocuments,
@@ -44,8 +44,8 @@ def read_replies(raw: bytes) -> Iterator[Received]:
 def test_every_job_gets_a_reply_with_its_number(runner: JobRunner) -> None:
     jobs: list[Job] = [
         RankRequest("tea?", ["Tea is hot.", "It rains."], top=1),
-        AnswerRequest("tea?"),
-        AnswerRequest("", text="Tea."),
+        AnswerJob("tea?"),
+        AnswerJob("", text="Tea."),
     ]
     sent = [pack_job(number, job) for number, job in enumerate(jobs, start=7)]
     replies = io.BytesIO()
@@ -94,7 +94,7 @@ def test_a_worker_runs_jobs_before_it_is_ready(tmp_path: Path) -> None:
 
     # Each job is followed by its reply; the worker then says what it has opened, and is ready.
     # The second answer is to the index's own sentence.
-    answer = ["AnswerRequest", "Answers"]
+    answer = ["AnswerJob", "Answers"]
     expected = ["RankRequest", "DocumentRanking", *answer, *answer, "WorkerInfo"]
     assert result.stderr.decode().split() == expected
     (ready,) = read_replies(result.stdout)
@@ -130,7 +130,7 @@ def test_failures_have_kinds(tmp_path: Path, caplog: pytest.LogCaptureFixture) -
     assert missing == Failure("missing", "the index has no document 5")
     assert isinstance(closed, Failure)
     assert closed.kind == "store"
-    broken = fail(AnswerRequest("why?"), Broken(None, "jaccard"))
+    broken = fail(AnswerJob("why?"), Broken(None, "jaccard"))
     assert isinstance(broken, Failure)
     assert broken.kind == "bug"
     assert "secret" not in broken.message

@@ -3,6 +3,7 @@
 from tempfile import NamedTemporaryFile
 from typing import get_args
 
+from msgspec import Struct
 from starlette.responses import Response
 
 from rejoinder.documents.formats import find_suffix
@@ -50,13 +51,26 @@ NAME: Json = {"type": "string", "minLength": 1, "maxLength": MAX_NAME_CHARACTERS
 META: Json = {"type": "array", "items": {"type": "string", "pattern": "^[^=]+=.*$"}}
 
 
-@operation("POST", "/v1/answer", takes=AnswerRequest, gives=Answers)
+class ManyAnswers(Struct, frozen=True):
+    """The answers to each of several questions, in their order."""
+
+    results: list[Answers]
+
+
+@operation("POST", "/v1/answer", takes=AnswerRequest, gives=Answers | ManyAnswers)
 async def answer(call: Call) -> Response:
-    """Answer a question with a sentence of the index, or of a text."""
+    """Answer a question, or each of a list, with a sentence of the index, or of a text."""
     request = await call.read(AnswerRequest)
-    call.check_question(request.question, "question")
     check_text(request.text or "", "text")
-    return to_json(await call.submit(request))
+    jobs = request.list_jobs()
+    if isinstance(request.question, str):
+        call.check_question(request.question, "question")
+        return to_json(await call.submit(jobs[0]))
+    call.check_count(len(jobs), "question")
+    for place, job in enumerate(jobs):
+        call.check_question(job.question, f"question[{place}]")
+    replies = await call.submit_each(jobs)
+    return to_json(b'{"results":[%b]}' % b",".join(replies))
 
 
 @operation("POST", "/v1/rank", takes=RankRequest, gives=DocumentRanking)

@@ -19,7 +19,7 @@ from rejoinder.index.index import Index, load_shipped_vectors
 from rejoinder.models.scorer import Scorer
 from rejoinder.server.workers.messages import (
     AddDocument,
-    AnswerRequest,
+    AnswerJob,
     DocumentBlock,
     DocumentContent,
     DocumentsPage,
@@ -82,7 +82,7 @@ class JobRunner:
         match job:
             case RankRequest():
                 return self._rank(job)
-            case AnswerRequest():
+            case AnswerJob():
                 return self._answer(job)
             case ListDocuments():
                 return self._list(job)
@@ -126,9 +126,10 @@ class JobRunner:
             top=job.top,
             spans=1 if job.spans is None else job.spans,
             budget_ms=job.budget_ms,
+            min_confidence=job.min_confidence,
         )
 
-    def _answer(self, job: AnswerRequest) -> Answers:
+    def _answer(self, job: AnswerJob) -> Answers:
         options: TextOptions = {
             "top": job.top or 1,
             "budget_ms": job.budget_ms,

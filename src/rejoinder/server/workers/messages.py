@@ -22,10 +22,9 @@ ALL_SPANS = 2**31
 Budget = Annotated[float, Meta(ge=0, le=600_000)]
 
 
-class AnswerRequest(Struct, frozen=True):
-    """A question over the index, or over a text."""
+class AskOptions(Struct, frozen=True, kw_only=True):
+    """Where to search for answers, and what to return of them."""
 
-    question: str
     text: str | None = None
     """Answer from this text instead of the index."""
     top: Annotated[int, Meta(ge=1, le=100)] | None = None
@@ -41,6 +40,25 @@ class AnswerRequest(Struct, frozen=True):
     whole section, or nothing."""
     explain: bool | None = None
     """Whether to return `matches`."""
+
+
+class AnswerJob(AskOptions, frozen=True):
+    """A question over the index, or over a text."""
+
+    question: str
+
+
+class AnswerRequest(AskOptions, frozen=True):
+    """A question over the index, or over a text; or a list of questions."""
+
+    question: str | list[str]
+    """A budget is that of each question."""
+
+    def list_jobs(self) -> list[AnswerJob]:
+        """Return a job for each question."""
+        options = {name: getattr(self, name) for name in AskOptions.__struct_fields__}
+        questions = [self.question] if isinstance(self.question, str) else self.question
+        return [AnswerJob(question, **options) for question in questions]
 
 
 class InputDocument(Struct, frozen=True):
@@ -61,6 +79,8 @@ class RankRequest(Struct, frozen=True):
     """How many documents to return; all by default."""
     budget_ms: Budget | None = None
     """Time limit in milliseconds, queueing included; the server's by default."""
+    min_confidence: Annotated[float, Meta(ge=0, le=1)] | None = None
+    """Abstain below this confidence; below the scorer's own threshold by default."""
     spans: Annotated[int, Meta(ge=0)] | None = None
     """How many sentences to return of each document, best first; 1 by default."""
 
@@ -119,7 +139,7 @@ class FollowIndex(Struct, frozen=True):
 
 
 Job = (
-    AnswerRequest
+    AnswerJob
     | RankRequest
     | Feedback
     | ListDocuments

@@ -35,7 +35,7 @@ from rejoinder.server.settings import Settings
 from rejoinder.server.telemetry import Metrics
 from rejoinder.server.workers.messages import (
     AddDocument,
-    AnswerRequest,
+    AnswerJob,
     Failure,
     Feedback,
     FollowIndex,
@@ -43,6 +43,7 @@ from rejoinder.server.workers.messages import (
     RankRequest,
     Received,
     RemoveDocument,
+    RemoveDocuments,
     WorkerInfo,
     pack_job,
     unpack_reply,
@@ -71,7 +72,7 @@ class _Task:
 
     def get_job(self) -> Job:
         """Return the job with the budget that queueing has left of it."""
-        if not isinstance(self.job, RankRequest | AnswerRequest) or self.job.budget_ms is None:
+        if not isinstance(self.job, RankRequest | AnswerJob) or self.job.budget_ms is None:
             return self.job
         left_ms = self.job.budget_ms - 1000 * (time.monotonic() - self.queued_at)
         return msgspec.structs.replace(self.job, budget_ms=max(0.0, left_ms))
@@ -207,7 +208,7 @@ class Pool:
 
     async def submit(self, job: Job) -> bytes:
         """Return the reply to a job as JSON."""
-        if not isinstance(job, AddDocument | RemoveDocument | Feedback):
+        if not isinstance(job, AddDocument | RemoveDocument | RemoveDocuments | Feedback):
             return await self._submit(job, self._settings.timeout_seconds)
         if self._writes >= MAX_WRITES:
             raise retry_later(429, "too many writes are queued; retry in a few seconds")

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import BinaryIO
 
 from rejoinder.errors import InputError, RejoinderError, StoreError
-from rejoinder.server.telemetry import log_as_json
+from rejoinder.server.telemetry import start_logging
 from rejoinder.server.workers.jobs import JobRunner
 from rejoinder.server.workers.messages import (
-    AnswerRequest,
+    AnswerJob,
     Failure,
     Job,
     RankRequest,
@@ -30,7 +30,7 @@ from rejoinder.server.workers.pool import SLOTS
 FIRST_QUESTION = "What is the name of the first one, and when was it made?"
 FIRST_JOBS: tuple[Job, ...] = (
     RankRequest(FIRST_QUESTION, ("The first one was made in 1889.", "It has no name: \u2603.")),
-    AnswerRequest(FIRST_QUESTION, explain=True),
+    AnswerJob(FIRST_QUESTION, explain=True),
 )
 """Jobs that a worker runs before it is ready: common words, so that most indexes have matches, and
 an unknown one, whose vector is drawn by a module that nothing else imports."""
@@ -53,7 +53,7 @@ def warm_up(runner: JobRunner) -> None:
         run_job(runner, 0, job)
     with suppress(RejoinderError):
         for sentence in runner.sample_sentences(FIRST_SENTENCES):
-            run_job(runner, 0, AnswerRequest(sentence[:MAX_FIRST]))
+            run_job(runner, 0, AnswerJob(sentence[:MAX_FIRST]))
 
 
 def run(runner: JobRunner, jobs: BinaryIO, replies: BinaryIO) -> None:
@@ -90,7 +90,7 @@ def main(index: str, scorer: str, provider: str, create: bool = True) -> None:
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, signal.SIG_IGN)
     os.nice(10)  # the HTTP process must not wait for the CPU
-    log_as_json()
+    start_logging()
     # Libraries may print to stdout: keep the pipe for replies, and send the rest to stderr.
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
