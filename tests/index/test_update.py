@@ -224,7 +224,7 @@ def test_an_upload_has_a_name_of_its_own(index: Index, tmp_path: Path) -> None:
     assert (event.what, event.path, event.documents) == ("added", "pets.csv", 2)
     (hit,) = index.search("do cats purr", 1, where={"team": "red"})
     assert hit.candidate.document is not None
-    assert hit.candidate.document.id == "pets.csv#a"
+    assert hit.candidate.document.id == "uploaded:pets.csv#a"
     assert index.check() == []
 
 
@@ -237,7 +237,7 @@ def test_a_document_is_removed_alone_and_its_file_with_the_last(
     rows, total = index.store.list_documents(searchable=9, limit=10, contains="PETS")
     first, second = (row.id for row in rows)
 
-    assert index.remove_document(first) == "pets.csv#a"
+    assert index.remove_document(first) == "uploaded:pets.csv#a"
     assert total == 2
     assert index.search("cats", 1) == []
     assert len(index.search("dogs", 1)) == 1
@@ -246,6 +246,30 @@ def test_a_document_is_removed_alone_and_its_file_with_the_last(
     assert index.remove_document(second) is None
     assert index.add_upload("pets.csv", spare).what == "added"
     assert index.check() == []
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["/etc/tea.md", "../tea.md", "a/../../tea.md", "..\\tea.md", "C:/tea.md", "a//b.md", " "],
+)
+def test_an_upload_cannot_claim_a_path_outside(index: Index, tmp_path: Path, name: str) -> None:
+    (tmp_path / "spare.md").write_text("Tea is hot.", encoding="utf-8")
+    before = index.count()
+
+    with pytest.raises(InputError, match="is not the name of an upload"):
+        index.add_upload(name, tmp_path / "spare.md")
+
+    assert index.count() == before
+
+
+def test_an_upload_does_not_replace_a_document_of_its_name(index: Index, tmp_path: Path) -> None:
+    (tmp_path / "spare.md").write_text("Tea is hot.", encoding="utf-8")
+    index.add_documents([Document("tea.md", text="Tea is cold.")])
+
+    index.add_upload("tea.md", tmp_path / "spare.md")
+
+    names = [document.name for document in index.store.get_documents()]
+    assert {"tea.md", "uploaded:tea.md"} <= set(names)
 
 
 def test_an_unreadable_upload_is_skipped_and_keeps_the_earlier_one(

@@ -32,6 +32,8 @@ Smaller files are read to their end first: readers of the index wait while one i
 
 SUFFIX = "suffix"
 """The metadata key for the suffix of a document's file."""
+UPLOADED = "uploaded:"
+"""Prefix of the key and the documents of an upload; no absolute path begins like this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,8 +129,13 @@ class FileReader:
         shown = planned.event.path
         suffix, _ = find_format(path.name) or (path.suffix.lower(), "")
         own = json.loads(planned.state.metadata)
+        prefix = UPLOADED if planned.raw.startswith(UPLOADED.encode()) else ""
         documents = (
-            replace(document, metadata={SUFFIX: suffix, **document.metadata, **own})
+            replace(
+                document,
+                name=prefix + document.name,
+                metadata={SUFFIX: suffix, **document.metadata, **own},
+            )
             for document in read_file(path, sandbox=self._sandbox, name=shown)
         )
         try:

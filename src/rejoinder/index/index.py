@@ -263,12 +263,15 @@ class Index:
     ) -> "FileEvent":
         """Add a file under a name of its own; it replaces the earlier upload of that name.
 
+        Its document is called `uploaded:NAME`, so that it cannot pass for another file.
+
         Args:
+            name: a file name, or a relative path without `..`.
             path: where the bytes are for now; its suffix tells the format.
             metadata: as in `add`.
 
         Raises:
-            InputError: a metadata key is reserved.
+            InputError: the name is that of no upload, or a metadata key is reserved.
             StoreError: the index cannot be written, or another process is writing.
         """
         from rejoinder.index.update import add_upload

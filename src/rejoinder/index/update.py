@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -16,15 +17,12 @@ from rejoinder.documents.discovery import (
 from rejoinder.documents.formats import find_format
 from rejoinder.errors import InputError
 from rejoinder.index.batch import FileBatch, ReadProgress, group_documents
-from rejoinder.index.file_reader import SUFFIX, FileReader, ReadFile
+from rejoinder.index.file_reader import SUFFIX, UPLOADED, FileReader, ReadFile
 from rejoinder.index.report import FileEvent, OnEvent, OnProgress, UpdateReport
 from rejoinder.types import Document
 
 if TYPE_CHECKING:
     from rejoinder.index.index import Index
-
-UPLOADED = b"uploaded:"
-"""Prefix of the key of an upload, which has no file; no absolute path begins like this."""
 
 
 def add_files(
@@ -75,10 +73,11 @@ def add_upload(
     index: "Index", name: str, path: Path, metadata: Mapping[str, str] | None
 ) -> FileEvent:
     """Add an uploaded file under a name (`Index.add_upload`)."""
+    check_upload_name(name)
     if not find_format(path.name):
         reason = f"cannot be read; {describe_formats()}"
         return FileEvent("skipped", name, reason=reason, done=1, total=1)
-    raw = UPLOADED + name.encode()
+    raw = f"{UPLOADED}{name}".encode()
     given = _to_json(metadata)
     events: list[FileEvent] = []
     with (
@@ -89,6 +88,20 @@ def add_upload(
         batch.add(reader.read(path, reader.plan(path, name, raw)))
         batch.finish()
     return events[0]
+
+
+def check_upload_name(name: str) -> None:
+    """Raise InputError if a name is not that of a file, or of one below a folder.
+
+    Whoever uploads must not make a document that seems to be another file of this machine.
+    """
+    parts = re.split(r"[/\\]", name)
+    is_outside = parts[0].endswith(":") or any(part.strip() in ("", ".", "..") for part in parts)
+    if is_outside or not name.isprintable():
+        raise InputError(
+            f"{name!r:.80} is not the name of an upload; use a file name, or a relative path"
+            " without '..', such as tea.md or drinks/tea.md"
+        )
 
 
 def add_documents(

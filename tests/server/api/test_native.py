@@ -179,7 +179,11 @@ def test_a_document_is_read_with_the_places_of_its_sentences(fresh: TestClient) 
 
     found = fresh.get(f"/v1/documents/{listed['id']}").json()
 
-    assert (found["id"], found["name"], found["title"]) == (listed["id"], "cats.md", "Cats")
+    assert (found["id"], found["name"], found["title"]) == (
+        listed["id"],
+        "uploaded:cats.md",
+        "Cats",
+    )
     assert found["metadata"]["team"] == "red"
     places = [
         (block["headings"], place) for block in found["blocks"] for place in block["sentences"]
@@ -221,7 +225,7 @@ def test_a_document_says_what_became_of_its_file(tmp_path: Path) -> None:
         path.unlink()
         assert compare_file(index.store, cats) == "gone"
         assert compare_file(index.store, dogs) is None
-        index.add_upload("/etc/cats.md", _write(tmp_path / "upload.md"))
+        index.add_upload("etc/cats.md", _write(tmp_path / "upload.md"))
         assert compare_file(index.store, index.store.get_documents()[-1].id) is None
 
 
@@ -250,11 +254,11 @@ def test_document_is_added_answered_listed_and_removed(fresh: TestClient) -> Non
 
     event = FileEvent("added", "cats.md", documents=1, sentences=1, done=1, total=1)
     assert added.json() == asdict(event)
-    assert reply["answers"][0]["source"]["document"] == "cats.md"
+    assert reply["answers"][0]["source"]["document"] == "uploaded:cats.md"
     assert listed["state"] == "ready"
     assert listed["bytes"] == len("Cats can purr at 25 Hz.")
     assert listed["metadata"] == {"suffix": ".md", "team": "red"}
-    assert removed.json() == {"id": listed["id"], "name": "cats.md"}
+    assert removed.json() == {"id": listed["id"], "name": "uploaded:cats.md"}
     assert again.status_code == 404
     assert fresh.get("/v1/documents?contains=cats").json()["total"] == 0
 
@@ -272,7 +276,7 @@ def test_a_gzipped_page_is_unpacked_and_links_to_its_section(fresh: TestClient) 
     (answer,) = reply["answers"]
     assert answer["sentence"] == "Cats can purr at 25 Hz."
     source = answer["source"]
-    assert (source["document"], source["title"]) == ("pets.html.gz", "Pets")
+    assert (source["document"], source["title"]) == ("uploaded:pets.html.gz", "Pets")
     assert (source["headings"], source["anchor"]) == (["Cats"], "cats")
     (listed,) = fresh.get("/v1/documents?contains=pets").json()["documents"]
     assert listed["metadata"] == {"suffix": ".html"}
@@ -325,7 +329,7 @@ def test_documents_are_listed_in_pages(fresh: TestClient) -> None:
     while after is not None:
         page = fresh.get(f"/v1/documents?limit=3&after={after}").json()
         assert page["total"] == 7
-        names += [item["name"] for item in page["documents"]]
+        names += [item["name"].removeprefix("uploaded:") for item in page["documents"]]
         after = page["next"]
 
     assert len(names) == len(set(names)) == 7
@@ -347,7 +351,7 @@ def test_documents_are_sorted(fresh: TestClient, sort: str, expected: list[str])
     names, after = [], 0
     while after is not None:
         page = fresh.get(f"/v1/documents?limit=2&sort={sort}&after={after}").json()
-        names += [item["name"] for item in page["documents"]]
+        names += [item["name"].removeprefix("uploaded:") for item in page["documents"]]
         after = page["next"]
 
     assert len(names) == 5
@@ -378,7 +382,10 @@ def test_several_documents_are_removed(fresh: TestClient) -> None:
     reply = fresh.delete(f"/v1/documents?id={first}&id={second}&id={first}&id=999")
 
     assert reply.json() == {
-        "removed": [{"id": first, "name": "many-0.txt"}, {"id": second, "name": "many-1.txt"}],
+        "removed": [
+            {"id": first, "name": "uploaded:many-0.txt"},
+            {"id": second, "name": "uploaded:many-1.txt"},
+        ],
         "missing": [999],
     }
     assert fresh.get("/v1/documents?contains=many").json()["total"] == 1
@@ -413,7 +420,9 @@ def test_bad_parameters_are_named(client: TestClient, path: str, problem: str) -
     ("path", "problem"),
     [
         ("/v1/documents", "name must be a file name"),
-        ("/v1/documents?name=%0a.txt", "name must be a file name"),
+        ("/v1/documents?name=%0a.txt", "is not the name of an upload"),
+        ("/v1/documents?name=/etc/tea.md", "is not the name of an upload"),
+        ("/v1/documents?name=../tea.md", "is not the name of an upload"),
         ("/v1/documents?name=a.txt&meta=red", "meta must be KEY=VALUE"),
     ],
 )

@@ -171,4 +171,6 @@ def test_a_folder_is_added_with_its_paths(documents: Page, tmp_path: Path) -> No
     expect(documents.locator("#uploads-list .title")).to_have_text("almanac/spring/tides.txt")
     documents.fill("#filter", "almanac/")
     expect(documents.locator("#documents-list li")).to_have_count(1)
-    expect(documents.locator("#documents-list .path")).to_have_text("almanac/spring/tides.txt")
+    expect(documents.locator("#documents-list .path")).to_have_text(
+        "uploaded:almanac/spring/tides.txt"
+    )

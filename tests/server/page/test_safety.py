@@ -27,7 +27,7 @@ def test_markup_in_a_document_is_text(open_page: Open) -> None:
     expect(page.locator("#uploads-list .title")).to_have_text(name)
     page.fill("#filter", "onerror")
     expect(page.locator("#documents-list li")).to_have_count(1)
-    expect(page.locator("#documents-list .path")).to_have_text(name)
+    expect(page.locator("#documents-list .path")).to_have_text(f"uploaded:{name}")
 
     page.click("nav >> text=Ask")
     ask(page, "Which word opens the <script>window.hacked = 1</script> vault?")

@@ -8,8 +8,10 @@ from starlette.responses import Response
 
 from rejoinder.documents.formats import find_suffix
 from rejoinder.engine.texts import DocumentRanking
+from rejoinder.errors import InputError
 from rejoinder.index.report import FileEvent
 from rejoinder.index.sqlite.documents import Sort
+from rejoinder.index.update import check_upload_name
 from rejoinder.server.operation import (
     WORKER_STATUSES,
     Call,
@@ -131,7 +133,10 @@ async def list_facets(call: Call) -> Response:
     gives=FileEvent,
     parameters=(
         describe_parameter(
-            "name", "The file's name; its suffix determines the format.", NAME, is_required=True
+            "name",
+            "The file's name or relative path; its suffix determines the format.",
+            NAME,
+            is_required=True,
         ),
         describe_parameter("meta", "KEY=VALUE metadata, for `where`; may be repeated.", META),
     ),
@@ -142,8 +147,12 @@ async def add_document(call: Call) -> Response:
     query = call.request.query_params
     name = query.get("name", "")
     check_text(name, "name")
-    if not name.strip() or not name.isprintable() or len(name) > MAX_NAME_CHARACTERS:
+    if not name or len(name) > MAX_NAME_CHARACTERS:
         raise Problem(422, "name must be a file name, such as ?name=tea.md")
+    try:
+        check_upload_name(name)
+    except InputError as error:
+        raise Problem(422, f"name: {error}") from error
     metadata = _parse_metadata(query.getlist("meta"))
     call.backend.check_capacity()
     suffix = find_suffix(name)

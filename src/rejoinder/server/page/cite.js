@@ -2,7 +2,8 @@
 
 import { make } from "./dom.js";
 
-const baseName = (document) => document.split("/").pop();
+// "uploaded:" stays, so that no upload passes for a file of the server.
+const baseName = (document) => document.replace(/^(uploaded:)?.*\//s, "$1");
 
 export const getPath = ({ document, title, headings }) =>
   [title || baseName(document ?? ""), ...(headings ?? [])].filter(Boolean);
