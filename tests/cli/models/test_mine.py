@@ -96,6 +96,12 @@ def test_the_options_of_mining_are_read(dataset: Path, manual: Path, tmp_path: P
         (["--documents", "nowhere"], 1, "nowhere"),
         (["DATASET", "--candidates", "2"], 2, "Invalid value for '--candidates': 2"),
         (["DATASET", "--untitled", "2"], 2, "Invalid value for '--untitled': 2"),
+        (["DATASET", "--in-document", "--found", "3"], 2, "cannot use --found; leave out one or"),
+        (
+            ["DATASET", "--in-document", "--documents", "x", "--headings", "5000"],
+            2,
+            "cannot use --documents, --headings; leave out one or",
+        ),
     ],
 )
 def test_a_mistake_is_one_line_and_leaves_nothing(
@@ -109,6 +115,12 @@ def test_a_mistake_is_one_line_and_leaves_nothing(
     assert problem in result.stderr.splitlines()[-1]
     assert "Traceback" not in result.output
     assert not (tmp_path / "lists.jsonl").exists()
+
+
+def test_the_lists_of_own_documents_need_no_search(dataset: Path, tmp_path: Path) -> None:
+    result = run("mine", dataset, "--in-document", "--to", tmp_path / "lists.jsonl")
+
+    assert "--in-document" not in result.stderr, "nothing was given that it would ignore"
 
 
 def test_the_file_to_write_is_required(dataset: Path) -> None:

@@ -3,6 +3,7 @@
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from rejoinder.cli import options
 from rejoinder.cli.models.train import add_options, datasets
@@ -29,6 +30,7 @@ def mine(datasets: tuple[str, ...], **given: Any) -> None:
     """
     from rejoinder.training import mine_lists
 
+    _check_in_document()
     with show_progress("mining") as progress:
         mined = mine_lists(
             MiningOptions(**given),
@@ -40,3 +42,20 @@ def mine(datasets: tuple[str, ...], **given: Any) -> None:
         f"wrote {count(mined.lists, 'list')} with {count(mined.candidates, 'candidate')} to"
         f" {mined.path}: {mined.headings:,} of headings, {mined.unanswerable:,} without an answer"
     )
+
+
+def _check_in_document() -> None:
+    """Refuse options that --in-document, which searches nothing, would ignore."""
+    context = click.get_current_context()
+    if not context.params["in_document"]:
+        return
+    ignored = [
+        f"--{name}"
+        for name in ("documents", "headings", "found")
+        if context.get_parameter_source(name) is not ParameterSource.DEFAULT
+    ]
+    if ignored:
+        raise click.UsageError(
+            f"--in-document searches nothing and cannot use {', '.join(ignored)}; leave out one or"
+            " the other, and mine twice for both kinds of lists"
+        )
