@@ -1,4 +1,5 @@
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,11 +16,13 @@ from rejoinder.papers.cosinet import (  # noqa: E402
     TABLES,
     UNSEEN,
     RankerRow,
+    RankerTableOptions,
+    _leave_out_missing,
     measure_gains,
     plot_quality_against_time,
     train_row,
 )
-from rejoinder.papers.table import Run, Summary  # noqa: E402
+from rejoinder.papers.table import Reporter, Run, Summary  # noqa: E402
 from rejoinder.training.devices import choose_compute  # noqa: E402
 from rejoinder.training.loop import Step  # noqa: E402
 from rejoinder.training.mixing import Part  # noqa: E402
@@ -59,6 +62,26 @@ def test_all_tables_have_data_that_exists() -> None:
             for choice in (table.test, table.train):
                 name, _, split = choice.partition(":")
                 assert (split or "train") in DATASETS[name].splits
+
+
+def test_rows_whose_encoder_is_missing_are_left_out(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rejoinder.models.encoders.loading.PACKAGE", "not_installed")
+    table = TABLES["wikiqa"][0]
+    journal = tmp_path / "runs.jsonl"
+    run = replace(make_run("selector/anchored/none", 0, 0.5), seconds=1.0)
+    journal.write_text(json.dumps(run.to_dict()) + "\n", encoding="utf-8")
+    said: list[str] = []
+
+    def leave_out(runs: Path | None) -> list[str]:
+        options = RankerTableOptions(seeds=1, runs=runs)
+        kept = _leave_out_missing(table, table.rows, options, Reporter(said.append))
+        return [row.name for row in table.rows if row not in kept]
+
+    assert leave_out(None) == ["selector/anchored/none", "selector-3-layers/anchored/none"]
+    assert said[0].startswith("left out selector/anchored/none: all-MiniLM-L6-v2 is not on this")
+    assert leave_out(journal) == ["selector-3-layers/anchored/none"]
 
 
 def test_natural_questions_are_reproduced_on_a_fixture(tmp_path: Path) -> None:

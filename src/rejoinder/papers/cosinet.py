@@ -15,7 +15,7 @@ from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.evaluation import Protocol, evaluate
 from rejoinder.evaluation.plots import plotting
-from rejoinder.models.encoders.loading import DEFAULT
+from rejoinder.models.encoders.loading import DEFAULT, find_encoder
 from rejoinder.models.ranker.export import read_weights
 from rejoinder.models.ranker.module.ranker import (
     RankerConfig,
@@ -39,6 +39,7 @@ from rejoinder.papers.table import (
     TableOptions,
     choose_rows,
     measure_gain,
+    read_runs,
     round_values,
     run_rows,
     start_training,
@@ -82,6 +83,11 @@ class RankerRow:
     def is_seeded(self) -> bool:
         """Whether the row is trained; else the shipped weights are measured as they are."""
         return self.loss != UNSEEN
+
+    @property
+    def needs_encoder(self) -> bool:
+        """Whether training starts from a pretrained encoder, which is not shipped."""
+        return self.model.startswith(SELECTOR) and not self.is_shipped
 
     def to_dict(self) -> dict[str, Any]:
         """Return the row as plain JSON types, without the published percentages."""
@@ -192,6 +198,8 @@ def reproduce_rankers(
     results = []
     for table in TABLES[name]:
         rows = choose_rows(table.rows, options.models, of=table.name)
+        if not options.models:
+            rows = _leave_out_missing(table, rows, options, reporter)
         runs = _run_table(table, rows, options, reporter)
         summaries = [summarise(row, runs) for row in rows]
         gains = measure_gains(table, runs)
@@ -212,6 +220,27 @@ def reproduce_rankers(
             plot_quality_against_time(options.plot, table.measures[0], summaries)
             reporter.say(f"wrote {options.plot}")
     return results
+
+
+def _leave_out_missing(
+    table: RankerTable, rows: Sequence[RankerRow], options: RankerTableOptions, reporter: Reporter
+) -> list[RankerRow]:
+    """Return the rows without those that start from an encoder that is not on this machine.
+
+    A row whose runs are all in the journal is kept.
+    """
+    finished = {(run.table, run.row, run.seed) for run in read_runs(options.runs, Run)}
+    kept = []
+    for row in rows:
+        is_finished = all((table.name, row.name, seed) in finished for seed in range(options.seeds))
+        if row.needs_encoder and not is_finished:
+            try:
+                find_encoder()
+            except InputError as error:
+                reporter.say(f"left out {row.name}: {error}")
+                continue
+        kept.append(row)
+    return kept
 
 
 def _run_table(
