@@ -5,7 +5,7 @@ import json
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.server.page.conftest import Open, ask
+from tests.browser import Open, ask
 from tests.server.page.replies import make_answer, make_blocks, reply_with
 
 

@@ -4,7 +4,7 @@ from playwright.sync_api import Page, Route, expect
 
 from rejoinder.index.feedback import get_marks
 from rejoinder.index.index import Index
-from tests.server.page.conftest import Open, ask
+from tests.browser import Open, ask
 
 CAVES = "How are glacier caves formed?"
 MELTWATER = (

@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from tests.server.page.conftest import ENTRIES, Open, ask
+from tests.browser import Open, ask
+from tests.server.page.conftest import ENTRIES
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.server.page.conftest import Open, ask
+from tests.browser import Open, ask
 
 PHONE = {"width": 390, "height": 844}
 

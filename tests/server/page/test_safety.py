@@ -6,7 +6,7 @@ from pathlib import Path
 from playwright.sync_api import FilePayload, Page, Request, expect
 
 from rejoinder.server.routes import PAGE, POLICY
-from tests.server.page.conftest import Open, ask, fill
+from tests.browser import Open, ask, fill
 from tests.server.running import serving
 
 HOSTILE = (

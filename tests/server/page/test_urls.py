@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from playwright.sync_api import Page, Route, expect
 
-from tests.server.page.conftest import Open, add, ask
+from tests.browser import Open, add, ask
 from tests.server.page.replies import make_answer, make_blocks, reply_with
 from tests.server.running import serving
 

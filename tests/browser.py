@@ -1,0 +1,76 @@
+"""The web page in Debian's Chromium: fixtures for a conftest that has an `address`, and helpers."""
+
+import os
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+from rejoinder.index.index import Index
+
+TIMEOUT_MS = 60_000
+"""Generous, for a busy machine."""
+expect.set_options(timeout=TIMEOUT_MS)
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    executable = os.environ.get("CHROMIUM") or shutil.which("chromium")
+    if not executable:
+        pytest.skip("needs Chromium: apt-get install chromium, or set $CHROMIUM")
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        yield browser
+        browser.close()
+
+
+@pytest.fixture
+def open_page(browser: Browser, address: str) -> Iterator[Open]:
+    """Return a function that opens the page in a new browser context; it must log no error."""
+    contexts = []
+    problems: list[str] = []
+
+    def open_(view: str = "", *, at: str = address, **settings: object) -> Page:
+        context = browser.new_context(**settings)  # type: ignore[arg-type]
+        context.set_default_timeout(TIMEOUT_MS)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.goto(f"{at}/{view}")
+        return page
+
+    yield open_
+    for context in contexts:
+        context.close()
+    assert problems == []
+
+
+@pytest.fixture
+def page(open_page: Open) -> Page:
+    page = open_page()
+    page.wait_for_selector(".invitation:has-text('sentence')")
+    return page
+
+
+def add(index: Path, *paths: Path) -> None:
+    with Index(index, create=True) as opened:
+        opened.add(paths)
+
+
+def fill(index: Path, text: str) -> None:
+    """Create an index with one document."""
+    file = index.parent / "document.txt"
+    file.write_text(text, encoding="utf-8")
+    add(index, file)
+
+
+def ask(page: Page, question: str) -> None:
+    """Ask as a user does, and wait for the reply."""
+    page.fill("#question", question)
+    with page.expect_response("**/v1/answer"):
+        page.press("#question", "Enter")
+    page.wait_for_selector("#results[aria-busy=false] :is(.answer, .plain)")

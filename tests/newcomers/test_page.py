@@ -1,0 +1,166 @@
+"""Ten tasks of a newcomer on the web page; the server, the index and the models are real."""
+
+from pathlib import Path
+
+from playwright.sync_api import Locator, Page, expect
+
+from tests.browser import Open, ask
+
+CAVES = "How are glacier caves formed?"
+MELTWATER = (
+    "Most glacier caves are formed by meltwater that runs along cracks in the ice and widens"
+    " them, season after season."
+)
+EGGS = "How many eggs does a queen lay?"
+
+
+def get_first(page: Page) -> Locator:
+    return page.locator(".answer").first
+
+
+def read_answers(page: Page) -> list[str]:
+    """Return the marked sentence of each answer."""
+    return page.locator(".answer mark").all_inner_texts()
+
+
+def list_documents(page: Page) -> Locator:
+    page.get_by_role("link", name="Documents").click()
+    expect(page.locator("#documents-list li").first).to_be_visible()
+    return page.locator("#documents-list li")
+
+
+def test_ask_a_question_and_read_the_answer(page: Page) -> None:
+    ask(page, CAVES)
+
+    first = get_first(page)
+    expect(first.locator(".source")).to_have_text("Glacier caves \u203a How they form")
+    expect(first.locator("mark")).to_have_text(MELTWATER)
+    expect(first.locator(".passage")).to_contain_text("through a shaft called a moulin.")
+    expect(first.locator(".passage")).to_contain_text("warm vents melt a cave from below.")
+    expect(first.locator(".file")).to_have_text("glacier-caves.md, line 8")
+    expect(first.locator(".confidence")).to_contain_text("% sure")
+
+
+def test_open_the_source_at_the_sentence(open_page: Open) -> None:
+    page = open_page(viewport={"width": 800, "height": 240})  # lower than the document
+    ask(page, "Who goes into the caves from November to March?")
+    sentence = "Guides go in only from November to March."
+    expect(get_first(page).locator("mark")).to_have_text(sentence)
+
+    get_first(page).locator(".source").click()
+
+    expect(page.get_by_role("heading", name="Glacier caves").first).to_be_attached()
+    expect(page.locator("#reading mark")).to_have_text(sentence)
+    expect(page.locator("#reading mark")).to_be_in_viewport()
+    assert page.evaluate("scrollY") > 0
+
+
+def test_share_a_question_by_its_address(page: Page, open_page: Open, address: str) -> None:
+    ask(page, CAVES)
+
+    other = open_page(page.url.removeprefix(f"{address}/"))
+
+    expect(other.locator("#question")).to_have_value(CAVES)
+    expect(get_first(other).locator("mark")).to_have_text(MELTWATER)
+    assert read_answers(other) == read_answers(page)
+
+
+def test_go_back_and_forward_between_questions(page: Page) -> None:
+    ask(page, CAVES)
+    ask(page, EGGS)
+    expect(get_first(page).locator("mark")).to_contain_text("2,000 eggs a day")
+
+    page.go_back()
+    expect(page.locator("#question")).to_have_value(CAVES)
+    expect(get_first(page).locator("mark")).to_have_text(MELTWATER)
+    page.go_forward()
+    expect(page.locator("#question")).to_have_value(EGGS)
+    expect(get_first(page).locator("mark")).to_contain_text("2,000 eggs a day")
+
+
+def test_search_only_one_type_of_file(page: Page) -> None:
+    ask(page, "What happens in summer and in winter at sea?")
+    assert "Honeybees" in page.locator(".answer .source").all_inner_texts()
+    page.locator("#filters summary", has_text="Type").click()
+
+    with page.expect_response("**/v1/answer"):
+        page.get_by_label("txt").check()
+
+    expect(page.locator("#filters summary")).to_have_text("Type: txt")
+    expect(page.locator("#results[aria-busy=false]")).to_be_visible()
+    assert set(page.locator(".answer .source").all_inner_texts()) == {"Lighthouses"}
+
+
+def test_copy_an_answer_with_its_citation(open_page: Open) -> None:
+    page = open_page(permissions=["clipboard-read", "clipboard-write"])
+    ask(page, CAVES)
+
+    get_first(page).get_by_role("button", name="Copy").click()
+
+    expect(page.locator("#status")).to_have_text("Copied with its source.")
+    assert page.evaluate("navigator.clipboard.readText()") == (
+        f"{MELTWATER}\n— Glacier caves \u203a How they form (glacier-caves.md, line 8)"
+    )
+
+
+def test_mark_an_answer_as_right_and_undo_it(page: Page) -> None:
+    ask(page, EGGS)
+    right = get_first(page).get_by_role("button", name="Right")
+
+    right.click()
+    expect(page.locator("#status")).to_have_text("Saved: right.")
+    expect(right).to_have_attribute("aria-pressed", "true")
+
+    right.click()
+    expect(page.locator("#status")).to_have_text("Withdrawn.")
+    expect(right).to_have_attribute("aria-pressed", "false")
+
+
+def test_upload_a_file_and_ask_about_it(page: Page, tmp_path: Path) -> None:
+    file = tmp_path / "harbour.md"
+    file.write_text("# Harbour dues\n\nFerries pay nothing. A sloop pays nine crowns a night.\n")
+    list_documents(page)
+
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="choose files").click()
+    chooser.value.set_files(file)
+
+    expect(page.locator("#uploads-list .result")).to_have_text("added: 3 sentences")
+    expect(page.locator("#documents-list .title").first).to_have_text("Harbour dues")
+    page.get_by_role("link", name="Ask").click()
+    ask(page, "How much does a sloop pay for a night?")
+    expect(get_first(page).locator("mark")).to_have_text("A sloop pays nine crowns a night.")
+    expect(get_first(page).locator(".source")).to_have_text("Harbour dues")
+
+    get_first(page).locator(".source").click()
+    expect(page.locator("#reading-title")).to_have_text("Harbour dues")
+    expect(page.locator("#reading")).to_contain_text("Ferries pay nothing.")
+
+
+def test_remove_documents_and_no_longer_get_them(page: Page) -> None:
+    question = "How hot should green tea be brewed?"
+    ask(page, question)
+    expect(get_first(page).locator("mark")).to_contain_text("75 °C")
+    list_documents(page)
+
+    page.get_by_label("Select Tea").check()
+    page.get_by_label("Select Sourdough").check()
+    page.get_by_role("button", name="Remove 2 documents").click()
+    page.get_by_role("button", name="Remove", exact=True).click()
+
+    expect(page.locator("#documents-notice")).to_have_text("2 documents were removed.")
+    expect(page.get_by_role("link", name="Tea", exact=True)).to_have_count(0)
+    page.get_by_role("link", name="Ask").click()
+    ask(page, question)
+    expect(page.locator("#results")).not_to_contain_text("75 °C")
+    expect(page.locator("#results")).not_to_contain_text("tea.md")
+
+
+def test_ask_what_no_document_answers(page: Page) -> None:
+    ask(page, "Who won the football world cup?")
+
+    expect(page.locator("#results .plain")).to_have_text("Nothing here is sure to answer this.")
+    expect(page.locator("#results .quiet").first).to_contain_text("; an answer needs 25 %:")
+    closest = page.get_by_role("list", name="Closest sentences")
+    expect(closest.locator(".answer mark").first).not_to_be_empty()
+    expect(page.get_by_role("list", name="Answers")).to_have_count(0)
