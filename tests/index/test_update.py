@@ -10,6 +10,7 @@ from rejoinder.index import batch
 from rejoinder.index.index import Index, get_cached_index
 from rejoinder.index.report import FileEvent
 from rejoinder.index.sqlite.database import FORMAT
+from rejoinder.types import Document
 
 
 def follow(index: Index, *paths: Path, **metadata: str) -> dict[str, str]:
@@ -242,7 +243,7 @@ def test_a_document_is_removed_alone_and_its_file_with_the_last(
     assert index.search("cats", 1) == []
     assert len(index.search("dogs", 1)) == 1
     assert index.add_upload("pets.csv", spare).what == "unchanged"
-    assert index.remove_document(second) == "pets.csv#b"
+    assert index.remove_document(second) == "uploaded:pets.csv#b"
     assert index.remove_document(second) is None
     assert index.add_upload("pets.csv", spare).what == "added"
     assert index.check() == []

@@ -76,6 +76,26 @@ def test_answer_is_copied_with_its_citation(open_page: Open) -> None:
     assert copied == f"Bees dance.\n— Manual \u203a Setup ({web}, line 4)"
 
 
+def test_answer_is_copied_where_the_browser_has_no_clipboard_api(page: Page) -> None:
+    # Over plain http from another machine, navigator.clipboard is missing.
+    page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })")
+    reply_with(page, make_answer("Bees dance.", make_blocks(("paragraph", "Bees dance.")), 0))
+    ask(page, "What do bees do?")
+
+    page.get_by_role("button", name="Copy answer with citation").click()
+    expect(page.locator("#status")).to_have_text("Copied with its source.")
+    page.fill("#question", "")
+    page.press("#question", "Control+V")
+    expect(page.locator("#question")).to_have_value(
+        "Bees dance.\n— Manual \u203a Setup (manual.md, line 4)"
+    )
+
+    page.evaluate("document.execCommand = () => false")
+    page.get_by_role("button", name="Copy answer with citation").click()
+    expect(page.locator("#status")).to_have_text("Not copied: the browser refused")
+    assert page.locator("body > textarea").count() == 0
+
+
 def test_other_places_are_links_below_the_answer(page: Page) -> None:
     blocks = make_blocks(("paragraph", "Bees dance."))
     other = make_answer("", [], 7, document_id=2, title="Other", line=9)["source"]

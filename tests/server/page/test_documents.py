@@ -172,6 +172,35 @@ def test_a_folder_is_added_with_its_paths(documents: Page, tmp_path: Path) -> No
     expect(documents.locator("#uploads-list .title")).to_have_text("almanac/spring/tides.txt")
     documents.fill("#filter", "almanac/")
     expect(documents.locator("#documents-list li")).to_have_count(1)
-    expect(documents.locator("#documents-list .path")).to_have_text(
-        "uploaded:almanac/spring/tides.txt"
+    path = documents.locator("#documents-list .path")
+    expect(path).to_have_text("uploaded:almanac/spring/tides.txt")
+
+
+def drop(page: Page, path: Path) -> None:
+    """Drop a file or folder of the disk on the page, as a user does."""
+    devtools = page.context.new_cdp_session(page)
+    data = {"items": [], "files": [str(path)], "dragOperationsMask": 1}
+    for type_ in ("dragEnter", "dragOver", "drop"):
+        devtools.send("Input.dispatchDragEvent", {"type": type_, "x": 100, "y": 100, "data": data})
+
+
+def test_a_dropped_folder_is_added_with_its_folders(page: Page, tmp_path: Path) -> None:
+    folder = tmp_path / "tide-tables"
+    (folder / "north" / "islands").mkdir(parents=True)
+    (folder / ".cache").mkdir()
+    (folder / ".cache" / "old.txt").write_text("Hidden.\n")
+    (folder / "north" / "islands" / "skerry.txt").write_text("The skerry floods at noon.\n")
+    many = 120  # the browser lists 100 at a time
+    for number in range(many):
+        (folder / f"{number}.txt").write_text(f"Table {number}.\n")
+
+    drop(page, folder)
+
+    expect(page.locator("#uploads-status")).to_have_text(f"{many + 1} added")
+    names = page.locator("#uploads-list .title").all_text_contents()
+    assert "tide-tables/north/islands/skerry.txt" in names
+    assert len(set(names)) == many + 1
+    page.fill("#filter", "tide-tables/north/")
+    expect(page.locator("#documents-list .path")).to_have_text(
+        ["uploaded:tide-tables/north/islands/skerry.txt"]
     )

@@ -1,7 +1,9 @@
 """Security of the page, and its behaviour when the server is down."""
 
 import hashlib
+import html
 from pathlib import Path
+from urllib.parse import urlencode
 
 from playwright.sync_api import FilePayload, Page, Request, expect
 
@@ -35,6 +37,54 @@ def test_markup_in_a_document_is_text(open_page: Open) -> None:
     expect(page.locator(".answer mark").first).to_have_text(HOSTILE)
     assert page.locator("main :is(img, script, a[href^=javascript])").count() == 0
     assert page.evaluate("window.hacked") is None
+
+
+def test_names_titles_metadata_and_anchors_of_documents_are_text(
+    open_page: Open, tmp_path: Path
+) -> None:
+    image = "<img src=x onerror='window.hacked = 1'>"
+    escaped = html.escape(image)
+    text = (
+        f"<html><head><title>{escaped}</title></head><body><h1>{escaped}</h1>"
+        f'<h2 id="{escaped}">{escaped}</h2><p>The vault opens at {{}}.</p></body></html>'
+    )
+    key = "<b>key</b>"
+    metadata = {"url": "javascript:window.hacked = 1", key: image}
+    fill(tmp_path / "index", "Nothing else is here.")
+    options = (str(tmp_path / "index"), "--scorer", "jaccard", "--workers", "1")
+    with serving(tmp_path, *options) as running:
+        page = open_page(at=running.address)
+        for number, hour in enumerate(("noon", "dusk")):
+            meta = [f"{name}={value}{'!' * number}" for name, value in metadata.items()]
+            query = urlencode({"name": f"{image}/{number}.html", "meta": meta}, doseq=True)
+            url = f"{running.address}/v1/documents?{query}"
+            assert page.request.post(url, data=text.format(hour)).json()["what"] == "added"
+
+        def check() -> None:
+            assert page.locator(":is(main, dialog) :is(img, b, [href^=javascript])").count() == 0
+            assert page.evaluate("window.hacked") is None
+
+        page.reload()
+        ask(page, "When does the vault open?")
+        expect(page.locator(".source").first).to_contain_text(image)
+        expect(page.locator(".original")).to_have_count(0)
+        page.locator("#filters summary", has_text=key).click()
+        check()
+        page.locator("#filters label", has_text=f"{image}!").click()
+        expect(page.locator("#filters .chosen summary")).to_have_text(f"{key}: {image}!")
+        expect(page.locator("mark")).to_have_text("The vault opens at dusk.")
+        check()
+        page.locator(".source").first.click()
+        expect(page.locator("#reading-title")).to_have_text(image)
+        expect(page.locator(".metadata")).to_contain_text(f"{image}!")
+        expect(page.locator("#reading mark")).to_have_text("The vault opens at dusk.")
+        check()
+        page.click("nav >> text=Documents")
+        row = page.locator("#documents-list li").first
+        expect(row.locator(".path")).to_have_text(f"{image}/1.html")
+        row.get_by_role("button").click()
+        expect(page.locator("#removing-name")).to_have_text(image)
+        check()
 
 
 def test_policy_blocks_inline_scripts(page: Page) -> None:
