@@ -2,7 +2,7 @@ import re
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, expect
+from playwright.sync_api import Page, Route, expect
 
 from tests.browser import Open, ask
 from tests.server.page.conftest import ENTRIES
@@ -121,6 +121,27 @@ def test_ten_thousand_documents_come_in_pages(documents: Page) -> None:
     documents.fill("#filter", "no such name")
     expect(status).to_have_text("No document matches.")
     expect(rows).to_have_count(0)
+
+
+def test_typing_waits_for_one_request_at_a_time(documents: Page) -> None:
+    held: list[Route] = []
+    asked: list[str] = []
+
+    def hold_first(route: Route) -> None:
+        asked.append(route.request.url)
+        if held:
+            route.continue_()
+        else:
+            held.append(route)
+
+    documents.route("**/v1/documents?*", hold_first)
+    documents.locator("#filter").press_sequentially("Entry 1234")
+    documents.wait_for_timeout(100)
+    assert len(asked) == 1
+    held[0].continue_()
+
+    expect(documents.locator("#documents-list .title")).to_have_text(["Entry 1234"])
+    assert len(asked) == 2
 
 
 def test_newest_documents_come_first_and_others_can(documents: Page) -> None:

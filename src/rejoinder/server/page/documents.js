@@ -7,13 +7,14 @@ import { bytes, count, formatNumber } from "./numbers.js";
 import { getView, onView } from "./views.js";
 
 const PAGE_SIZE = 50;
-const DEBOUNCE_MS = 200;
 const BATCH = 100; // documents that the server removes at once
 
 let starts = [0]; // the `after` of each page up to the current one
 let next = null;
 let turn = 0;
 let rows = []; // the documents on the page
+let isFiltering = false;
+let hasNewFilter = false; // which the request that runs does not have
 const selected = new Map(); // id → name, on all pages
 
 export function startDocuments() {
@@ -23,14 +24,22 @@ export function startDocuments() {
   find("sort").addEventListener("change", () => loadPage([0]));
   find("select-page").addEventListener("change", (event) => selectPage(event.target.checked));
   find("remove-selected").addEventListener("click", () => confirm(new Map(selected)));
-  let timer;
-  find("filter").addEventListener("input", () => {
-    clearTimeout(timer);
-    timer = setTimeout(() => loadPage([0]), DEBOUNCE_MS);
-  });
+  find("filter").addEventListener("input", filter);
 }
 
 export const refresh = () => (getView() === "documents" ? loadPage(starts) : null);
+
+// Filters at once, by one request at a time: while it runs, only the last text waits.
+async function filter() {
+  hasNewFilter = true;
+  if (isFiltering) return;
+  isFiltering = true;
+  while (hasNewFilter) {
+    hasNewFilter = false;
+    await loadPage([0]);
+  }
+  isFiltering = false;
+}
 
 async function loadPage(pages) {
   const own = ++turn;
