@@ -151,8 +151,9 @@ def test_remove_documents_and_no_longer_get_them(page: Page) -> None:
     expect(page.locator("#documents-notice")).to_have_text("2 documents were removed.")
     expect(page.get_by_role("link", name="Tea", exact=True)).to_have_count(0)
     page.get_by_role("link", name="Ask").click()
-    ask(page, question)
+    expect(page.locator("#question")).to_have_value(question)
     expect(page.locator("#results")).not_to_contain_text("75 °C")
+    ask(page, question)
     expect(page.locator("#results")).not_to_contain_text("tea.md")
 
 

@@ -23,6 +23,7 @@ let turn = 0;
 let running = null;
 let lastRequest = null; // of the answers on the page
 let lastReply = null;
+let isStale = false; // documents have changed since
 
 export function startAsking(serverInfo) {
   info = serverInfo;
@@ -85,6 +86,11 @@ export async function ask(request) {
   }
 }
 
+// Asks again when the answers are shown next.
+export const expire = () => {
+  isStale = true;
+};
+
 // Empties the box too.
 export function clear() {
   setQuestion("");
@@ -118,6 +124,7 @@ function render(request, reply) {
   const before = isOtherBudget(request) ? lastReply : null;
   lastRequest = request;
   lastReply = reply;
+  isStale = false;
   const place = find("results");
   const hadFocus = place.contains(document.activeElement);
   renderAnswers(place, reply, {
@@ -140,7 +147,7 @@ const isOtherBudget = (request) => isLast(request) && lastRequest.budget_ms !== 
 
 function isLast({ question, text, where }) {
   const isSame = lastRequest?.question === question && lastRequest.text === text;
-  return isSame && JSON.stringify(lastRequest.where) === JSON.stringify(where);
+  return isSame && !isStale && JSON.stringify(lastRequest.where) === JSON.stringify(where);
 }
 
 function summarize(reply) {

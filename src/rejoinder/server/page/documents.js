@@ -1,6 +1,7 @@
 // The list of documents, page by page: ten thousand are as fast as ten.
 
 import { list, removeAll, waitForServer } from "./api.js";
+import { expire } from "./ask.js";
 import { makeDocumentUrl } from "./cite.js";
 import { find, make } from "./dom.js";
 import { bytes, count, formatNumber } from "./numbers.js";
@@ -146,6 +147,7 @@ async function drop(documents) {
       if (first) notice(`Removed ${first} of ${ids.length} …`);
       const batch = ids.slice(first, first + BATCH);
       await removeAll(batch);
+      expire();
       for (const id of batch) selected.delete(id);
     }
     notice(`${what} ${ids.length === 1 ? "was" : "were"} removed.`);

@@ -1,6 +1,7 @@
 // Uploads files one by one, and renders the outcome of each.
 
 import { pause, upload, waitForServer } from "./api.js";
+import { expire } from "./ask.js";
 import { refresh } from "./documents.js";
 import { find, make } from "./dom.js";
 import { bytes, count } from "./numbers.js";
@@ -92,6 +93,7 @@ async function sendOne(file, name, row) {
   for (;;) {
     try {
       const event = await upload(file, name, row.progress);
+      expire();
       return row.end(event.what, describe(event));
     } catch (problem) {
       if (problem.status === 429 || problem.status === 503) await pause(1000);
