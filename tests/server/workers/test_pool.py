@@ -316,3 +316,34 @@ def test_reload_helps_if_a_dead_worker_cannot_be_replaced(tmp_path: Path) -> Non
             await pool.stop()
 
     run(fix())
+
+
+def test_dead_worker_whose_scorer_is_gone_is_started_until_a_reload(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fail() -> None:
+        link = tmp_path / "current.toml"
+        old = write_cascade(tmp_path / "old.toml", "old")
+        link.symlink_to(old)
+        pool = Pool(Settings(scorer=str(link), workers=1), Metrics())
+        await pool.start()
+        try:
+            old.unlink()
+            pool._workers[0].kill()
+            end = time.monotonic() + 60
+            while caplog.text.count("a worker could not be started") < 2:
+                assert time.monotonic() < end
+                await asyncio.sleep(0.01)
+            assert not pool.is_ready
+            link.unlink()
+            link.symlink_to(write_cascade(tmp_path / "new.toml", "new"))
+            await pool.reload()
+            while len(pool._supervisors) > 1:
+                assert time.monotonic() < end
+                await asyncio.sleep(0.01)
+            assert await name_scorer(pool) == "new"
+            assert len(pool._workers) == 1
+        finally:
+            await pool.stop()
+
+    run(fail())
