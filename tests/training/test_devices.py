@@ -74,6 +74,41 @@ def test_a_missing_device_is_an_error_that_names_the_remedy(device: str) -> None
         choose_compute(device)
 
 
+def pretend_gpu(monkeypatch: pytest.MonkeyPatch, *, cuda: int = 0, has_bf16: bool = True) -> None:
+    """Have torch report CUDA devices, or an Apple GPU if there are none."""
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: cuda > 0)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: cuda)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: has_bf16)
+    monkeypatch.setattr(torch.backends.mps, "is_available", lambda: cuda == 0)
+
+
+def test_each_process_has_its_own_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend_gpu(monkeypatch, cuda=2)
+
+    for rank in range(2):
+        monkeypatch.setenv("LOCAL_RANK", str(rank))
+        compute = choose_compute()
+        assert (compute.device, compute.precision) == (torch.device("cuda", rank), "bf16")
+    monkeypatch.setenv("LOCAL_RANK", "2")
+    with pytest.raises(InputError, match=r"has 2 CUDA devices, .* torchrun --nproc-per-node 2"):
+        choose_compute("cuda")
+
+
+def test_a_precision_that_a_gpu_lacks_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    pretend_gpu(monkeypatch, cuda=1, has_bf16=False)
+
+    assert choose_compute().precision == "fp32"
+    assert choose_compute("cuda", "fp16").precision == "fp16"
+    with pytest.raises(InputError, match="--precision bf16: this GPU does not compute it"):
+        choose_compute("cuda", "bf16")
+
+    pretend_gpu(monkeypatch)
+    compute = choose_compute()
+    assert (compute.device.type, compute.precision) == ("mps", "fp32")
+    with pytest.raises(InputError, match=r"--precision fp16: .* on MPS; use fp32"):
+        choose_compute("mps", "fp16")
+
+
 def test_a_precision_is_chosen_or_native() -> None:
     native = "bf16" if torch.cpu._is_avx512_bf16_supported() else "fp32"
 

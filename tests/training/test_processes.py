@@ -2,8 +2,10 @@
 
 import json
 import os
+import socket
 import subprocess
 import sys
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
@@ -11,10 +13,23 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from safetensors.torch import load_file  # noqa: E402
+from torch import distributed  # noqa: E402
 
 from rejoinder.bundle.folder import open_bundle  # noqa: E402
-from rejoinder.errors import InputError  # noqa: E402
-from rejoinder.training.devices import Compute, join_processes, need_one_process  # noqa: E402
+from rejoinder.errors import InputError, TrainingError  # noqa: E402
+from rejoinder.training.devices import (  # noqa: E402
+    Compute,
+    check_same,
+    choose_compute,
+    compute_once,
+    fails_first,
+    join_processes,
+    need_one_process,
+    sum_gradients,
+    sum_over_processes,
+    take_share,
+)
+from tests.training.peer import make_layers  # noqa: E402
 from tests.training.train_in_processes import train  # noqa: E402
 
 LAUNCH = [sys.executable, "-m", "torch.distributed.run", "--nproc-per-node", "2", "--standalone"]
@@ -103,3 +118,72 @@ def test_some_work_is_refused_in_several_processes(monkeypatch: pytest.MonkeyPat
         join_processes(Compute(torch.device("mps"), torch.float32)),
     ):
         pass
+
+
+def set_place(monkeypatch: pytest.MonkeyPatch, port: int) -> None:
+    """Set what torchrun sets for process 1 of 2."""
+    place = {"MASTER_ADDR": "127.0.0.1", "MASTER_PORT": str(port), "OMP_NUM_THREADS": "1"}
+    for name, value in {**place, "WORLD_SIZE": "2", "RANK": "1", "LOCAL_RANK": "1"}.items():
+        monkeypatch.setenv(name, value)
+
+
+def find_free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+def test_two_processes_exchange_values_and_gradients(monkeypatch: pytest.MonkeyPatch) -> None:
+    set_place(monkeypatch, find_free_port())
+    root = Path(__file__).parents[2]
+    environment = {**os.environ, "RANK": "0", "PYTHONPATH": f"{root / 'src'}:{root}"}
+    peer = subprocess.Popen([sys.executable, "-m", "tests.training.peer"], env=environment)
+    host = choose_compute("cpu", "fp32")
+    try:
+        with join_processes(host):
+            assert take_share(torch.arange(5)).tolist() == [3, 4]
+            assert compute_once(lambda: pytest.fail("only process 0 computes")) == {"steps": 3}
+            check_same("the same data")
+            with pytest.raises(TrainingError, match="process 1 has other data"):
+                check_same("other data")
+
+            sums = [torch.tensor([10.0, 20.0]), torch.tensor([[30.0]])]
+            sum_over_processes([])  # nothing: not even an exchange
+            sum_over_processes(sums)
+            assert [item.tolist() for item in sums] == [[11.0, 22.0], [[33.0]]]
+
+            layers = make_layers()
+            loss = sum(layer(torch.tensor([[10.0, 20.0]])).sum() for layer in layers[:2])
+            loss.backward()
+            alone = loss.item()
+            sum_gradients(layers, loss := loss.detach())
+            assert layers[0].weight.grad.tolist() == [[11.0, 22.0]]
+            assert layers[1].weight.grad.tolist() == [[10.0, 20.0]]
+            assert layers[2].weight.grad is None
+            theirs = (make_layers()[0].weight @ torch.tensor([1.0, 2.0])).item()
+            assert loss.item() == pytest.approx(alone + theirs)
+        assert not distributed.is_initialized()
+
+        with join_processes(host):
+            assert peer.wait(60) == 0
+            with pytest.raises(TrainingError, match="another process of this training failed"):
+                sum_over_processes([torch.ones(1)])
+            raise KeyboardInterrupt
+    except KeyboardInterrupt:
+        assert distributed.is_initialized()  # a failure does not wait for the others
+    finally:
+        peer.kill()
+        peer.wait()
+        if distributed.is_initialized():
+            distributed.destroy_process_group()
+
+
+def test_only_the_first_process_that_fails_says_why(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert (fails_first(), fails_first()) == (True, True)  # one process
+    store = distributed.TCPStore(  # type: ignore[attr-defined]
+        "127.0.0.1", 0, is_master=True, wait_for_workers=False, timeout=timedelta(seconds=5)
+    )
+    set_place(monkeypatch, store.port)
+
+    assert [fails_first() for _ in range(3)] == [True, False, False]
+    monkeypatch.setenv("TORCHELASTIC_RESTART_COUNT", "1")
+    assert [fails_first() for _ in range(2)] == [True, False]
