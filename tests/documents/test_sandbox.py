@@ -6,9 +6,11 @@ import json
 import os
 import signal
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from rejoinder.documents import formats
 from rejoinder.documents import sandbox as module
 from rejoinder.documents.sandbox import SandboxedReader, serve
 from rejoinder.errors import InputError
@@ -178,3 +180,83 @@ def test_a_prefetched_file_survives_a_bad_one_before_it(tmp_path: Path) -> None:
             read_whole(bad, sandbox)
         sandbox._max_seconds = 60
         assert read_whole(good, sandbox)[0].title == "Green tea"
+
+
+def serve_file(path: Path, format_: str) -> list[Any]:
+    """Return what the child replies to one request."""
+    replies = io.BytesIO()
+    serve(io.BytesIO(json.dumps([os.fsencode(path).hex(), format_]).encode() + b"\n"), replies)
+    raw, found = replies.getvalue(), []
+    while raw:
+        end = 8 + int.from_bytes(raw[:8], "big")
+        found.append(json.loads(raw[8:end]))
+        raw = raw[end:]
+    return found
+
+
+def test_the_child_replies_in_batches(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = tmp_path / "tea.html"
+    path.write_bytes(b"<title>Tea</title>" + b"<p>It is hot.</p>" * 5)
+    monkeypatch.setattr(module, "BATCH", 2)
+
+    document, *batches, end = serve_file(path, "html")
+
+    assert document[:2] == ["document", "Tea"]
+    assert [kind for kind, _ in batches] == ["blocks"] * 3
+    assert [[block[1] for block in blocks] for _, blocks in batches] == [
+        ["It is hot."] * 2,
+        ["It is hot."] * 2,
+        ["It is hot."],
+    ]
+    assert end == ["end"]
+
+    monkeypatch.setattr(module, "BATCH_TEXT", 5)
+    assert [len(blocks) for kind, blocks in serve_file(path, "html")[1:-1]] == [1] * 5
+
+
+def test_the_child_stops_a_file_with_too_much_text(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "tea.html"
+    path.write_bytes(b"<p>It is hot.</p>" * 5)
+    monkeypatch.setattr(module, "BATCH", 1)
+    monkeypatch.setattr(module, "MAX_TEXT", 25)
+
+    document, *batches, error = serve_file(path, "html")
+
+    assert (document[0], len(batches)) == ("document", 2)
+    assert error == ["error", "more than 0 MB of text"]
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (MemoryError(), "needs too much memory to read"),
+        (RecursionError(), "is nested too deep to read"),
+        (OSError(), "cannot be read"),
+    ],
+)
+def test_the_child_survives_what_a_parser_raises(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: Exception, reason: str
+) -> None:
+    path = tmp_path / "tea.html"
+    path.write_bytes(PAGE)
+
+    def fail(*given: Any) -> Any:
+        raise error
+
+    with monkeypatch.context() as patch:
+        patch.setattr(formats, "read", fail)
+        assert serve_file(path, "html") == [["error", reason]]
+    assert serve_file(path, "html")[-1] == ["end"]
+
+
+def test_the_child_says_that_a_gzipped_file_is_cut(tmp_path: Path) -> None:
+    path = tmp_path / "tea.html.gz"
+    path.write_bytes(gzip.compress(PAGE))
+    assert serve_file(path, "html")[0][:2] == ["document", "Green tea"]
+    path.write_bytes(gzip.compress(PAGE)[:100])
+
+    ((kind, reason),) = serve_file(path, "html")
+
+    assert (kind, "not a gzipped file that can be read" in reason) == ("error", True)
