@@ -1,13 +1,16 @@
 """`rejoinder ask` on a real terminal."""
 
+import io
 import json
 import stat
+import sys
 from pathlib import Path
 
 import pytest
 from tests.terminal import CTRL_C, CTRL_D, UP, on_terminal
 
-from rejoinder.cli.prompt import MAX_HISTORY
+from rejoinder.cli.prompt import MAX_HISTORY, go_on, read_typed
+from rejoinder.errors import InputError
 
 READY = "type a question, or Ctrl-D to end\n? "
 TEA = "Green tea is brewed at 75 °C."
@@ -156,3 +159,76 @@ def test_without_a_place_for_the_history_questions_are_answered(
         terminal.type(CTRL_D)
         assert terminal.wait() == 0
         assert terminal.shown.count("not kept") == 1
+
+
+class Typed(io.StringIO):
+    """A user who types lines and presses keys: an exception stands for what a key raises."""
+
+    def __init__(self, *keys: str | BaseException) -> None:
+        super().__init__()
+        self._keys = iter(keys)
+
+    def readline(self, size: int | None = -1, /) -> str:
+        key = next(self._keys, "")
+        if isinstance(key, BaseException):
+            raise key
+        return key
+
+
+def test_typed_lines_are_folded_kept_and_end_with_the_input(
+    history: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    undecodable = UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")
+    keys = ["  green \t tea\n", "\n", KeyboardInterrupt(), undecodable, "green tea\n", "ice\n"]
+    monkeypatch.setattr(sys, "stdin", Typed(*keys))
+
+    assert list(read_typed()) == ["green tea", "green tea", "ice"]
+    out, err = capsys.readouterr()
+    assert out == ""  # the prompt is no result
+    assert err.split("? ")[1:] == ["", "", "\n", "Error: the line is not UTF-8\n", "", "", "\n"]
+    assert history.read_text(encoding="utf-8") == "green tea\nice\n"
+    assert stat.S_IMODE(history.stat().st_mode) == 0o600
+
+    monkeypatch.setattr(sys, "stdin", Typed("ice\n", "hail\n", " quit \n", "never read\n"))
+    assert list(read_typed()) == ["ice", "hail"]
+    assert history.read_text(encoding="utf-8") == "green tea\nice\nhail\n"
+
+
+def test_only_the_last_lines_are_kept(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    history.parent.mkdir(parents=True)
+    history.write_text("".join(f"{number}\n" for number in range(MAX_HISTORY + 5)))
+    history.chmod(0o644)
+    monkeypatch.setattr(sys, "stdin", Typed())
+
+    assert list(read_typed()) == []
+
+    lines = history.read_text(encoding="utf-8").splitlines()
+    assert (len(lines), lines[0]) == (MAX_HISTORY, "5")
+    assert stat.S_IMODE(history.stat().st_mode) == 0o600
+
+
+def test_lines_are_read_where_no_history_can_be_kept(
+    history: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    history.mkdir(parents=True)
+    monkeypatch.setattr(sys, "stdin", Typed("tea\n", "ice\n"))
+    assert list(read_typed()) == ["tea", "ice"]
+    assert capsys.readouterr().err.count("questions are not kept for next time") == 1
+
+    history.rmdir()
+    monkeypatch.setattr(sys, "stdin", Typed("tea\n", "ice\n"))
+    lines = read_typed()
+    assert next(lines) == "tea"
+    history.unlink()
+    history.mkdir()
+    assert list(lines) == ["ice"]
+    assert capsys.readouterr().err.count("questions are not kept for next time") == 1
+
+
+def test_an_error_or_ctrl_c_is_a_line_and_nothing_more(capsys: pytest.CaptureFixture[str]) -> None:
+    with go_on():
+        raise InputError("no such file")
+    with go_on():
+        raise KeyboardInterrupt
+
+    assert capsys.readouterr().err == "Error: no such file\ncancelled\n"

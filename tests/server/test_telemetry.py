@@ -2,7 +2,9 @@ import json
 import logging
 import sys
 
-from rejoinder.server.telemetry import JsonLines, TerminalLines
+import pytest
+
+from rejoinder.server.telemetry import JsonLines, TerminalLines, start_logging
 
 
 def test_log_line_has_only_known_fields() -> None:
@@ -48,3 +50,23 @@ def test_a_terminal_shows_tracebacks() -> None:
 
     assert shown.splitlines()[0].endswith("  error: failed")
     assert shown.endswith("\nValueError: bad")
+
+
+def test_all_logs_of_a_process_are_json_on_stderr(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    root = logging.getLogger()
+    monkeypatch.setattr(root, "handlers", [logging.StreamHandler(sys.stdout)])
+    monkeypatch.setattr(root, "level", root.level)  # restored afterwards
+    try:
+        start_logging()
+        logging.getLogger("some.library").info("started")
+        logging.getLogger("some.library").debug("a detail")
+    finally:
+        monkeypatch.undo()
+        root.setLevel(root.level)  # forgets which levels were enabled
+
+    out, err = capsys.readouterr()
+    assert out == ""
+    line = json.loads(err)
+    assert (line["level"], line["logger"], line["message"]) == ("info", "some.library", "started")

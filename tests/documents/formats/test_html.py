@@ -136,6 +136,10 @@ def test_the_title_in_the_header_of_a_page_is_kept_and_asides_in_the_main_conten
         ("a <code>b  c</code>, d", "a b c, d"),
         ("<math><msup><mi>x</mi><mn>2</mn></msup><mo>/</mo><mfrac><mi>a</mi><mn>3</mn></mfrac>"
          "</math>", "x² / a/3"),
+        ("<math><msub><mi>x</mi><mn>2</mn></msub><msqrt><mi>a</mi><mi>b</mi></msqrt></math>",
+         "x₂ √(ab)"),
+        ("<math><mi>x</mi><annotation>\\x</annotation></math>", "x"),
+        (f"<math>{'<mrow>' * 22}<msup><mi>x</mi><mn>2</mn></msup></math>", "x2"),  # too deep
         ("<![CDATA[x]]><?php x ?><!-- x -->a", "a"),
     ],
 )  # fmt: skip

@@ -569,9 +569,16 @@ def test_rows_without_rules_between_them_are_told_apart() -> None:
     ]
 
 
-def test_turned_pages_are_read_upright() -> None:
-    turned = "0 1 -1 0 300 100 Tm (Tea is hot.) Tj 0 1 -1 0 314 100 Tm (Ice is not.) Tj"
-
+@pytest.mark.parametrize(
+    "turned",
+    [
+        "0 1 -1 0 300 100 Tm (Tea is hot.) Tj 0 1 -1 0 314 100 Tm (Ice is not.) Tj",
+        "-1 0 0 -1 300 100 Tm (Tea is hot.) Tj -1 0 0 -1 300 114 Tm (Ice is not.) Tj",
+        "0 -1 1 0 300 500 Tm (Tea is hot.) Tj 0 -1 1 0 286 500 Tm (Ice is not.) Tj",
+    ],
+    ids=["left", "upside down", "right"],
+)
+def test_turned_pages_are_read_upright(turned: str) -> None:
     blocks = read_blocks([Put(0, 0, "", raw=turned)])
 
     assert [block.text for block in blocks] == ["Tea is hot. Ice is not."]
