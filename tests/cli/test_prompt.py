@@ -168,7 +168,7 @@ class Typed(io.StringIO):
         super().__init__()
         self._keys = iter(keys)
 
-    def readline(self, size: int | None = -1, /) -> str:
+    def readline(self, size: int | None = -1, /) -> str:  # type: ignore[override]
         key = next(self._keys, "")
         if isinstance(key, BaseException):
             raise key
@@ -179,6 +179,7 @@ def test_typed_lines_are_folded_kept_and_end_with_the_input(
     history: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     undecodable = UnicodeDecodeError("utf-8", b"\xff", 0, 1, "invalid start byte")
+    keys: list[str | BaseException]
     keys = ["  green \t tea\n", "\n", KeyboardInterrupt(), undecodable, "green tea\n", "ice\n"]
     monkeypatch.setattr(sys, "stdin", Typed(*keys))
 

@@ -81,7 +81,7 @@ def test_names_titles_metadata_and_anchors_of_documents_are_text(
         check()
         page.click("nav >> text=Documents")
         row = page.locator("#documents-list li").first
-        expect(row.locator(".path")).to_have_text(f"{image}/1.html")
+        expect(row.locator(".path")).to_have_text(f"uploaded:{image}/1.html")
         row.get_by_role("button").click()
         expect(page.locator("#removing-name")).to_have_text(image)
         check()

@@ -24,7 +24,7 @@ from rejoinder.server.telemetry import Metrics
 from rejoinder.server.workers import pool as pools
 from rejoinder.server.workers.messages import (
     AddDocument,
-    AnswerRequest,
+    AnswerJob,
     ListDocuments,
     RankRequest,
     RemoveDocument,
@@ -46,7 +46,7 @@ async def submit(pool: Pool, job: Any) -> Any:
 
 
 async def answer(pool: Pool) -> str:
-    answers = await submit(pool, AnswerRequest(QUESTION))
+    answers = await submit(pool, AnswerJob(QUESTION))
     return str(answers["answers"][0]["sentence"])
 
 
