@@ -200,19 +200,17 @@ def test_worker_that_ends_at_once_is_an_error(monkeypatch: pytest.MonkeyPatch) -
 def test_start_fails_if_any_worker_does_and_leaves_none_behind(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    first = tmp_path / "first"
     once = tmp_path / "python"
-    once.write_text(f'#!/bin/sh\nmkdir {tmp_path}/started && exec {sys.executable} "$@"\n')
+    once.write_text(
+        f'#!/bin/sh\ntest ! -e {first} && echo $$ > {first} && exec {sys.executable} "$@"\n'
+    )
     once.chmod(0o755)
     monkeypatch.setattr(sys, "executable", str(once))
+    pool = make_pool(workers=2)
 
-    async def start() -> None:
-        pool = make_pool(workers=2)
-        starting = asyncio.ensure_future(pool.start())
-        await wait_until(lambda: bool(pool._workers))
-        process = pool._workers[0]._process.pid
-        with pytest.raises(InputError, match="ended before it was ready"):
-            await starting
-        assert (pool._workers, pool.is_ready) == ([], False)
-        assert not Path(f"/proc/{process}").exists()
+    with pytest.raises(InputError, match="ended before it was ready"):
+        asyncio.run(pool.start())
 
-    asyncio.run(start())
+    assert (pool._workers, pool.is_ready) == ([], False)
+    assert not Path(f"/proc/{first.read_text().strip()}").exists()
