@@ -200,6 +200,8 @@ class Answers:
     """How long retrieval and ranking took."""
     trace: tuple[StageTrace, ...] = ()
     """What each stage of the scorer did."""
+    note: str = ""
+    """What to know about the answers: that the question or the first is not in English."""
 
 
 @dataclass(frozen=True, slots=True)

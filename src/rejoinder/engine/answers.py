@@ -6,6 +6,7 @@ from dataclasses import replace
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypedDict
 
+from rejoinder.text.language import describe_language
 from rejoinder.text.words import normalise_words, split_words
 from rejoinder.types import Answer, Answers, Candidate, Ranking, ScoredCandidate, Source, Where
 
@@ -136,4 +137,5 @@ def build_answers(
         retrieved=retrieved,
         milliseconds=1000 * (time.perf_counter() - start),
         trace=ranking.trace,
+        note=describe_language(ranking.question, best[0].sentence if best else ""),
     )

@@ -33,6 +33,13 @@ def test_prints_the_sentence_and_its_source(docs: Path) -> None:
     assert result.stderr == "2 sentences in 1 document\n", "as `index check` counts, with headings"
 
 
+def test_a_note_says_that_only_english_was_measured(docs: Path) -> None:
+    result = run("Wie wird green tea gebrüht?", docs, "--scorer", "retrieval-order")
+
+    assert result.stdout.startswith("Green tea is brewed at 75 °C.\n")
+    assert "note: the question seems to be in another language" in result.stderr
+
+
 def test_files_are_cached_and_changes_are_followed(docs: Path) -> None:
     run("green tea", docs)
     (docs / "tea.md").write_text("Green tea is cold.\n", encoding="utf-8")

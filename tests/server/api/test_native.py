@@ -40,6 +40,17 @@ def test_answer_has_its_source(client: TestClient) -> None:
     assert "type" not in body
 
 
+def test_a_question_in_another_language_is_answered_with_a_note(client: TestClient) -> None:
+    english, german = (
+        client.post("/v1/answer", json={"question": question}).json()
+        for question in ("is green tea brewed?", "Wie wird der green tea brewed?")
+    )
+
+    assert german["answers"][0]["sentence"] == english["answers"][0]["sentence"]
+    assert german["note"].startswith("the question seems to be in another language")
+    assert english["note"] == ""
+
+
 def test_no_hit_is_an_abstention(client: TestClient) -> None:
     body = client.post("/v1/answer", json={"question": "xylophones?"}).json()
 

@@ -9,6 +9,17 @@ from tests.browser import Open, ask
 from tests.server.page.replies import make_answer, make_blocks, reply_with
 
 
+def test_a_question_in_another_language_gets_a_note(page: Page) -> None:
+    ask(page, "Wie viele bees leben in einer colony?")
+
+    expect(page.locator("#results .note")).to_contain_text(
+        "rejoinder was measured on English alone"
+    )
+    expect(page.locator(".answer").first).to_be_visible()
+    ask(page, "How many bees live in a colony?")
+    expect(page.locator("#results .note")).to_have_count(0)
+
+
 def test_sentence_is_marked_behind_an_emoji(page: Page) -> None:
     text = "🦀 Crabs walk. 🐝 Bees dance at noon. Then they rest."
     sentence = "Bees dance at noon."

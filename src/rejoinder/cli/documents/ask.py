@@ -130,6 +130,8 @@ def ask(
             else:
                 shown = answers if context else _drop_context(answers)
                 _print(shown, explain, is_filtered=bool(where), is_list=top > 1)
+                if answers.note:
+                    say(f"note: {answers.note}")
             if opens and answers.answers:
                 _open_source(answers.answers[0].source)
 

@@ -25,6 +25,7 @@ export function renderAnswers(place, reply, { changes, canMark, threshold, setSt
       make("p", { class: "plain" }, "No sentence matches this question."),
     );
   }
+  if (reply.note) place.prepend(make("p", { class: "quiet note" }, `Note: ${reply.note}.`));
   place.querySelector(".answer")?.setAttribute("tabindex", "0");
 }
 

@@ -35,11 +35,14 @@ async function filter() {
   hasNewFilter = true;
   if (isFiltering) return;
   isFiltering = true;
-  while (hasNewFilter) {
-    hasNewFilter = false;
-    await loadPage([0]);
+  try {
+    while (hasNewFilter) {
+      hasNewFilter = false;
+      await loadPage([0]);
+    }
+  } finally {
+    isFiltering = false;
   }
-  isFiltering = false;
 }
 
 async function loadPage(pages) {
