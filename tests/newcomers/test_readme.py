@@ -137,7 +137,8 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Clone:
         if not Path(item).resolve().is_relative_to(own)
     ]
     environment = {**os.environ, "PATH": os.pathsep.join(path), "COLUMNS": "200"}
-    for name in ("PYTHONPATH", "VIRTUAL_ENV", "REJOINDER_DATA"):
+    of_make = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")  # `make test` would have make name its folders
+    for name in ("PYTHONPATH", "VIRTUAL_ENV", "REJOINDER_DATA", *of_make):
         environment.pop(name, None)
     return Clone(folder, environment)
 
