@@ -1,8 +1,12 @@
-"""`rejoinder index add --watch` as a real process."""
+"""`rejoinder index add --watch`, as a real process and in this one."""
 
 import json
+import os
 import signal
 import sys
+import threading
+import time
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -10,6 +14,7 @@ from click.testing import CliRunner
 from tests.terminal import CTRL_C, on_terminal
 
 from rejoinder.cli import main
+from rejoinder.errors import StoreError
 from rejoinder.index.index import Index
 from rejoinder.storage.files import lock_folder
 
@@ -81,3 +86,47 @@ def test_refuses_before_an_index_is_created(
         "Error: following files needs extra packages: pip install 'rejoinder[watch]'\n"
     )
     assert not (tmp_path / "index").exists()
+
+
+def test_a_user_sees_each_change_until_ctrl_c(tmp_path: Path) -> None:
+    docs, folder = tmp_path / "docs", tmp_path / "index"
+    docs.mkdir()
+    (docs / "tea.txt").write_text("Tea is hot.\n")
+    waiting = threading.Event()
+
+    def count() -> int:
+        with Index(folder) as index:
+            return index.count().documents
+
+    def wait_for(documents: int) -> None:
+        end = time.monotonic() + 60
+        while time.monotonic() < end:
+            with suppress(StoreError):
+                if count() == documents:
+                    return
+            waiting.wait(0.2)
+
+    def work() -> None:
+        wait_for(1)
+        waiting.wait(1)  # until the watch has begun
+        (docs / "ice.txt").write_text("Ice is cold.\n")
+        wait_for(2)
+        (docs / "tea.txt").unlink()
+        wait_for(1)
+        waiting.wait(1)  # until the change is printed
+        os.kill(os.getpid(), signal.SIGINT)
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    arguments = ["index", "add", str(docs), "--index", str(folder), "--watch"]
+    result = CliRunner().invoke(main, arguments)
+    worker.join()
+
+    assert result.exit_code == 0
+    assert result.stdout.splitlines()[-2:] == [
+        f"added {docs}/ice.txt (1 sentence)",
+        f"removed {docs}/tea.txt",
+    ]
+    assert "following the files; Ctrl-C ends this\n" in result.stderr
+    end = "stopped: 2 added, 1 removed; the index has 1 document, 1 sentence\n"
+    assert result.stderr.endswith(end)
