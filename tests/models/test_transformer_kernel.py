@@ -119,8 +119,9 @@ def compute(weights: EncoderWeights, texts: JoinedTexts) -> NDArray[np.float64]:
     return states
 
 
-def test_states_agree_with_the_formula(library: ctypes.CDLL) -> None:
-    weights, texts = make_weights(), make_texts([1, 2, 17, 48, 200])
+@pytest.mark.parametrize("lengths", [[1, 2, 17, 48, 200], *([length] for length in range(3, 14))])
+def test_states_agree_with_the_formula(library: ctypes.CDLL, lengths: list[int]) -> None:
+    weights, texts = make_weights(), make_texts(lengths)  # with every number of rows in a tile
 
     states = KernelEncoder(library, weights).encode(texts, np.copy)
 

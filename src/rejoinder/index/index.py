@@ -66,6 +66,8 @@ if TYPE_CHECKING:
 
 RETRY_SECONDS = 0.25
 """Between two attempts to open a new index that cannot be read, or is incomplete."""
+WARM_UP = "how"
+"""A question of one word, which is enough to use everything that a search uses."""
 MIN_SEARCHED = 200
 """Sentences that each source finds, so that their scores can be compared."""
 
@@ -330,9 +332,8 @@ class Index:
             return files.store.count()
 
     def prepare(self) -> None:
-        """Open the encoder and verify the vectors now, not with the first search."""
-        with self._lease() as files:
-            files.vectors.search("", 0, None)
+        """Search once, so that the first question does not wait for the opening of files."""
+        self.search(WARM_UP, 1)
 
     def search(self, question: str, k: int, *, where: Where | None = None) -> list[ScoredCandidate]:
         """Return the k sentences that match a question best by words and meaning, best first.

@@ -54,6 +54,9 @@ int64_t has_transformer(void) {
 #define GELU_7 -3.31436957e-09f
 #define GELU_8 3.03610744e-11f
 
+/* For loops of a known, small number of rounds.  Unrolled any later, their arrays would stay in memory
+ * instead of registers, which costs a product of states 3 %. */
+#define UNROLL _Pragma("GCC unroll 16")
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
 typedef float vec __attribute__((vector_size(64)));
@@ -64,6 +67,17 @@ typedef ints ints_anywhere __attribute__((aligned(1), may_alias));
 #define STORE(place, value) (*(vec_anywhere *)(place) = (value))
 #define LOAD_INTS(place) (*(const ints_anywhere *)(place))
 #define FETCH(place) __builtin_prefetch((place), 0, 2)
+
+/* Do something with the rows that are left below the last whole tile, all at once: a row alone would
+ * wait for its sums and its loads.  A number of rows that is known lets sums stay in registers. */
+#define FOR_REST(rows, DO) \
+    switch (rows) { \
+        case 1: DO(1); break; \
+        case 2: DO(2); break; \
+        case 3: DO(3); break; \
+        case 4: DO(4); break; \
+        case 5: DO(5); break; \
+    }
 
 /* A linear layer; `multiply` describes the layout. */
 struct product {
@@ -120,6 +134,8 @@ ALWAYS_INLINE float get_largest(vec values) { return _mm512_reduce_max_ps((__m51
 
 ALWAYS_INLINE vec larger(vec a, vec b) { return (vec)_mm512_max_ps((__m512)a, (__m512)b); }
 
+ALWAYS_INLINE vec smaller(vec a, vec b) { return (vec)_mm512_min_ps((__m512)a, (__m512)b); }
+
 /* Add to each lane four products of unsigned bytes with signed ones. */
 ALWAYS_INLINE ints add_bytes(ints sums, ints bytes, ints weights) {
     return (ints)_mm512_dpbusd_epi32((__m512i)sums, (__m512i)bytes, (__m512i)weights);
@@ -149,7 +165,7 @@ ALWAYS_INLINE vec power(vec x) {
  * up to 4.5 standard deviations. */
 ALWAYS_INLINE vec gelu(vec x) {
     const vec limit = spread(4.5f);
-    const vec near = -larger(-larger(x, -limit), -limit);
+    const vec near = smaller(larger(x, -limit), limit);
     const vec square = near * near;
     vec sum = spread(GELU_8);
     sum = sum * square + GELU_7;
@@ -199,16 +215,18 @@ static float activate(float *restrict row, int64_t width, uint8_t *restrict byte
 static float normalise(float *restrict row, int64_t width, const float *restrict norm,
                        float epsilon, uint8_t *restrict bytes) {
     vec sums = {0}, squares = {0};
-    for (int64_t i = 0; i < width; i += LINE) sums += LOAD(row + i);
-    const float mean = get_sum(sums) / (float)width;
     for (int64_t i = 0; i < width; i += LINE) {
-        const vec x = LOAD(row + i) - mean;
+        const vec x = LOAD(row + i);
+        sums += x;
         squares += x * x;
     }
-    const float factor = 1.0f / sqrtf(get_sum(squares) / (float)width + epsilon);
+    const float mean = get_sum(sums) / (float)width;
+    const float variance = get_sum(squares) / (float)width - mean * mean;
+    const float factor = 1.0f / sqrtf((variance > 0 ? variance : 0) + epsilon);
+    const float shift = -mean * factor;
     vec largest = spread(SMALLEST);
     for (int64_t i = 0; i < width; i += LINE) {
-        const vec x = (LOAD(row + i) - mean) * factor * LOAD(norm + i) + LOAD(norm + width + i);
+        const vec x = (LOAD(row + i) * factor + shift) * LOAD(norm + i) + LOAD(norm + width + i);
         largest = larger(absolute(x), largest);
         STORE(row + i, x);
     }
@@ -224,20 +242,22 @@ ALWAYS_INLINE void multiply_panel(const int rows, const int is_residual,
                                   const float *restrict scales, const float *restrict bias,
                                   float *restrict out, int64_t stride) {
     ints sums[TALL][WIDE];
-    for (int r = 0; r < rows; r++)
-        for (int s = 0; s < WIDE; s++) sums[r][s] = LOAD_INTS(start + s * LINE);
+    UNROLL for (int r = 0; r < rows; r++)
+        UNROLL for (int s = 0; s < WIDE; s++) sums[r][s] = LOAD_INTS(start + s * LINE);
     for (int64_t k = 0; k < depth; k += 4) {
         ints columns[WIDE];
         FETCH(ahead + k * PANEL / 4);
-        for (int s = 0; s < WIDE; s++) columns[s] = LOAD_INTS(panel + k * PANEL + s * LINE * 4);
-        for (int r = 0; r < rows; r++) {
+        UNROLL for (int s = 0; s < WIDE; s++)
+            columns[s] = LOAD_INTS(panel + k * PANEL + s * LINE * 4);
+        UNROLL for (int r = 0; r < rows; r++) {
             const ints own = spread_bits(left + r * depth + k);
-            for (int s = 0; s < WIDE; s++) sums[r][s] = add_bytes(sums[r][s], own, columns[s]);
+            UNROLL for (int s = 0; s < WIDE; s++)
+                sums[r][s] = add_bytes(sums[r][s], own, columns[s]);
         }
     }
-    for (int s = 0; s < WIDE; s++) {
+    UNROLL for (int s = 0; s < WIDE; s++) {
         const vec scale = LOAD(scales + s * LINE), shift = LOAD(bias + s * LINE);
-        for (int r = 0; r < rows; r++) {
+        UNROLL for (int r = 0; r < rows; r++) {
             float *const place = out + r * stride + s * LINE;
             vec value = to_floats(sums[r][s]) * (scale * steps[r]) + shift;
             if (is_residual) value += LOAD(place);
@@ -259,13 +279,13 @@ ALWAYS_INLINE void multiply_bytes(const int is_residual, const uint8_t *restrict
     for (int64_t first = 0; first < columns; first += PANEL) {
         const int8_t *const panel = product->weights + first * depth;
         int64_t r = 0;
-#define MULTIPLY(rows) \
-    multiply_panel(rows, is_residual, left + r * depth, depth, steps + r, panel, \
+#define MULTIPLY(height) \
+    multiply_panel(height, is_residual, left + r * depth, depth, steps + r, panel, \
                    panel + (r < 4 * TALL ? size + r / TALL * size / 4 : 0), \
                    product->start + first, product->scales + first, product->bias + first, \
                    out + r * columns + first, columns)
         for (; r + TALL <= rows; r += TALL) MULTIPLY(TALL);
-        for (; r < rows; r++) MULTIPLY(1);
+        FOR_REST(rows - r, MULTIPLY)
 #undef MULTIPLY
     }
 }
@@ -287,14 +307,15 @@ void project_and_add(const uint8_t *restrict left, int64_t rows, int64_t depth,
 ALWAYS_INLINE void multiply_pairs(const int rows, const int lines, const int16_t *restrict left,
                                   int64_t stride, int64_t pairs, const int32_t *restrict right,
                                   int64_t columns, ints sums[TALL][MAX_LINES]) {
-    for (int r = 0; r < rows; r++)
-        for (int s = 0; s < lines; s++) sums[r][s] = (ints){0};
+    UNROLL for (int r = 0; r < rows; r++)
+        UNROLL for (int s = 0; s < lines; s++) sums[r][s] = (ints){0};
     for (int64_t k = 0; k < pairs; k++) {
         ints own[MAX_LINES];
-        for (int s = 0; s < lines; s++) own[s] = LOAD_INTS(right + k * columns + s * LINE);
-        for (int r = 0; r < rows; r++) {
+        UNROLL for (int s = 0; s < lines; s++) own[s] = LOAD_INTS(right + k * columns + s * LINE);
+        UNROLL for (int r = 0; r < rows; r++) {
             const ints pair = spread_bits(left + r * stride + 2 * k);
-            for (int s = 0; s < lines; s++) sums[r][s] = add_pairs(sums[r][s], pair, own[s]);
+            UNROLL for (int s = 0; s < lines; s++)
+                sums[r][s] = add_pairs(sums[r][s], pair, own[s]);
         }
     }
 }
@@ -321,17 +342,64 @@ struct text {
     int16_t *parts;     /* (TALL, keys): weights as integers */
 };
 
+/* Transpose LINE rows of LINE numbers, in place: pairs of numbers, then of pairs, …, change places. */
+ALWAYS_INLINE void transpose(ints rows[LINE]) {
+    ints half[LINE];
+    UNROLL for (int r = 0; r < LINE; r += 2) {
+        half[r] = (ints)_mm512_unpacklo_epi32((__m512i)rows[r], (__m512i)rows[r + 1]);
+        half[r + 1] = (ints)_mm512_unpackhi_epi32((__m512i)rows[r], (__m512i)rows[r + 1]);
+    }
+    UNROLL for (int r = 0; r < LINE; r += 4)
+        UNROLL for (int i = 0; i < 2; i++) {
+            const __m512i a = (__m512i)half[r + i], b = (__m512i)half[r + 2 + i];
+            rows[r + 2 * i] = (ints)_mm512_unpacklo_epi64(a, b);
+            rows[r + 2 * i + 1] = (ints)_mm512_unpackhi_epi64(a, b);
+        }
+    UNROLL for (int r = 0; r < LINE; r += 8)
+        UNROLL for (int i = 0; i < 4; i++) {
+            const __m512i a = (__m512i)rows[r + i], b = (__m512i)rows[r + 4 + i];
+            half[r + i] = (ints)_mm512_shuffle_i32x4(a, b, 0x88);
+            half[r + 4 + i] = (ints)_mm512_shuffle_i32x4(a, b, 0xdd);
+        }
+    UNROLL for (int i = 0; i < 8; i++) {
+        const __m512i a = (__m512i)half[i], b = (__m512i)half[8 + i];
+        rows[i] = (ints)_mm512_shuffle_i32x4(a, b, 0x88);
+        rows[8 + i] = (ints)_mm512_shuffle_i32x4(a, b, 0xdd);
+    }
+}
+
+/* Quantise the keys of LINE tokens, of which `count` exist, and store them transposed.
+ *
+ * rows: the first key, in rows of 3E; out: the first token's place. */
+static void read_keys(const float *restrict rows, int64_t count, int64_t width, int64_t keys,
+                      float scale, int32_t *restrict out, float *restrict steps) {
+    int16_t line[LINE][MAX_WIDTH];
+    for (int64_t at = 0; at < LINE; at++) {
+        steps[at] = 0;
+        if (at < count)
+            steps[at] = scale * to_shorts(rows + at * 3 * width, width, PAIR_LIMIT, line[at]);
+        else
+            memset(line[at], 0, (size_t)width * sizeof **line);
+    }
+    for (int64_t d = 0; d < width / 2; d += LINE) {
+        ints block[LINE];
+        UNROLL for (int at = 0; at < LINE; at++) block[at] = LOAD_INTS(line[at] + 2 * d);
+        transpose(block);
+        UNROLL for (int i = 0; i < LINE; i++) *(ints_anywhere *)(out + (d + i) * keys) = block[i];
+    }
+}
+
 /* Quantise queries, keys and values.  rows (L, 3E). */
 static void read_text(const float *restrict rows, int64_t length, int64_t width, int64_t keys,
                       int64_t depth, const struct text *text, float *restrict value_step) {
     const float scale = LOG2_E / sqrtf((float)depth);
-    int16_t key[MAX_WIDTH], value[2][MAX_WIDTH];
+    int16_t value[2][MAX_WIDTH];
     float largest = 0;
+    for (int64_t at = 0; at < keys; at += LINE)
+        read_keys(rows + at * 3 * width + width, length - at, width, keys, scale, text->keys + at,
+                  text->key_steps + at);
     for (int64_t at = 0; at < length; at++, rows += 3 * width) {
         text->query_steps[at] = to_shorts(rows, width, PAIR_LIMIT, text->queries + at * width);
-        text->key_steps[at] = scale * to_shorts(rows + width, width, PAIR_LIMIT, key);
-        for (int64_t d = 0; d < width; d += 2)
-            memcpy(text->keys + d / 2 * keys + at, key + d, sizeof(int32_t));
         text->shares[at] = to_shorts(rows + 2 * width, width, SHARE_LIMIT, value[at % 2]);
         largest = text->shares[at] > largest ? text->shares[at] : largest;
         if (at % 2 == 0 && at + 1 < length) continue;
@@ -341,11 +409,25 @@ static void read_text(const float *restrict rows, int64_t length, int64_t width,
             pair[d] = (int32_t)((uint32_t)(uint16_t)value[0][d] | (uint32_t)value[1][d] << 16);
     }
     for (int64_t at = 0; at < keys; at++) text->padding[at] = at < length ? 0 : -INFINITY;
-    for (int64_t at = length; at < keys; at++) text->key_steps[at] = text->shares[at] = 0;
-    for (int64_t d = 0; d < width / 2; d++)
-        for (int64_t at = length; at < keys; at++) text->keys[d * keys + at] = 0;
+    for (int64_t at = length; at < keys; at++) text->shares[at] = 0;
     for (int64_t at = 0; at < length; at++) text->shares[at] /= largest;
     *value_step = largest;
+}
+
+/* Softmax of a row of logits in powers of 2, as shares of SHARE_LIMIT. */
+ALWAYS_INLINE void share_row(float *restrict row, int64_t keys, const struct text *text,
+                             int16_t *restrict parts) {
+    vec largest = LOAD(row), total = {0};
+    for (int64_t at = LINE; at < keys; at += LINE) largest = larger(LOAD(row + at), largest);
+    const float most = get_largest(largest);
+    for (int64_t at = 0; at < keys; at += LINE) {
+        const vec weight = power(LOAD(row + at) - most);
+        total += weight;
+        STORE(row + at, weight);
+    }
+    const float factor = SHARE_LIMIT / get_sum(total);
+    for (int64_t at = 0; at < keys; at += LINE)
+        store_shorts(parts + at, LOAD(row + at) * (LOAD(text->shares + at) * factor));
 }
 
 /* Compute `rows` rows of one head's attention weights, as shares of SHARE_LIMIT.
@@ -356,16 +438,11 @@ ALWAYS_INLINE void weigh_keys(const int rows, const int16_t *restrict queries,
                               int64_t keys, const int32_t *restrict head_keys,
                               const struct text *text) {
     for (int64_t first = 0; first < keys;) {
-        const int64_t lines = (keys - first) / LINE;
         ints sums[TALL][MAX_LINES];
         int count = 1;
 #define WEIGH(lines) \
     multiply_pairs(rows, count = (lines), queries, width, depth / 2, head_keys + first, keys, sums)
-        if (lines >= 4)
-            WEIGH(4);
-        else if (lines == 3)
-            WEIGH(3);
-        else if (lines == 2)
+        if (keys - first >= 2 * LINE)
             WEIGH(2);
         else
             WEIGH(1);
@@ -376,22 +453,8 @@ ALWAYS_INLINE void weigh_keys(const int rows, const int16_t *restrict queries,
                       to_floats(sums[r][s]) * (LOAD(text->key_steps + first) * steps[r]) +
                           LOAD(text->padding + first));
     }
-    for (int r = 0; r < rows; r++) {
-        float *const row = text->weights + r * keys;
-        vec largest = LOAD(row), total = {0};
-        for (int64_t at = LINE; at < keys; at += LINE) largest = larger(LOAD(row + at), largest);
-        const float most = get_largest(largest);
-        for (int64_t at = 0; at < keys; at += LINE) {
-            const vec weight = power(LOAD(row + at) - most);
-            total += weight;
-            STORE(row + at, weight);
-        }
-        const float factor = SHARE_LIMIT / get_sum(total);
-        for (int64_t at = 0; at < keys; at += LINE) {
-            const vec share = LOAD(row + at) * (LOAD(text->shares + at) * factor);
-            store_shorts(text->parts + r * keys + at, share);
-        }
-    }
+    for (int r = 0; r < rows; r++)
+        share_row(text->weights + r * keys, keys, text, text->parts + r * keys);
 }
 
 /* Compute `rows` rows of one head's output, (rows, D) in rows of E. */
@@ -415,7 +478,7 @@ ALWAYS_INLINE void attend_rows(const int rows, int64_t row, int64_t head, int64_
             READ(1);
 #undef READ
         for (int s = 0; s < count; s++, d += LINE)
-            for (int r = 0; r < rows; r++)
+            UNROLL for (int r = 0; r < rows; r++)
                 STORE(out + (row + r) * width + first + d, to_floats(sums[r][s]) * step);
     }
 }
@@ -428,10 +491,11 @@ static void attend(const float *restrict rows, int64_t length, int64_t width, in
     read_text(rows, length, width, keys, depth, text, &step);
     step /= SHARE_LIMIT;
     for (int64_t head = 0; head < heads; head++) {
-        int64_t row = 0;
-        for (; row + TALL <= length; row += TALL)
-            attend_rows(TALL, row, head, length, width, depth, keys, text, step, out);
-        for (; row < length; row++)
+        // The last tile repeats some rows: one that is not whole would take as long.
+        for (int64_t row = 0; row < length && length >= TALL; row += TALL)
+            attend_rows(TALL, row + TALL > length ? length - TALL : row, head, length, width, depth,
+                        keys, text, step, out);
+        for (int64_t row = 0; row < length && length < TALL; row++)
             attend_rows(1, row, head, length, width, depth, keys, text, step, out);
     }
 }

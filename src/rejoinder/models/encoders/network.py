@@ -42,8 +42,8 @@ from rejoinder.models.transformer_kernel import (
     has_transformer,
 )
 
-MAX_TOKENS = 256
-"""Tokens of one call: enough to read weights rarely, few enough to stay in the L2 cache."""
+MAX_TOKENS = 512
+"""Tokens of one call: enough to read weights rarely, few enough for short lists on two threads."""
 TABLE = "embeddings.word_embeddings.int8"
 SMALLEST = 1e-12
 """The smallest length that a vector is divided by."""
