@@ -14,13 +14,15 @@ from starlette.responses import Response
 from rejoinder.server.problems import ErrorShape, NativeError, Problem
 from rejoinder.server.settings import Settings
 from rejoinder.server.telemetry import Metrics
-from rejoinder.server.workers.messages import AnswerJob, Backend, Job, RankRequest
+from rejoinder.server.workers.messages import AnswerJob, Backend, Budget, Job, RankRequest
 
 WORKER_STATUSES = (422, 429, 500, 503, 504)
 """The errors of an operation that needs a worker."""
 
 Json = dict[str, Any]
 Shape = TypeVar("Shape")
+
+BUDGET_HEADER = "X-Budget-Ms"
 
 _NOT_TEXT = re.compile("[\0\ud800-\udfff]")
 
@@ -47,7 +49,7 @@ class Call:
     async def submit(self, job: Job) -> bytes:
         """Return the reply to a job as JSON; abandon it when the client disconnects."""
         if isinstance(job, AnswerJob | RankRequest) and job.budget_ms is None:
-            job = msgspec.structs.replace(job, budget_ms=self.settings.budget_ms)
+            job = msgspec.structs.replace(job, budget_ms=self._read_budget())
         reply = asyncio.ensure_future(self.backend.submit(job))
         disconnect = asyncio.ensure_future(_wait_for_disconnect(self.request))
         try:
@@ -73,6 +75,18 @@ class Call:
         finally:
             for reply in replies:
                 reply.cancel()
+
+    def _read_budget(self) -> float | None:
+        """Return the budget in the request's header, else the server's."""
+        text = self.request.headers.get(BUDGET_HEADER)
+        if text is None:
+            return self.settings.budget_ms
+        try:
+            return msgspec.convert(text, Budget, strict=False)
+        except msgspec.ValidationError as error:
+            raise Problem(
+                422, f"{BUDGET_HEADER} must be a number of milliseconds, got {text!r:.40}: {error}"
+            ) from error
 
     def check_question(self, question: str, name: str) -> None:
         """Refuse a question that is empty, too long, or not text."""
@@ -131,6 +145,15 @@ def operation(method: str, path: str, **options: Any) -> Callable[[Handler], Ope
         return Operation(method, path, inspect.getdoc(handle) or "", handle, **options)
 
     return decorate
+
+
+BUDGET_PARAMETER = describe_parameter(
+    BUDGET_HEADER,
+    "Time limit in milliseconds, queueing included, for clients that cannot set `budget_ms`. Where"
+    " it ran out, the reply's header `X-Budget-Cut` names each stage that read less.",
+    {"type": "number", "minimum": 0, "maximum": 600_000},
+    place="header",
+)
 
 
 async def read_chunks(request: Request, max_bytes: int, seconds: float) -> AsyncIterator[bytes]:

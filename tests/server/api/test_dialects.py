@@ -1,5 +1,8 @@
 """The wire format of each dialect."""
 
+import copy
+import re
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -184,3 +187,66 @@ def test_a_long_document_is_read_to_its_end(connect: Connect) -> None:
     body = connect().post("/v2/rerank", json={**BODY, "documents": ["Ada.", long]}).json()
 
     assert body["results"][0]["index"] == 1
+
+
+DIALECTS: dict[str, dict[str, Any]] = {
+    "/v1/rank": {"question": "who wrote it?", "documents": DOCUMENTS * 100},
+    "/v2/rerank": {"query": "who wrote it?", "documents": DOCUMENTS * 100},
+    "/v1/rerank": {"query": "who wrote it?", "documents": DOCUMENTS * 100},
+    "/v1/rerank#voyage": {"query": "who wrote it?", "documents": DOCUMENTS * 100, "top_k": 2},
+    "/rerank": {"query": "who wrote it?", "texts": DOCUMENTS * 100},
+    "/rerank#infinity": {"query": "who wrote it?", "documents": DOCUMENTS * 100},
+}
+
+
+class Slow:
+    """Scores candidates in batches of 5 ms."""
+
+    name = "größer\n"
+    is_pointwise = True
+
+    def score(self, question: str, candidates: Candidates) -> Scores:
+        time.sleep(0.005)
+        return np.zeros(len(candidates))
+
+
+@pytest.fixture
+def slow(runner: JobRunner) -> TestClient:
+    slowed = copy.copy(runner)
+    slowed._scorer = Slow()
+    return make_client(slowed)
+
+
+@pytest.mark.parametrize("route", DIALECTS)
+def test_a_budget_may_be_a_header(slow: TestClient, route: str) -> None:
+    def ask(**headers: str) -> str | None:
+        reply = slow.post(route.partition("#")[0], json=DIALECTS[route], headers=headers)
+        assert reply.status_code == 200
+        if route == "/v1/rank":
+            (stage,) = reply.json()["trace"]
+            return str(stage["scored"]) if stage["timed_out"] else None
+        return reply.headers.get("x-budget-cut")
+
+    assert ask() is None
+    assert ask(**{"X-Budget-Ms": "60000"}) is None
+    cut = ask(**{"X-Budget-Ms": "1"})
+
+    assert cut
+    if route != "/v1/rank":
+        assert re.fullmatch(r"'gr\\xf6\\xdfer\\n' scored \d+ of 300, kept \d+", cut)
+
+
+def test_a_budget_in_the_body_overrides_the_header(slow: TestClient) -> None:
+    body = {**DIALECTS["/v1/rank"], "budget_ms": 60000}
+
+    reply = slow.post("/v1/rank", json=body, headers={"X-Budget-Ms": "1"})
+
+    assert not any(stage["timed_out"] for stage in reply.json()["trace"])
+
+
+@pytest.mark.parametrize("budget", ["soon", "-1", "nan", "1e9", ""])
+def test_a_budget_header_that_is_no_number_is_refused(client: TestClient, budget: str) -> None:
+    reply = client.post("/v2/rerank", json=BODY, headers={"X-Budget-Ms": budget})
+
+    assert reply.status_code == 422
+    assert "X-Budget-Ms must be a number of milliseconds" in reply.json()["message"]

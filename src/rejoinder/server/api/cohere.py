@@ -7,7 +7,7 @@ from msgspec import UNSET, Struct, UnsetType, field
 from starlette.responses import Response
 
 from rejoinder.server.api.rerank import Fields, RankedText, rank
-from rejoinder.server.operation import Call, operation
+from rejoinder.server.operation import BUDGET_PARAMETER, Call, operation
 from rejoinder.server.problems import CohereError, to_json
 from rejoinder.server.workers.messages import ALL_SPANS
 
@@ -81,7 +81,13 @@ class CohereResponse(Struct, frozen=True):
     meta: CohereMeta
 
 
-@operation("POST", "/v2/rerank", takes=CohereRequest, gives=CohereResponse, error=CohereError)
+@operation(
+    *("POST", "/v2/rerank"),
+    takes=CohereRequest,
+    gives=CohereResponse,
+    error=CohereError,
+    parameters=(BUDGET_PARAMETER,),
+)
 async def rerank(call: Call) -> Response:
     """Rank as Cohere's v2 does, with `relevant_spans`."""
     request = await call.read(CohereRequest)
@@ -95,7 +101,7 @@ async def rerank(call: Call) -> Response:
         for item in ranking.documents
     ]
     meta = CohereMeta(CohereApiVersion("2"))
-    return to_json(CohereResponse(str(uuid.uuid4()), results, meta))
+    return to_json(CohereResponse(str(uuid.uuid4()), results, meta), headers=ranking.headers)
 
 
 def _choose_spans(

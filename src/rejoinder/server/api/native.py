@@ -13,6 +13,7 @@ from rejoinder.index.report import FileEvent
 from rejoinder.index.sqlite.documents import Sort
 from rejoinder.index.update import check_upload_name
 from rejoinder.server.operation import (
+    BUDGET_PARAMETER,
     WORKER_STATUSES,
     Call,
     Json,
@@ -59,7 +60,12 @@ class ManyAnswers(Struct, frozen=True):
     results: list[Answers]
 
 
-@operation("POST", "/v1/answer", takes=AnswerRequest, gives=Answers | ManyAnswers)
+@operation(
+    *("POST", "/v1/answer"),
+    takes=AnswerRequest,
+    gives=Answers | ManyAnswers,
+    parameters=(BUDGET_PARAMETER,),
+)
 async def answer(call: Call) -> Response:
     """Answer a question, or each of a list, with a sentence of the index, or of a text."""
     request = await call.read(AnswerRequest)
@@ -75,7 +81,12 @@ async def answer(call: Call) -> Response:
     return to_json(b'{"results":[%b]}' % b",".join(replies))
 
 
-@operation("POST", "/v1/rank", takes=RankRequest, gives=DocumentRanking)
+@operation(
+    *("POST", "/v1/rank"),
+    takes=RankRequest,
+    gives=DocumentRanking,
+    parameters=(BUDGET_PARAMETER,),
+)
 async def rank(call: Call) -> Response:
     """Rank documents, each by its best sentence."""
     request = await call.read(RankRequest)

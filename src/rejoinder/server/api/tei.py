@@ -13,7 +13,7 @@ from msgspec import UNSET, Struct, UnsetType
 from starlette.responses import Response
 
 from rejoinder.server.api.rerank import DocumentResult, Fields, count_words, list_results, rank
-from rejoinder.server.operation import Call, decode, operation
+from rejoinder.server.operation import BUDGET_PARAMETER, Call, decode, operation
 from rejoinder.server.problems import TeiError, to_json
 
 
@@ -75,18 +75,19 @@ class _Probe(Struct, frozen=True):
     takes=TeiRequest | InfinityRequest,
     gives=list[TeiResult] | InfinityResponse,
     error=TeiError,
+    parameters=(BUDGET_PARAMETER,),
 )
 async def rerank(call: Call) -> Response:
     """Rank as text-embeddings-inference, infinity and vLLM do."""
     body = await call.read_bytes()
     if bytes(decode(body, _Probe).documents) == b"null":
-        return to_json(await _rank_texts(call, decode(body, TeiRequest)))
-    return to_json(await _rank_documents(call, decode(body, InfinityRequest)))
+        return await _rank_texts(call, decode(body, TeiRequest))
+    return await _rank_documents(call, decode(body, InfinityRequest))
 
 
-async def _rank_texts(call: Call, request: TeiRequest) -> list[TeiResult]:
+async def _rank_texts(call: Call, request: TeiRequest) -> Response:
     ranking, _ = await rank(call, request.query, request.texts, name="texts")
-    return [
+    results = [
         TeiResult(
             item.place,
             item.score if request.raw_scores else item.relevance,
@@ -94,12 +95,13 @@ async def _rank_texts(call: Call, request: TeiRequest) -> list[TeiResult]:
         )
         for item in ranking.documents
     ]
+    return to_json(results, headers=ranking.headers)
 
 
-async def _rank_documents(call: Call, request: InfinityRequest) -> InfinityResponse:
+async def _rank_documents(call: Call, request: InfinityRequest) -> Response:
     ranking, texts = await rank(call, request.query, request.documents, top=request.top_n)
     words = count_words(request.query, texts)
-    return InfinityResponse(
+    response = InfinityResponse(
         object="rerank",
         id=str(uuid.uuid4()),
         created=int(time.time()),
@@ -111,3 +113,4 @@ async def _rank_documents(call: Call, request: InfinityRequest) -> InfinityRespo
             are_raw=bool(request.raw_scores),
         ),
     )
+    return to_json(response, headers=ranking.headers)

@@ -12,7 +12,7 @@ from starlette.responses import Response
 
 from rejoinder.server.api.cohere import CohereApiVersion, CohereMeta
 from rejoinder.server.api.rerank import DocumentResult, Fields, count_words, list_results, rank
-from rejoinder.server.operation import Call, operation
+from rejoinder.server.operation import BUDGET_PARAMETER, Call, operation
 from rejoinder.server.problems import RerankError, to_json
 
 
@@ -67,7 +67,11 @@ class VoyageResponse(Struct, frozen=True):
 
 
 @operation(
-    *("POST", "/v1/rerank"), takes=V1Request, gives=V1Response | VoyageResponse, error=RerankError
+    *("POST", "/v1/rerank"),
+    takes=V1Request,
+    gives=V1Response | VoyageResponse,
+    error=RerankError,
+    parameters=(BUDGET_PARAMETER,),
 )
 async def rerank(call: Call) -> Response:
     """Rank as Cohere's v1, Jina and Voyage do."""
@@ -84,7 +88,7 @@ async def rerank(call: Call) -> Response:
             VoyageResult(item.place, item.relevance, given[item.place])
             for item in ranking.documents
         ]
-        return to_json(VoyageResponse("list", data, model, usage))
+        return to_json(VoyageResponse("list", data, model, usage), headers=ranking.headers)
     return to_json(
         V1Response(
             id=str(uuid.uuid4()),
@@ -94,5 +98,6 @@ async def rerank(call: Call) -> Response:
             usage=usage,
             results=list_results(ranking, request.documents if request.return_documents else None),
             meta=CohereMeta(CohereApiVersion("1")),
-        )
+        ),
+        headers=ranking.headers,
     )
