@@ -5,7 +5,9 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 Where = Mapping[str, str | Sequence[str]]
-"""Required metadata of a document: for each key a value, or one of several."""
+"""Required metadata of a document: for each key a value, or one of several.
+
+In an index, the folder `folder` stands for its sub-folders too."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -112,6 +112,8 @@ def test_a_reserved_metadata_key_is_refused(index: Index, docs: Path) -> None:
         follow(index, docs, suffix="x")
     with pytest.raises(InputError, match="'suffix' is reserved"):
         index.add_upload("a.md", docs / "tea.md", metadata={"suffix": "x"})
+    with pytest.raises(InputError, match="'folder' is reserved for the folder of the file"):
+        follow(index, docs, folder="x")
 
 
 def test_files_are_acknowledged_in_batches_with_progress(

@@ -84,13 +84,22 @@ def split_names(given: str) -> list[str]:
 
 def parse_pairs(pairs: Iterable[str]) -> dict[str, str]:
     """Parse KEY=VALUE options."""
-    values = {}
-    for pair in pairs:
-        key, mark, value = pair.partition("=")
-        if not mark or not key:
-            raise InputError(f"{pair!r} is not KEY=VALUE")
-        values[key] = value
+    return dict(map(_split_pair, pairs))
+
+
+def parse_filters(pairs: Iterable[str]) -> dict[str, list[str]]:
+    """Parse KEY=VALUE options that filter; several values of a key are alternatives."""
+    values: dict[str, list[str]] = {}
+    for key, value in map(_split_pair, pairs):
+        values.setdefault(key, []).append(value)
     return values
+
+
+def _split_pair(pair: str) -> tuple[str, str]:
+    key, mark, value = pair.partition("=")
+    if not mark or not key:
+        raise InputError(f"{pair!r} is not KEY=VALUE")
+    return key, value
 
 
 def example(*calls: str) -> str:

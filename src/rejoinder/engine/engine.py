@@ -163,7 +163,7 @@ class Engine:
             budget_ms: the latency budget.  If retrieval uses it up, the answers are in
                 retrieval order.
             where: only search documents whose metadata match: for each key a value, or a
-                list of which one must match.
+                list of which one must match.  `folder` matches its sub-folders too.
             min_confidence: abstain below this confidence, instead of below the scorer's own
                 threshold.
             context: what to return around each sentence: its `paragraph` (or list, or
@@ -286,6 +286,7 @@ class Engine:
         candidate = item.candidate
         source = self._locate(candidate)
         copies = self.index.locate_copies(candidate, where=where)
+        others = [self._locate(other) for other in same if other is not candidate]
         return Answer(
             candidate.text,
             source,

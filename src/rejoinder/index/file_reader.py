@@ -32,6 +32,8 @@ Smaller files are read to their end first: readers of the index wait while one i
 
 SUFFIX = "suffix"
 """The metadata key for the suffix of a document's file."""
+FOLDER = "folder"
+"""The metadata key for its folder."""
 UPLOADED = "uploaded:"
 """Prefix of the key and the documents of an upload; no absolute path begins like this."""
 
@@ -130,11 +132,12 @@ class FileReader:
         suffix, _ = find_format(path.name) or (path.suffix.lower(), "")
         own = json.loads(planned.state.metadata)
         prefix = UPLOADED if planned.raw.startswith(UPLOADED.encode()) else ""
+        known = {SUFFIX: suffix, FOLDER: find_folder(prefix + shown)}
         documents = (
             replace(
                 document,
                 name=prefix + document.name,
-                metadata={SUFFIX: suffix, **document.metadata, **own},
+                metadata={**known, **document.metadata, **own},
             )
             for document in read_file(path, sandbox=self._sandbox, name=shown)
         )
@@ -161,6 +164,18 @@ def _hold(documents: Iterator[ParsedDocument]) -> tuple[Iterable[ParsedDocument]
                 return chain(held, [partial], documents), sentences
         held.append(replace(document, blocks=blocks))
     return held, sentences
+
+
+def find_folder(name: str) -> str:
+    """Return the folder of a file or an upload.
+
+    >>> find_folder("/notes/tea.md"), find_folder("uploaded:tea.md"), find_folder("tea.md")
+    ('/notes', 'uploaded:', '')
+    """
+    folder, mark, _ = name.rpartition("/")
+    if mark:
+        return folder or "/"
+    return UPLOADED if name.startswith(UPLOADED) else ""
 
 
 def explain(error: InputError | OSError, shown: str) -> str:

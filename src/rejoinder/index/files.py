@@ -24,8 +24,10 @@ from rejoinder.index.sqlite.documents import DocumentStore
 from rejoinder.index.vectors.vector_index import VectorIndex
 from rejoinder.models.sentence_encoder.encoder import SentenceEncoder
 from rejoinder.storage.files import lock_folder
+from rejoinder.types import Where
 
 if TYPE_CHECKING:
+    from rejoinder.index.folders import Folders
     from rejoinder.index.sidecar.sidecars import Sidecars
 
 DATABASE = "index.sqlite"
@@ -59,6 +61,17 @@ class IndexFiles:
         from rejoinder.index.sidecar.sidecars import Sidecars
 
         return Sidecars(self.folder / SIDECARS, self.store)
+
+    @cached_property
+    def folders(self) -> "Folders":
+        """The folders of the documents."""
+        from rejoinder.index.folders import Folders
+
+        return Folders(self.store)
+
+    def expand(self, where: Where | None) -> Where | None:
+        """Return a filter in which a folder stands for its sub-folders too."""
+        return self.folders.expand(where) if where else None
 
     @property
     def has_sidecars(self) -> bool:

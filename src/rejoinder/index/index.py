@@ -40,6 +40,7 @@ from rejoinder.index.sqlite.database import FORMAT, Identity, read_identity
 from rejoinder.index.sqlite.documents import (
     Counts,
     DocumentStore,
+    MetadataCount,
     Place,
 )
 from rejoinder.index.vectors.vector_index import VectorIndex
@@ -340,11 +341,17 @@ class Index:
 
         A sentence that occurs in several places word for word is returned once: where it
         matches best.
+
+        Args:
+            where: required metadata of the documents: for each key a value, or one of several.
+                `folder` takes a folder as documents are named, or a path of this machine, and
+                stands for its sub-folders too.
         """
         if k < 1:
             return []
         limit = max(MIN_SEARCHED, 2 * k)
         with self._lease() as files:
+            where = files.expand(where)
             while True:
                 found, is_all = _search_both(files, question, limit, where)
                 results = read_distinct(files.store, found, k)
@@ -365,7 +372,18 @@ class Index:
     def locate_copies(self, candidate: Candidate, *, where: Where | None = None) -> list[Source]:
         """Return the other places where a candidate occurs word for word, the first of many."""
         with self._lease() as files:
-            return locate_copies(files.store, candidate, where)
+            return locate_copies(files.store, candidate, files.expand(where))
+
+    def count_metadata(self, *, values: int) -> list[MetadataCount]:
+        """Return the most frequent values of each metadata key, at most so many per key.
+
+        A folder counts the documents of its sub-folders too.
+        """
+        from rejoinder.index.file_reader import FOLDER
+
+        with self._lease() as files:
+            counts = files.store.count_metadata(values=values, leave_out=FOLDER)
+            return counts + files.folders.count(values=values)
 
     def open_sidecar(self, encoder: SidecarEncoder) -> "IndexRows | None":
         """Return the stored rows of an encoder, brought up to date where possible.

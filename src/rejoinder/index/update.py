@@ -17,7 +17,7 @@ from rejoinder.documents.discovery import (
 from rejoinder.documents.formats import find_format
 from rejoinder.errors import InputError
 from rejoinder.index.batch import FileBatch, ReadProgress, group_documents
-from rejoinder.index.file_reader import SUFFIX, UPLOADED, FileReader, ReadFile
+from rejoinder.index.file_reader import FOLDER, SUFFIX, UPLOADED, FileReader, ReadFile
 from rejoinder.index.report import FileEvent, OnEvent, OnProgress, UpdateReport
 from rejoinder.types import Document
 
@@ -147,10 +147,11 @@ def remove_files(
 
 def check_metadata(metadata: Mapping[str, str]) -> None:
     """Refuse metadata keys that are set by rejoinder."""
-    if SUFFIX in metadata:
-        raise InputError(
-            f"metadata key {SUFFIX!r} is reserved for the suffix of the file; choose another key"
-        )
+    for key in (SUFFIX, FOLDER):
+        if key in metadata:
+            raise InputError(
+                f"metadata key {key!r} is reserved for the {key} of the file; choose another key"
+            )
 
 
 def _to_json(metadata: Mapping[str, str] | None) -> str | None:

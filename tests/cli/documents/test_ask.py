@@ -162,6 +162,37 @@ def test_asks_an_index_with_a_scorer_and_a_filter(docs: Path, tmp_path: Path) ->
     assert "give paths or --index, not both" in run("tea", docs, "--index", folder).stderr
 
 
+def test_several_values_of_a_filter_are_alternatives(docs: Path) -> None:
+    (docs / "sub").mkdir()
+    (docs / "sub" / "tea.txt").write_text("Black tea is brewed at 95 °C.", encoding="utf-8")
+    ask = ("tea is brewed", docs, "--top", "5", "--scorer", "jaccard")
+
+    def find(*filters: str) -> int:
+        options = [part for pair in filters for part in ("--where", pair)]
+        return run(*ask, *options).stdout.count("tea is brewed at")
+
+    assert find() == 2
+    assert find("suffix=.md") == 1
+    assert find("suffix=.md", "suffix=.txt") == 2
+    assert find("suffix=.md", "suffix=.txt", f"folder={docs}/sub") == 1
+    assert find("suffix=.md", f"folder={docs}/sub") == 0
+
+
+def test_a_title_does_not_repeat_its_first_heading() -> None:
+    from rejoinder.cli.documents.ask import _show_source
+    from rejoinder.types import Source
+
+    def show(title: str, *headings: str) -> str:
+        return _show_source(Source("a/b.html", title, None, 0, 3, headings=headings))
+
+    assert (
+        show("Views — The Manual", "Views", "URLs") == "a/b.html (Views — The Manual \u203a URLs)"
+    )
+    assert show("Views", "Views") == "a/b.html (Views)"
+    assert show("Viewsets", "Views") == "a/b.html (Viewsets \u203a Views)"
+    assert show("Views") == "a/b.html (Views)"
+
+
 def test_without_a_question_reads_them_line_by_line(
     docs: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

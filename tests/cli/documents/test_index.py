@@ -95,7 +95,7 @@ def test_list_shows_documents_and_their_metadata(docs: Path, folder: Path) -> No
         "document": f"{docs}/tea.md",
         "title": "Tea",
         "sentences": 2,
-        "metadata": {"suffix": ".md", "team": "red"},
+        "metadata": {"suffix": ".md", "folder": str(docs), "team": "red"},
     }
 
 

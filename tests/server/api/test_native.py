@@ -268,7 +268,7 @@ def test_document_is_added_answered_listed_and_removed(fresh: TestClient) -> Non
     assert reply["answers"][0]["source"]["document"] == "uploaded:cats.md"
     assert listed["state"] == "ready"
     assert listed["bytes"] == len("Cats can purr at 25 Hz.")
-    assert listed["metadata"] == {"suffix": ".md", "team": "red"}
+    assert listed["metadata"] == {"suffix": ".md", "folder": "uploaded:", "team": "red"}
     assert removed.json() == {"id": listed["id"], "name": "uploaded:cats.md"}
     assert again.status_code == 404
     assert fresh.get("/v1/documents?contains=cats").json()["total"] == 0
@@ -290,7 +290,7 @@ def test_a_gzipped_page_is_unpacked_and_links_to_its_section(fresh: TestClient) 
     assert (source["document"], source["title"]) == ("uploaded:pets.html.gz", "Pets")
     assert (source["headings"], source["anchor"]) == (["Cats"], "cats")
     (listed,) = fresh.get("/v1/documents?contains=pets").json()["documents"]
-    assert listed["metadata"] == {"suffix": ".html"}
+    assert listed["metadata"] == {"suffix": ".html", "folder": "uploaded:"}
 
 
 def test_a_gzipped_upload_that_is_cut_is_skipped_with_a_reason(fresh: TestClient) -> None:

@@ -66,7 +66,8 @@ MAX_HEADING = 60
     "pairs",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Only search documents whose metadata match.",
+    help="Only search documents whose metadata match, or that are below a folder: `folder=docs`;"
+    " repeatable, several values of a key are alternatives.",
 )
 @options.min_confidence
 @click.option(
@@ -107,7 +108,7 @@ def ask(
         # Without a question, the first argument is a path like the others.
         question, paths = None, (*map(Path, filter(None, [question])), *paths)
     _check_arguments(question, paths, folder)
-    where = options.parse_pairs(pairs)
+    where = options.parse_filters(pairs)
     # numpy starts these threads when it is imported, and they wait busily for work of which a
     # question has none: large products are the kernel's.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")

@@ -18,7 +18,7 @@ from typing import Any
 
 from rejoinder.errors import StoreError
 
-FORMAT = 5
+FORMAT = 6
 
 SCHEMA = """
 CREATE TABLE meta(key TEXT PRIMARY KEY, value) WITHOUT ROWID;

@@ -270,8 +270,22 @@ class DocumentStore(Database):
                 for id_, name, title, metadata, *rest in rows
             ], total
 
-    def count_metadata(self, *, values: int) -> list[MetadataCount]:
-        """Return the most frequent values of each metadata key, at most so many per key."""
+    def count_values(self, key: str) -> dict[str, int]:
+        """Return how many documents have each value of a metadata key."""
+        rows = self.query(
+            "SELECT own.value, count(*) FROM documents CROSS JOIN json_each(metadata) AS own"
+            " WHERE own.key = ? GROUP BY 1",
+            (key,),
+        )
+        return dict(rows)
+
+    def count_metadata(self, *, values: int, leave_out: str = "") -> list[MetadataCount]:
+        """Return the most frequent values of each metadata key.
+
+        Args:
+            values: at most so many per key.
+            leave_out: a key that is not counted.
+        """
         rows = self.query(
             "SELECT key, value, documents, distinct_values, keyed FROM ("
             " SELECT *, row_number() OVER"
@@ -279,9 +293,10 @@ class DocumentStore(Database):
             " count(*) OVER (PARTITION BY key) AS distinct_values,"
             " sum(documents) OVER (PARTITION BY key) AS keyed FROM ("
             " SELECT own.key AS key, own.value AS value, count(*) AS documents"
-            " FROM documents CROSS JOIN json_each(metadata) AS own GROUP BY 1, 2))"
+            " FROM documents CROSS JOIN json_each(metadata) AS own"
+            " WHERE own.key <> ? GROUP BY 1, 2))"
             " WHERE place <= ? ORDER BY key, place",
-            (values,),
+            (leave_out, values),
         )
         return [MetadataCount(*row) for row in rows]
 

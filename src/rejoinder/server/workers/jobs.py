@@ -160,7 +160,7 @@ class JobRunner:
         )
 
     def _list_facets(self) -> Facets:
-        counts = self._get_engine().index.store.count_metadata(values=MAX_FACET_VALUES)
+        counts = self._get_engine().index.count_metadata(values=MAX_FACET_VALUES)
         facets = []
         for key, group in groupby(counts, key=lambda count: count.key):
             own = list(group)

@@ -32,7 +32,8 @@ class AskOptions(Struct, frozen=True, kw_only=True):
     budget_ms: Budget | None = None
     """Time limit in milliseconds, queueing included; the server's by default."""
     where: dict[str, str | list[str]] | None = None
-    """Only search documents whose metadata have this value, or one of several."""
+    """Only search documents whose metadata have this value, or one of several; `folder` stands for
+    its sub-folders too."""
     min_confidence: Annotated[float, Meta(ge=0, le=1)] | None = None
     """Abstain below this confidence; below the scorer's own threshold by default."""
     context: Literal["sentence", "paragraph", "section"] | None = None
@@ -170,7 +171,7 @@ class FacetValue(Struct, frozen=True):
 
 
 class Facet(Struct, frozen=True):
-    """A metadata key, for `where`."""
+    """A metadata key, for `where`; of `folder`, the values are folders with their sub-folders."""
 
     key: str
     values: list[FacetValue]
