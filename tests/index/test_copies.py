@@ -78,6 +78,19 @@ def test_copies_may_differ_in_white_space_but_not_in_case(index: Index, docs: Pa
     assert get_names(index, candidate) == ["a"]
 
 
+def test_copies_may_differ_in_quotation_marks_and_dashes(index: Index, docs: Path) -> None:
+    plain = """It's "hot" tea -- never cold, always --- as ever..."""
+    (docs / "plain.txt").write_text(plain, encoding="utf-8")
+    rich = "It’s “hot” tea – never cold, always — as ever…"
+    (docs / "rich.txt").write_text(rich, encoding="utf-8")
+    (docs / "other.txt").write_text(plain.replace('"', ""), encoding="utf-8")
+    index.add([docs])
+
+    found = {hit.candidate.text: hit.candidate for hit in index.search("never cold", 9)}
+    assert get_names(index, found[plain]) == ["rich"]
+    assert get_names(index, found[rich]) == ["plain"]
+
+
 def test_copies_that_may_not_answer_are_no_places(index: Index, docs: Path) -> None:
     candidate = index.search("hot", 1)[0].candidate
     (docs / "heading.md").write_text("# Tea is always hot.\n\nIt is never cold.", encoding="utf-8")
@@ -121,3 +134,54 @@ def test_other_sources_match_the_filter(index: Index) -> None:
     assert ask(team="red") == ["0", "3"]
     assert ask(team=["red", "green"]) == ["0", "2", "3"]
     assert ask(team="blue", **{'a"b': "c"}) == ["1", "4"]
+
+
+def publish(folder: Path, sentence: str, of_source: str) -> None:
+    """Write a page as Sphinx publishes it, and its source beside it."""
+    (folder / "_sources").mkdir(parents=True)
+    (folder / "guide.html").write_text(
+        "<title>Guide \u2014 The Manual</title><body><h1>Guide</h1>"
+        f"<p>Milk goes bad.</p><p>{sentence}</p>"
+    )
+    source = f"Guide\n=====\n\nMilk goes bad.\n\n{of_source}\n"
+    (folder / "_sources" / "guide.rst.txt").write_text(source, encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "of_source",
+    [
+        "The kettle's water boils -- at a hundred degrees.",
+        "The kettle's water boils at (about) a hundred degrees.",
+    ],
+)
+@pytest.mark.parametrize("is_source_added_first", [True, False])
+def test_a_page_is_shown_before_its_source(
+    tmp_path: Path, of_source: str, is_source_added_first: bool
+) -> None:
+    sentence = "The kettle\u2019s water boils \u2013 at a hundred degrees."
+    publish(tmp_path / "html", sentence, of_source)
+    order = ["_sources/guide.rst.txt", "guide.html"]
+    with Index(tmp_path / "index", create=True) as index:
+        for name in order if is_source_added_first else order[::-1]:
+            index.add([tmp_path / "html" / name])
+
+        answers = Engine(index).answer("kettle water boils", top=3).answers
+
+    best = answers[0]
+    assert (Path(best.source.document).name, best.sentence) == ("guide.html", sentence)
+    assert [Path(source.document).name for source in best.other_sources] == ["guide.rst.txt"]
+    assert best.context[0].text == sentence
+    assert best.source.url.endswith("/html/guide.html")
+    assert [answer.sentence for answer in answers].count(sentence) == 1
+
+
+def test_a_source_without_a_page_is_shown_itself(tmp_path: Path) -> None:
+    publish(tmp_path / "html", "Tea is never cold.", "The kettle boils at a hundred degrees.")
+    with Index(tmp_path / "index", create=True) as index:
+        index.add([tmp_path / "html"])
+        best = Engine(index).answer("kettle boils").answers[0]
+        outside = Engine(index).answer("milk goes bad", where={"suffix": ".rst.txt"}).answers[0]
+
+    assert Path(best.source.document).name == "guide.rst.txt"
+    assert best.other_sources == ()
+    assert Path(outside.source.document).name == "guide.rst.txt", "only where the filter allows"

@@ -21,6 +21,7 @@ from rejoinder.engine.answers import (
 from rejoinder.engine.binding import bind_scorer
 from rejoinder.engine.context import check_form, read_context
 from rejoinder.errors import InputError, StoreError
+from rejoinder.index.candidates import is_page_source
 from rejoinder.index.index import Index, get_cached_index
 from rejoinder.models.lexical.scorers import RetrievalOrder
 from rejoinder.models.parallel import count_cores, spread
@@ -283,7 +284,8 @@ class Engine:
     def _to_answer(
         self, item: ScoredCandidate, duplicates: Sequence[Candidate], where: Where | None, form: str
     ) -> Answer:
-        candidate = item.candidate
+        same = [item.candidate, *duplicates]
+        candidate = self._choose_page(same, where)
         source = self._locate(candidate)
         copies = self.index.locate_copies(candidate, where=where)
         others = [self._locate(other) for other in same if other is not candidate]
@@ -293,9 +295,17 @@ class Engine:
             item.score,
             item.rank,
             context=read_context(self.index.store, candidate, source, form),
-            other_sources=(*copies, *map(self._locate, duplicates)),
-            found_by=candidate.retrieval.sources if candidate.retrieval else (),
+            other_sources=tuple(_drop_repeated(source, [*copies, *others])),
+            found_by=item.candidate.retrieval.sources if item.candidate.retrieval else (),
         )
+
+    def _choose_page(self, same: Sequence[Candidate], where: Where | None) -> Candidate:
+        """Return the first of several candidates that say the same; a page before its source."""
+        first = same[0]
+        if not is_page_source(first):
+            return first
+        page = next((other for other in same if not is_page_source(other)), None)
+        return page or self.index.find_page_copy(first, where=where) or first
 
     def _locate(self, candidate: Candidate) -> Source:
         return self.index.locate(candidate) or _get_source(candidate)
@@ -369,6 +379,15 @@ def _to_candidate(hit: ScoredCandidate, *, reads_tokens: bool) -> Candidate:
     if candidate.retrieval_score == hit.score and candidate.tokens is tokens:
         return candidate  # the index makes them so: nothing is copied
     return replace(candidate, retrieval_score=hit.score, tokens=tokens)
+
+
+def _drop_repeated(shown: Source, others: Iterable[Source]) -> Iterator[Source]:
+    """Yield the sources of other places, each once."""
+    seen = {(shown.document, shown.start)}
+    for source in others:
+        if (place := (source.document, source.start)) not in seen:
+            seen.add(place)
+            yield source
 
 
 def _get_source(candidate: Candidate) -> Source:

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +29,8 @@ URL = "url"
 """The metadata key for the address that a document came with."""
 MAX_COPIES = 20
 """Other places of a sentence that are listed."""
+_PAGE_SOURCE = re.compile(r"(?:^|[/:])_sources/")
+"""In the id of a document: Sphinx publishes the source of each page in this folder."""
 
 
 class StoredSentences(Sequence[str]):
@@ -186,6 +189,22 @@ def locate_copies(store: DocumentStore, candidate: Candidate, where: Where | Non
     documents = _find_documents(store, places) if places else {}
     sources = (locate(store, documents.get(number), position) for number, position in places)
     return [source for source in sources if source]
+
+
+def is_page_source(candidate: Candidate) -> bool:
+    """Return whether a candidate is from the source of a page that is published beside it."""
+    return candidate.document is not None and bool(_PAGE_SOURCE.search(candidate.document.id))
+
+
+def find_page_copy(
+    store: DocumentStore, candidate: Candidate, where: Where | None
+) -> Candidate | None:
+    """Return the same sentence of a document that is no source of a page, if there is one."""
+    for place in store.find_copies(candidate.text, where=where, limit=MAX_COPIES + 1):
+        copy = get_candidate(store, place)
+        if copy and not is_page_source(copy):
+            return copy
+    return None
 
 
 def to_document(store: DocumentStore, stored: StoredDocument) -> Document:

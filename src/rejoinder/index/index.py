@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Literal
 from rejoinder.errors import StoreError
 from rejoinder.index.candidates import (
     MAX_COPIES,
+    find_page_copy,
     get_candidate,
     get_number,
     locate,
@@ -368,6 +369,13 @@ class Index:
         """Return the source of a candidate of this index; None where it was removed."""
         with self._lease() as files:
             return locate(files.store, candidate.document, candidate.position)
+
+    def find_page_copy(
+        self, candidate: Candidate, *, where: Where | None = None
+    ) -> Candidate | None:
+        """Return the same sentence of a document that is no source of a page, if there is one."""
+        with self._lease() as files:
+            return find_page_copy(files.store, candidate, files.expand(where))
 
     def locate_copies(self, candidate: Candidate, *, where: Where | None = None) -> list[Source]:
         """Return the other places where a candidate occurs word for word, the first of many."""

@@ -277,11 +277,18 @@ def _show_source(source: Source) -> str:
         else ""
     )
     title = () if source.title in source.document else (source.title,)
-    path = " \u203a ".join(map(_truncate, (*title, *source.headings)))
+    repeated = bool(title) and _repeats(source.title, source.headings)
+    path = " \u203a ".join(map(_truncate, (*title, *source.headings[repeated:])))
     name = _shorten(source.document) + place
     if source.url.startswith("http"):
         name = source.url
     return name + (f" ({path})" if path else "")
+
+
+def _repeats(title: str, headings: Sequence[str]) -> bool:
+    """Return whether a title is the first heading and a name behind it, as on web pages."""
+    rest = title.removeprefix(headings[0]) if headings else title
+    return rest != title and rest.lstrip()[:1] in "\u2014\u2013-|:\u00b7"
 
 
 def _truncate(heading: str) -> str:

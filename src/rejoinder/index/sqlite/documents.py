@@ -29,6 +29,12 @@ Encode = Callable[[str], bytes]
 Place = tuple[int, int]
 """The number of a document, and the position of a sentence there."""
 
+MAX_TERM = 200
+"""Characters of the term of a definition that is shown above its sentences."""
+MAX_DEFINITION = 500
+"""Sentences of a definition."""
+_DEFINITION = KINDS.index("definition")
+_PLAIN = str.maketrans("\u2018\u2019\u201c\u201d\u2013\u2014", "''\"\"--") | {ord("\u2026"): "..."}
 _DOCUMENT = "id, name, title, metadata, sentences"
 _SENTENCE = 'position, text, start, "end", line, page, block, may_answer, tokens'
 Sort = Literal["added", "newest", "name", "sentences"]
@@ -376,6 +382,8 @@ class DocumentStore(Database):
     def find_copies(self, text: str, *, where: Where | None = None, limit: int = -1) -> list[Place]:
         """Return the places of a sentence that may answer, word for word, in order.
 
+        The forms of quotation marks and dashes do not count.
+
         Args:
             where: only in documents whose metadata match.
             limit: read at most so many places; -1 for all.
@@ -387,7 +395,7 @@ class DocumentStore(Database):
             f" WHERE digest = ? AND may_answer{condition} ORDER BY document, position LIMIT ?",
             (compute_digest(text), *values, limit),
         )
-        return [row[:2] for row in rows if fold(row[2]) == fold(text)]
+        return [row[:2] for row in rows if _simplify(row[2]) == _simplify(text)]
 
     def get_blocks_near(self, number: int, position: int, reach: int) -> list[StoredBlock]:
         """Return the block of a sentence, and up to `reach` blocks before and after it."""
@@ -490,7 +498,13 @@ class DocumentStore(Database):
 
 def compute_digest(text: str) -> int:
     """Return the key by which copies of a sentence are found; different texts may share it."""
-    return zlib.crc32(fold(text).encode())
+    return zlib.crc32(_simplify(text).encode())
+
+
+def _simplify(text: str) -> str:
+    """Return text with one form of quotation marks and dashes: a page's source has others."""
+    text = fold(text)
+    return text.replace("---", "-").replace("--", "-").translate(_PLAIN)
 
 
 def _match(where: Where | None) -> tuple[str, list[str]]:

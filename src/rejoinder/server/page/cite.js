@@ -5,8 +5,15 @@ import { make } from "./dom.js";
 // "uploaded:" stays, so that no upload passes for a file of the server.
 const baseName = (document) => document.replace(/^(uploaded:)?.*\//s, "$1");
 
-export const getPath = ({ document, title, headings }) =>
-  [title || baseName(document ?? ""), ...(headings ?? [])].filter(Boolean);
+const NAME_BEHIND = /^\s*(?:[—–|:·-]|$)/u;
+
+// The title of a web page often begins with its first heading, which is then left out.
+export function getPath({ document, title, headings }) {
+  const [first, ...rest] = headings ?? [];
+  const isRepeated = first && title?.startsWith(first) && NAME_BEHIND.test(title.slice(first.length));
+  const shown = isRepeated ? rest : [first, ...rest];
+  return [title || baseName(document ?? ""), ...shown].filter(Boolean);
+}
 
 export const getPlace = ({ page, line }) =>
   page ? `page ${page}` : line ? `line ${line}` : "";
