@@ -204,3 +204,82 @@ def test_a_document_brings_its_url(tmp_path: Path) -> None:
         index.add_documents([Document("a", text="Bees can dance well.", metadata=metadata)])
 
         assert ask(Engine(index, Jaccard()), "who dances?").source.url == "https://example.org/bees"
+
+
+MAN = """.TH FETCH 1
+.SH OPTIONS
+.TP
+.BR \\-L ", " \\-\\-location
+Follow redirects to another host. A limit is set with \\-\\-max\\-redirs here.
+.IP
+Each redirect takes one more request.
+.TP
+.B \\-\\-long
+Write every step.
+"""
+
+
+@pytest.fixture
+def manual(tmp_path: Path) -> Iterator[Engine]:
+    path = tmp_path / "fetch.1"
+    rest = "This sentence makes the definition longer than one block of the index may be. " * 30
+    path.write_text(f"{MAN}{rest}\nNote: the very last step is secret.\n", encoding="utf-8")
+    index = Index(tmp_path / "index", create=True)
+    index.add([path])
+    with Engine(index, Jaccard()) as engine:
+        yield engine
+
+
+@pytest.mark.parametrize(
+    ("question", "sentence", "headings"),
+    [
+        (
+            "follow redirects to another host",
+            "-L, --location: Follow redirects to another host.",
+            ("OPTIONS",),
+        ),
+        (
+            "a limit is set with max-redirs",
+            "A limit is set with --max-redirs here.",
+            ("OPTIONS", "-L, --location"),
+        ),
+        (
+            "each redirect takes one more request",
+            "Each redirect takes one more request.",
+            ("OPTIONS", "-L, --location"),
+        ),
+        ("write every step", "--long: Write every step.", ("OPTIONS",)),
+        ("the very last step is secret", "Note: the very last step is secret.", ("OPTIONS",)),
+    ],
+)
+def test_every_sentence_of_an_option_names_it(
+    manual: Engine, question: str, sentence: str, headings: tuple[str, ...]
+) -> None:
+    answer = ask(manual, question)
+
+    assert (answer.sentence, answer.source.headings) == (sentence, headings)
+
+
+def test_the_rest_of_a_long_definition_has_no_made_up_term(manual: Engine) -> None:
+    rest = [
+        source.headings
+        for hit in manual.index.search("this sentence makes the definition longer", 9)
+        if hit.candidate.text.startswith("This sentence")
+        for source in [
+            manual.index.locate(hit.candidate),
+            *manual.index.locate_copies(hit.candidate),
+        ]
+        if source
+    ]
+
+    assert rest
+    assert set(rest) <= {("OPTIONS",), ("OPTIONS", "--long")}
+
+
+def test_a_definition_without_a_colon_has_no_term(tmp_path: Path) -> None:
+    path = tmp_path / "faq.html"
+    path.write_text("<title>FAQ</title><dl><dt>Why?</dt><dd>It is hot. Tea cools slowly.</dd></dl>")
+    index = Index(tmp_path / "index", create=True)
+    index.add([path])
+    with Engine(index, Jaccard()) as engine:
+        assert ask(engine, "tea cools slowly").source.headings == ()

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 ENDINGS = (":", ".", "?", "!", ";", ",", "—")
+ELLIPSES = ("...", "…")
 _ORDINALS = frozenset({"st", "nd", "rd", "th"})
 _SUPERSCRIPTS = dict(zip("0123456789+-\u2212=()ni", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿⁱ", strict=True))
 _SUBSCRIPTS = dict(zip("0123456789+-\u2212=()aeoxn", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎ₐₑₒₓₙ", strict=True))
@@ -39,10 +40,15 @@ def _convert(text: str, forms: dict[str, str], mark: str) -> str:
 def join_term(term: str, body: str) -> str:
     """Return a term with what it heads; a colon separates them where nothing else does.
 
+    An ellipsis is part of the term: it must not end a sentence before the body.
+
     >>> join_term("-q", "Be quiet."), join_term("Why?", "It is hot.")
     ('-q: Be quiet.', 'Why? It is hot.')
+    >>> join_term("--install FILE...", "Install it.")
+    '--install FILE...: Install it.'
     """
-    return f"{term} {body}" if term.endswith(ENDINGS) else f"{term}: {body}"
+    is_ended = term.endswith(ENDINGS) and not term.endswith(ELLIPSES)
+    return f"{term} {body}" if is_ended else f"{term}: {body}"
 
 
 def format_row(headings: Sequence[str], cells: Sequence[str]) -> str:

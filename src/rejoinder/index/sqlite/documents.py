@@ -335,7 +335,7 @@ class DocumentStore(Database):
     def locate(self, number: int, position: int) -> "LocatedSentence | None":
         """Return where a sentence of a document is; None where it was removed."""
         rows = self.query(
-            'SELECT line, sentences.start, sentences."end", page, path, anchor, file'
+            'SELECT line, sentences.start, sentences."end", page, path, anchor, file, kind, block'
             " FROM sentences JOIN documents ON id = sentences.document LEFT JOIN blocks"
             " ON blocks.document = sentences.document AND number = block"
             " WHERE sentences.document = ? AND position = ?",
@@ -343,9 +343,28 @@ class DocumentStore(Database):
         )
         if not rows:
             return None
-        line, start, end, page, path, anchor, file = rows[0]
+        line, start, end, page, path, anchor, file, kind, block = rows[0]
         headings = split_path(path)
+        if kind == _DEFINITION and (term := self._find_term(number, block, position)):
+            headings = (*headings, term)
         return LocatedSentence(line, start, end, page, headings, anchor or "", file or b"")
+
+    def _find_term(self, number: int, block: int, position: int) -> str:
+        """Return the term of a definition for a sentence that is not its first; else nothing."""
+        rows = self.query(
+            'SELECT text, own.start - coalesce(before."end", -2) FROM sentences'
+            " CROSS JOIN blocks AS own ON own.document = sentences.document AND own.number = block"
+            " LEFT JOIN blocks AS before"
+            " ON before.document = own.document AND before.number = own.number - 1"
+            " WHERE sentences.document = ? AND position BETWEEN ? AND ? AND block = ?"
+            " ORDER BY position LIMIT 1",
+            (number, position - MAX_DEFINITION, position - 1, block),
+        )
+        # The rest of a long definition is a block of its own, one space behind it.
+        if not rows or rows[0][1] < 2:
+            return ""
+        term, mark, _ = rows[0][0].partition(": ")
+        return term if mark and len(term) <= MAX_TERM else ""
 
     @contextmanager
     def reading_sentences(self, places: Iterable[Place]) -> Iterator[Iterator[FoundSentence]]:

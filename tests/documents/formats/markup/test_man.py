@@ -217,3 +217,9 @@ def test_strings_cannot_grow_without_end() -> None:
     lines = [f".ds {b} \\*{a}\\*{a}\n" for a, b in pairwise(names)]
 
     assert len(read_pairs(".ds a tea\n" + "".join(lines) + "\\*z\n")[0][1]) < 1_000
+
+
+def test_a_term_that_ends_with_an_ellipsis_stays_in_the_sentence_of_its_definition() -> None:
+    text = '.IP "\\fB\\-i\\fR, \\fB\\-\\-install\\fR \\fIfile\\fR..." 4\nInstall it. Or do not.\n'
+
+    assert read_pairs(text) == [("definition", "-i, --install file...: Install it. Or do not.")]
