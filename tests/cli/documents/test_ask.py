@@ -75,11 +75,18 @@ def test_an_abstention_offers_the_closest(docs: Path, tmp_path: Path) -> None:
         "Nothing here is sure to answer that. The closest:\n"
         f"Green tea is brewed at 75 °C.\n    {docs}/tea.md:3 (Tea)  12 %\n"
     )
+    assert result.stderr.startswith(
+        "to accept sentences that are less sure, add --min-confidence 0.11\n"
+    )
     assert found["abstains"]
     assert found["answers"][0]["confidence"] == pytest.approx(0.1192, abs=1e-4)
 
     lower = run("green cars", docs, "--scorer", cascade, "--min-confidence", "0.1", "--top", "2")
     assert lower.stdout.startswith(f"1. Green tea is brewed at 75 °C.\n    {docs}/tea.md:3 (Tea)")
+    assert "--min-confidence" not in lower.stderr
+    many = run("--questions", "-", docs, "--scorer", cascade, typed="green cars\nred tea cups\n")
+    assert many.stdout.count("Nothing here is sure") == 2
+    assert many.stderr.count("--min-confidence") == 1, "said once"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """`rejoinder ask`: answer a question with a sentence of the user's documents."""
 
 import gc
+import math
 import os
 import sys
 import textwrap
@@ -125,12 +126,15 @@ def ask(
             explain=explain,
         )
 
+        told: list[str] = []
+
         def show(answers: Answers) -> None:
             if as_json:
                 print_json(asdict(answers))
             else:
                 shown = answers if context else _drop_context(answers)
                 _print(shown, explain, is_filtered=bool(where), is_list=top > 1)
+                _mention_threshold(answers, told)
                 if answers.note:
                     say(f"note: {answers.note}")
             if opens and answers.answers:
@@ -239,6 +243,15 @@ def _print(answers: Answers, explain: bool, *, is_filtered: bool, is_list: bool)
     if explain:
         say(f"{count(answers.retrieved, 'sentence')} retrieved, ranked by {answers.scorer}")
         print_trace(answers.trace)
+
+
+def _mention_threshold(answers: Answers, told: list[str]) -> None:
+    """Say at the first refusal which option would accept its sentence."""
+    if told or not answers.abstains or answers.confidence is None:
+        return
+    lower = math.floor(100 * answers.confidence) / 100
+    told.append(f"to accept sentences that are less sure, add --min-confidence {lower:g}")
+    say(told[-1])
 
 
 def _drop_context(answers: Answers) -> Answers:

@@ -9,7 +9,7 @@ import { milliseconds, percent } from "./numbers.js";
 
 const SHOWN_SOURCES = 2;
 
-export function renderAnswers(place, reply, { changes, canMark, threshold, setStatus, onChoose }) {
+export function renderAnswers(place, reply, { changes, canMark, isFiltered, threshold, setStatus, onChoose }) {
   const own = { question: reply.question, canMark, setStatus, onChoose };
   if (reply.answers.length) {
     const items = reply.answers.map((answer, place) =>
@@ -21,9 +21,8 @@ export function renderAnswers(place, reply, { changes, canMark, threshold, setSt
     const found = make("ol", list, ...items);
     place.replaceChildren(...(reply.abstains ? abstain(reply, threshold) : []), found);
   } else {
-    place.replaceChildren(
-      make("p", { class: "plain" }, "No sentence matches this question."),
-    );
+    const which = isFiltered ? "No sentence of the chosen documents" : "No sentence";
+    place.replaceChildren(make("p", { class: "plain" }, `${which} matches this question.`));
   }
   if (reply.note) place.prepend(make("p", { class: "quiet note" }, `Note: ${reply.note}.`));
   place.querySelector(".answer")?.setAttribute("tabindex", "0");

@@ -8,6 +8,7 @@ import { getWhere, setWhere } from "./filters.js";
 import { markLatency } from "./frontier.js";
 import { bytes, count, milliseconds } from "./numbers.js";
 import { getText } from "./paste.js";
+import { getMinConfidence, getThreshold, setMinConfidence } from "./sureness.js";
 import { getRoute, getView, makeAskUrl, navigate, onView } from "./views.js";
 import { renderWords } from "./words.js";
 
@@ -50,13 +51,21 @@ export function startAsking(serverInfo) {
 // Asks what the box has.  The question and the filters become the URL; a pasted text does not.
 export function submit() {
   const question = find("question").value.trim();
-  if (getView() === "text") return ask({ question, text: getText(), where: null });
-  const url = new URL(makeAskUrl(question, getWhere()), location.href);
+  if (getView() === "text") return ask({ ...makeRequest(question), text: getText(), where: null });
+  const url = new URL(makeOwnUrl(question), location.href);
   if (!question || url.href === location.href) return ask(makeRequest(question));
   navigate(url.href);
 }
 
-const makeRequest = (question) => ({ question, text: null, where: toObject(getWhere()) });
+const makeOwnUrl = (question) =>
+  makeAskUrl({ question, where: getWhere(), minConfidence: getMinConfidence() });
+
+const makeRequest = (question) => ({
+  question,
+  text: null,
+  where: toObject(getWhere()),
+  min_confidence: getMinConfidence(),
+});
 
 function toObject(where) {
   return where.size ? Object.fromEntries([...where].map(([key, values]) => [key, [...values]])) : null;
@@ -95,7 +104,7 @@ export const expire = () => {
 export function clear() {
   setQuestion("");
   reset();
-  if (getView() === "ask" && getRoute().question) navigate(makeAskUrl("", getWhere()));
+  if (getView() === "ask" && getRoute().question) navigate(makeOwnUrl(""));
 }
 
 // Empties the page, and aborts the request in flight.
@@ -130,7 +139,8 @@ function render(request, reply) {
   renderAnswers(place, reply, {
     changes: compare(before, reply),
     canMark: request.text === null,
-    threshold: info.threshold,
+    isFiltered: request.where !== null,
+    threshold: getThreshold(),
     setStatus,
     onChoose: choose,
   });
@@ -145,9 +155,11 @@ function render(request, reply) {
 // Whether only the budget differs from the last request.
 const isOtherBudget = (request) => isLast(request) && lastRequest.budget_ms !== request.budget_ms;
 
-function isLast({ question, text, where }) {
+function isLast({ question, text, where, min_confidence }) {
   const isSame = lastRequest?.question === question && lastRequest.text === text;
-  return isSame && !isStale && JSON.stringify(lastRequest.where) === JSON.stringify(where);
+  const isAsStrict = lastRequest?.min_confidence === min_confidence;
+  const isAsWide = JSON.stringify(lastRequest?.where) === JSON.stringify(where);
+  return isSame && isAsStrict && isAsWide && !isStale;
 }
 
 function summarize(reply) {
@@ -176,14 +188,15 @@ function renderBudget() {
 }
 
 // Shows the view of the URL: asks its question, unless the answers are on the page already.
-function prepare(view, { question, where }) {
+function prepare(view, { question, where, minConfidence }) {
   if (view !== "ask" && view !== "text") return;
   const box = find("question");
   box.placeholder = view === "text" ? "Ask the text a question" : "Ask your documents a question";
   if (lastRequest && (lastRequest.text === null) !== (view === "ask")) reset();
   if (view === "ask") {
     setWhere(where);
-    find("ask-link").href = makeAskUrl(question, where);
+    setMinConfidence(minConfidence);
+    find("ask-link").href = makeOwnUrl(question);
   }
   if (question && view === "ask") {
     setQuestion(question);

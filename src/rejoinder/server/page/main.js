@@ -10,6 +10,7 @@ import { renderFrontier } from "./frontier.js";
 import { startKeyboard } from "./keyboard.js";
 import { startPaste } from "./paste.js";
 import { startReading } from "./reading.js";
+import { startSureness } from "./sureness.js";
 import { startUploads } from "./uploads.js";
 import { startViews } from "./views.js";
 
@@ -18,6 +19,7 @@ find("version").textContent = `rejoinder ${info.version}, serving ${info.model_i
 renderFrontier(info);
 startExplanation();
 startAsking(info);
+startSureness(info);
 startPaste();
 startKeyboard();
 if (info.has_index) {

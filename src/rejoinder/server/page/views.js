@@ -1,6 +1,6 @@
 // Maps the URL to a view, and keeps the browser's history.
 //
-//   ./?q=QUESTION&where=KEY=VALUE   the answers to a question
+//   ./?q=QUESTION&where=KEY=VALUE&min_confidence=SHARE   the answers to a question
 //   ./?document=ID&at=START         a document, at a sentence
 //   ./#ask  ./#text  ./#documents   the views
 
@@ -18,6 +18,7 @@ export function getRoute() {
     view: views.includes(named) ? named : hasDocument ? "document" : views[0],
     question: (query.get("q") ?? "").trim(),
     where: readWhere(query.getAll("where")),
+    minConfidence: query.get("min_confidence") ? Number(query.get("min_confidence")) : null,
     id: query.get("document"),
     at: query.has("at") ? Number(query.get("at")) : null,
   };
@@ -39,11 +40,12 @@ function readWhere(pairs) {
   return where;
 }
 
-export function makeAskUrl(question, where) {
+export function makeAskUrl({ question, where, minConfidence }) {
   const query = new URLSearchParams(question && { q: question });
   for (const [key, values] of where) {
     for (const value of values) query.append("where", `${key}=${value}`);
   }
+  if (minConfidence !== null) query.set("min_confidence", minConfidence);
   const text = query.toString();
   return text ? `./?${text}` : "./#ask";
 }
