@@ -1,6 +1,7 @@
 """Tasks of a newcomer on the command line, as real processes on a copy of examples/docs."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -86,8 +87,10 @@ def test_lower_the_threshold_for_a_question_that_is_refused(place: Path) -> None
         "    docs/glacier-caves.md:16 (Glacier caves \u203a Safety)  "
     )
 
-    refused, _ = run("ask", question, "docs", folder=place)
-    lowered, _ = run("ask", question, "docs", "--min-confidence", "0.01", folder=place)
+    refused, hint = run("ask", question, "docs", folder=place)
+    option = re.search(r"add (--min-confidence) (0\.\d+)$", hint, re.M)
+    assert option, hint
+    lowered, _ = run("ask", question, "docs", *option.groups(), folder=place)
     mistyped = start("ask", question, "docs", "--min-confidence", "10", folder=place)
 
     assert refused.startswith(f"{NOT_SURE}\n{closest}")
@@ -162,7 +165,7 @@ def test_remove_a_document_and_no_longer_get_its_answer(own_place: Path) -> None
     listed, _ = run("index", "list", "--index", "my-index", folder=own_place)
 
     assert before.startswith(f"1. {MELTWATER}\n")
-    assert removed.startswith("1 removed")
+    assert removed == "1 removed; the index has 4 documents, 26 sentences\n"
     assert caves not in after
     assert size == "26 sentences in 4 documents\n"
     assert caves not in listed
@@ -217,12 +220,14 @@ def test_mark_an_answer_as_it_is_printed_and_undo_it(own_place: Path) -> None:
     asked, _ = run("ask", FORMED, "--index", "my-index", folder=own_place)
     mark = (FORMED, asked.splitlines()[0], "--index", "my-index")
 
-    run("feedback", "right", *mark, folder=own_place)
+    saved, _ = run("feedback", "right", *mark, folder=own_place)
     marked, _ = run("feedback", "list", "--index", "my-index", folder=own_place)
-    run("feedback", "remove", *mark, folder=own_place)
+    withdrawn, _ = run("feedback", "remove", *mark, folder=own_place)
     undone, _ = run("feedback", "list", "--index", "my-index", folder=own_place)
     twice = start("feedback", "remove", *mark, folder=own_place)
 
+    assert saved == "saved: right; 1 mark in the index\n"
+    assert withdrawn == "mark removed; 0 marks in the index\n"
     assert marked.splitlines()[1:] == [f"right  {FORMED}  {MELTWATER}"]
     assert MELTWATER not in undone
     assert twice.returncode == 1

@@ -8,18 +8,19 @@ import signal
 import socket
 import subprocess
 import sys
-import sysconfig
 import time
 import venv
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from importlib.metadata import distribution
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 ROOT = Path(__file__).parents[2]
-MAX_SECONDS = 300
+MAX_SECONDS = 900
 PORT = 8080
 WIKIQA = "QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel\n"
 
@@ -51,6 +52,8 @@ class Clone:
 
     folder: Path
     environment: dict[str, str]
+    packages: Path
+    """The installed packages that the clone sees, as links."""
     activation: list[str] = field(default_factory=list)
     """Commands that change the shell itself, for every later command."""
 
@@ -96,6 +99,21 @@ class Clone:
             process.kill()
             process.wait()
 
+    def show_packages(self, extra: str = "") -> None:
+        """Let the clone see what the core needs, or an extra: pip then finds it installed."""
+        names = [("rejoinder", extra)]
+        for name, wanted in names:  # grows while it is read
+            found = distribution(name)
+            for text in found.requires or ():
+                needed = Requirement(text)
+                if needed.marker is None or needed.marker.evaluate({"extra": wanted}):
+                    own = [(needed.name, each) for each in ("", *needed.extras)]
+                    names += [item for item in own if item not in names]
+            for top in {path.parts[0] for path in found.files or ()} - {"..", "__pycache__"}:
+                link = self.packages / top
+                if name != "rejoinder" and not link.exists():
+                    link.symlink_to(Path(str(found.locate_file(top))))
+
     def _in_shell(self, command: list[str]) -> list[str]:
         script = "\n".join([*self.activation, 'exec "$@"'])
         return ["sh", "-c", script, "sh", *command]
@@ -115,10 +133,11 @@ def find_port() -> int:
 
 @pytest.fixture(scope="module")
 def clone(tmp_path_factory: pytest.TempPathFactory) -> Clone:
-    """Return a clone whose .venv has all dependencies, but not rejoinder itself.
+    """Return a clone whose .venv has the dependencies of the core, but not rejoinder itself.
 
     They are those of the environment that runs the tests: torch takes minutes to install.  make and
-    pip find them installed, and install rejoinder on top as they do for a newcomer.
+    pip find them installed, and install rejoinder on top as they do for a newcomer.  Those of an
+    extra are not seen before README installs it.
     """
     missing = [tool for tool in ("git", "make", "curl") if not shutil.which(tool)]
     if missing or not (ROOT / ".git").exists():
@@ -129,18 +148,27 @@ def clone(tmp_path_factory: pytest.TempPathFactory) -> Clone:
     venv.create(folder / ".venv", symlinks=True, with_pip=True)
     (site_packages,) = folder.glob(".venv/lib/python*/site-packages")
     # A path file, so that pip never removes a package of the environment that runs the tests.
-    (site_packages / "base.pth").write_text(sysconfig.get_path("purelib") + "\n")
+    packages = folder.parent / "packages"
+    packages.mkdir()
+    (site_packages / "base.pth").write_text(f"{packages}\n")
     own = Path(sys.prefix).resolve()
     path = [
         item
         for item in os.environ.get("PATH", os.defpath).split(os.pathsep)
         if not Path(item).resolve().is_relative_to(own)
     ]
-    environment = {**os.environ, "PATH": os.pathsep.join(path), "COLUMNS": "200"}
+    environment = {
+        **os.environ,
+        "PATH": os.pathsep.join(path),
+        "COLUMNS": "200",
+        "OMP_WAIT_POLICY": "PASSIVE",
+    }
     of_make = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS")  # `make test` would have make name its folders
     for name in ("PYTHONPATH", "VIRTUAL_ENV", "REJOINDER_DATA", *of_make):
         environment.pop(name, None)
-    return Clone(folder, environment)
+    clone = Clone(folder, environment, packages)
+    clone.show_packages()
+    return clone
 
 
 def write_data(folder: Path) -> None:
@@ -189,6 +217,8 @@ def test_every_command_and_python_block_works_in_the_printed_order(clone: Clone)
             servers.append(step)
             continue
         is_pip = step.code.startswith("pip install")
+        if is_pip and (extra := re.search(r"\[(.+)\]", step.code)):
+            clone.show_packages(extra[1])
         if is_pip and is_installed:
             # To build the wheel of 45 MB takes 10 s, and it has the same content with every extra:
             # from the second time on, pip resolves the extra but does not build.
@@ -224,3 +254,27 @@ def test_make_ask_takes_a_question_and_a_folder(clone: Clone) -> None:
     asked = command.replace("…", "how long do sloths sleep?").replace("path/to/folder", "notes")
 
     assert clone.run(Step(asked)).stdout.startswith("Sloths sleep for ten hours a day.\n    notes/")
+
+
+def test_without_an_extra_a_command_names_it(clone: Clone) -> None:
+    clone.run(Step("make ask"))
+    hidden = clone.folder.parent / "hidden"
+    clone.packages.rename(hidden)
+    clone.packages.mkdir()
+    try:
+        clone.show_packages()
+        shown = subprocess.run(
+            [clone.folder / ".venv/bin/rejoinder", "serve", "my-index"],
+            cwd=clone.folder,
+            env=clone.environment,
+            check=False,
+            capture_output=True,
+            encoding="utf-8",
+            timeout=MAX_SECONDS,
+        )
+    finally:
+        shutil.rmtree(clone.packages)
+        hidden.rename(clone.packages)
+
+    assert shown.returncode == 1
+    assert "needs extra packages: pip install 'rejoinder[serve]'" in shown.stderr

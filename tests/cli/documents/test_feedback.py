@@ -38,7 +38,7 @@ def test_a_sentence_that_ask_prints_can_be_marked(folder: Path) -> None:
     run("wrong", QUESTION, MILK, "--index", folder)
 
     assert result.exit_code == 0, result.output
-    assert result.stdout == ""
+    assert result.stdout == "saved: right; 1 mark in the index\n"
     assert run("list", "--index", folder).stdout.splitlines() == [
         "mark   question                   sentence",
         f"right  {QUESTION}  {HOT}",
@@ -49,7 +49,9 @@ def test_a_sentence_that_ask_prints_can_be_marked(folder: Path) -> None:
 def test_a_mark_is_taken_back(folder: Path) -> None:
     run("right", QUESTION, HOT, "--index", folder)
 
-    assert run("remove", QUESTION, HOT, "--index", folder).exit_code == 0
+    removed = run("remove", QUESTION, HOT, "--index", folder)
+
+    assert removed.stdout == "mark removed; 0 marks in the index\n"
     assert read_marks(folder) == []
     assert "is not marked for" in run("remove", QUESTION, HOT, "--index", folder).stderr
 

@@ -21,7 +21,7 @@ def feedback() -> None:
     """
 
 
-def _add_command(name: str, right: bool | None, text: str) -> None:
+def _add_command(name: str, right: bool | None, text: str, done: str) -> None:
     @feedback.command(
         name,
         help=text,
@@ -36,11 +36,23 @@ def _add_command(name: str, right: bool | None, text: str) -> None:
 
         with Engine(Index(folder)) as engine:
             engine.mark(question, sentence, right=right)
+            marks = len(engine.marks())
+        click.echo(f"{done}; {count(marks, 'mark')} in the index")
 
 
-_add_command("right", True, "Mark SENTENCE, as `ask` prints it, as a right answer to QUESTION.")
-_add_command("wrong", False, "Mark SENTENCE, as `ask` prints it, as a wrong answer to QUESTION.")
-_add_command("remove", None, "Remove the mark of SENTENCE for QUESTION.")
+_add_command(
+    "right",
+    True,
+    "Mark SENTENCE, as `ask` prints it, as a right answer to QUESTION.",
+    "saved: right",
+)
+_add_command(
+    "wrong",
+    False,
+    "Mark SENTENCE, as `ask` prints it, as a wrong answer to QUESTION.",
+    "saved: wrong",
+)
+_add_command("remove", None, "Remove the mark of SENTENCE for QUESTION.", "mark removed")
 
 
 @feedback.command(epilog=options.example("rejoinder feedback add marks.jsonl --index my-index"))

@@ -197,10 +197,13 @@ def _watch(
             on_update=on_update,
             stop=stop,
         )
-    documents, sentences = opened.count()
     parts = [f"{number} {what}" for what, number in total.files.items()] or ["nothing changed"]
-    held = f"{count(documents, 'document')}, {count(sentences, 'sentence')}"
-    say(f"stopped: {', '.join(parts)}; the index has {held}")
+    say(f"stopped: {', '.join(parts)}; {_describe_size(opened)}")
+
+
+def _describe_size(opened: "Index") -> str:
+    documents, sentences = opened.count()
+    return f"the index has {count(documents, 'document')}, {count(sentences, 'sentence')}"
 
 
 @contextmanager
@@ -249,7 +252,8 @@ def remove(paths: tuple[Path, ...], folder: Path, as_json: bool) -> None:
                 _show(event, as_json)
 
             report = opened.remove(paths, on_event=show)
-        _summarise(report, as_json)
+        if not as_json:
+            click.echo(f"{report.files['removed']} removed; {_describe_size(opened)}")
 
 
 @index.command(epilog=options.example("rejoinder index load encoded.parquet --index my-index"))

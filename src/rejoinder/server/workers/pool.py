@@ -29,7 +29,7 @@ import msgspec
 from rejoinder.cascade.loading import pin
 from rejoinder.errors import InputError
 from rejoinder.index.files import DATABASE, describe_gone
-from rejoinder.index.sqlite.database import read_identity
+from rejoinder.index.sqlite.database import Identity, read_identity
 from rejoinder.server.problems import retry_later, to_problem
 from rejoinder.server.settings import Settings
 from rejoinder.server.telemetry import Metrics
@@ -171,8 +171,11 @@ class Pool:
         async with self._reload_lock:
             await self._start_generation(create=True)
         if self._settings.index:
-            await self._follow_index()
-            self._keep(self._watch_index(self._settings.index / DATABASE))
+            path = self._settings.index / DATABASE
+            # Before the workers open what is there: a later index is then always another one.
+            seen = await asyncio.to_thread(read_identity, path)
+            has_followed = await self._follow_index()
+            self._keep(self._watch_index(path, seen if has_followed else None))
 
     async def reload(self) -> None:
         """Replace the workers; if a new one cannot open index and scorer, the old ones stay."""
@@ -325,9 +328,12 @@ class Pool:
             return worker
         return None
 
-    async def _watch_index(self, path: Path) -> None:
-        """Tell the workers when another index is at the path, or none, until one can be read."""
-        seen = await asyncio.to_thread(read_identity, path)
+    async def _watch_index(self, path: Path, seen: Identity | None) -> None:
+        """Tell the workers when another index is at the path, or none, until one can be read.
+
+        Args:
+            seen: the index that the workers have opened.
+        """
         while True:
             await asyncio.sleep(WATCH_SECONDS)
             identity = await asyncio.to_thread(read_identity, path)
