@@ -1,7 +1,7 @@
 """Measure the web page in Chromium: how fast it shows an answer, and a list of many documents.
 
 Usage: python -m benchmarks.page [--questions 60] [--documents 10000] [--repeats 20]
-           [--results benchmarks/results/page.json]
+           [--sentences 1000000] [--results benchmarks/results/page.json]
 
 Asks the default cascade about the headings of docs/.  The time runs from Enter until the frame
 with the answer is painted.  `without_server` is that less the reply's own `milliseconds`, so HTTP
@@ -12,12 +12,17 @@ Then the documents view, over an index of so many short documents.  Each time ru
 the key until the frame with the change is painted, the server's time included.  `facets` is the
 request behind the filters of the ask view, which no interaction waits for.
 
+With --sentences, the same again over an index of as many documents with so many sentences, made
+of the words of docs/: questions without a filter and in one folder of a hundred, the documents
+view, and one document.  Indexing a million sentences takes some minutes.
+
 Needs Debian's Chromium, or $CHROMIUM.  Prints the table of docs/page.md and writes the results.
 """
 
 import argparse
 import json
 import os
+import random
 import re
 import shutil
 import sys
@@ -37,6 +42,9 @@ from rejoinder.types import Document
 RESULTS = ROOT / "benchmarks" / "results" / "page.json"
 FOLDERS = 100
 WARMUP = 3
+WORDS = 14
+"""Of a made sentence."""
+LARGE_REPEATS = 5
 
 MEASURE = """() => {
     // Resolves with the milliseconds until the frame is painted in which `place` has changed.
@@ -68,7 +76,10 @@ MEASURE = """() => {
     };
 }"""
 
-ASK = """async (text) => {
+ASK = """async ([text, folder]) => {
+    const where = new URLSearchParams({ where: `folder=${folder}` });
+    if (folder) history.replaceState(null, "", `./?${where}`);
+    if (folder) dispatchEvent(new Event("popstate"));
     change("question", text, "input");
     performance.clearResourceTimings();
     const enter = new KeyboardEvent("keydown", { key: "Enter", bubbles: true, cancelable: true });
@@ -99,6 +110,15 @@ INTERACTIONS = {
 }
 """What a user does, in this order, and the element that changes."""
 
+OPEN = """(number) => {
+    const open = () => {
+        history.pushState(null, "", `./?document=${number}`);
+        dispatchEvent(new Event("popstate"));
+    };
+    const text = document.getElementById("reading-text");
+    return measure(open, "#reading-text", () => text.textContent && text.ariaBusy === "false");
+}"""
+
 FACETS = """async () => {
     const start = performance.now();
     await (await fetch("v1/documents/facets")).json();
@@ -111,6 +131,7 @@ def main() -> None:
     parser.add_argument("--questions", type=int, default=60)
     parser.add_argument("--documents", type=int, default=10_000)
     parser.add_argument("--repeats", type=int, default=20, help="of each interaction")
+    parser.add_argument("--sentences", type=int, default=0, help="of a large index; 0 for none")
     parser.add_argument("--results", type=Path, default=RESULTS)
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as temporary, launching() as browser:
@@ -124,12 +145,21 @@ def main() -> None:
         documents = run(
             browser, folder / "notes", lambda page: time_documents(page, options.repeats)
         )
+        large = {}
+        if options.sentences:
+            each = max(1, options.sentences // options.documents)
+            with Index(folder / "large", create=True) as index:
+                index.add_documents(make_documents(options.documents, each))
+                sentences = index.count().sentences
+            timed = run(browser, folder / "large", lambda page: time_large(page, questions))
+            large = {"large": {"sentences": sentences, **timed}}
     result = {
         "questions": len(questions),
         "documents": options.documents,
         "repeats": options.repeats,
         "answer": answers,
         "interactions": documents,
+        **large,
         "machine": describe_machine(),
     }
     options.results.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")
@@ -161,26 +191,46 @@ def make_note(number: int) -> Document:
         f"folder-{number % FOLDERS}/note-{number}.md",
         title=f"Note {number}",
         text=f"On day {number} the chandler was paid. " * (1 + number % 3),
-        metadata={"team": f"team-{number % 7}", "suffix": ".md"},
+        metadata={**make_metadata(number), "suffix": ".md"},
     )
+
+
+def make_documents(count: int, sentences: int) -> Iterator[Document]:
+    """Yield documents of random words of docs/, as often as they are there."""
+    text = "\n".join(path.read_text("utf-8") for path in sorted((ROOT / "docs").glob("*.md")))
+    words = re.findall(r"[A-Za-z]{2,}", text)
+    draw = random.Random(7)
+    for number in range(count):
+        made = [" ".join(draw.choices(words, k=WORDS)).capitalize() for _ in range(sentences)]
+        body = " ".join(f"{sentence}." for sentence in made)
+        id_ = f"folder-{number % FOLDERS}/note-{number}.md"
+        yield Document(id_, f"Note {number}", text=body, metadata=make_metadata(number))
+
+
+def make_metadata(number: int) -> dict[str, str]:
+    return {"team": f"team-{number % 7}", "folder": f"/notes/folder-{number % FOLDERS}"}
 
 
 def run(browser: Browser, index: Path, measure: Callable[[Page], Any]) -> Any:
     arguments = ("rejoinder", "serve", str(index), "--workers", "1", "--port")
     with serving(*arguments) as (port, _):
         page = browser.new_page()
-        page.goto(f"http://127.0.0.1:{port}/")
-        page.wait_for_selector(".invitation:has-text('sentence')")
-        page.evaluate(MEASURE)
+        load(page, f"http://127.0.0.1:{port}/")
         measured = measure(page)
         page.close()
     return measured
 
 
-def time_answers(page: Page, questions: list[str]) -> dict[str, dict[str, float]]:
+def load(page: Page, address: str) -> None:
+    page.goto(address)
+    page.wait_for_selector(".invitation:has-text('sentence')")
+    page.evaluate(MEASURE)
+
+
+def time_answers(page: Page, questions: list[str], folder: str = "") -> dict[str, dict[str, float]]:
     for number in range(WARMUP):
-        page.evaluate(ASK, f"Which stage of a cascade is number {number}?")
-    times = [page.evaluate(ASK, question) for question in questions]
+        page.evaluate(ASK, [f"Which stage of a cascade is number {number}?", folder])
+    times = [page.evaluate(ASK, [question, folder]) for question in questions]
     return {name: summarize([own[name] for own in times]) for name in times[0]}
 
 
@@ -197,17 +247,42 @@ def time_documents(page: Page, repeats: int) -> dict[str, dict[str, float]]:
     return {name: summarize(own) for name, own in {**times, "type a letter": typed}.items()}
 
 
+def time_large(page: Page, questions: list[str]) -> dict[str, Any]:
+    whole = time_answers(page, questions)
+    folder = time_answers(page, questions, "/notes/folder-42")
+    load(page, page.url.partition("?")[0])
+    interactions = time_documents(page, LARGE_REPEATS)
+    opened = [page.evaluate(OPEN, number) for number in range(1, LARGE_REPEATS + 1)]
+    return {
+        "answer": whole,
+        "answer_in_a_folder": folder,
+        "interactions": {**interactions, "open a document": summarize(opened)},
+    }
+
+
 def summarize(times: list[float]) -> dict[str, float]:
     return {**get_percentiles(times, 50, 95), "worst_ms": round(max(times), 2)}
 
 
 def format_table(result: dict[str, Any]) -> str:
-    answer = {f"answer, {name.replace('_', ' ')}": own for name, own in result["answer"].items()}
-    rows = {**answer, **result["interactions"]}
+    rows = list_rows(result)
+    if large := result.get("large"):
+        rows |= {
+            f"{name}, {large['sentences']:,} sentences": own
+            for name, own in list_rows(large).items()
+        }
     lines = ["| time in ms | p50 | p95 | worst |", "|---|---|---|---|"]
     for name, own in rows.items():
         lines.append(f"| {name} | " + " | ".join(f"{value:.0f}" for value in own.values()) + " |")
     return "\n".join(lines)
+
+
+def list_rows(result: dict[str, Any]) -> dict[str, dict[str, float]]:
+    rows = {}
+    for group in ("answer", "answer_in_a_folder"):
+        for name, own in result.get(group, {}).items():
+            rows[f"{group}, {name}".replace("_", " ")] = own
+    return {**rows, **result["interactions"]}
 
 
 if __name__ == "__main__":

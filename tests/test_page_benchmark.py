@@ -17,7 +17,7 @@ def test_answers_and_interactions_are_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     results = tmp_path / "page.json"
-    sizes = ["--questions", "2", "--documents", "120", "--repeats", "1"]
+    sizes = ["--questions", "2", "--documents", "120", "--repeats", "1", "--sentences", "360"]
     monkeypatch.setattr(sys, "argv", ["page", *sizes, "--results", str(results)])
 
     page.main()
@@ -30,7 +30,21 @@ def test_answers_and_interactions_are_measured(
     interactions = written["interactions"]
     assert {"open the view", "next page", "type a letter", "facets"} < set(interactions)
     assert all(0 < own["p50_ms"] <= own["worst_ms"] for own in interactions.values())
-    assert "| type a letter |" in capsys.readouterr().out
+    large = written["large"]
+    assert large["sentences"] == 360
+    assert large["answer_in_a_folder"]["total"]["p50_ms"] > 0
+    assert set(large["interactions"]) == {*interactions, "open a document"}
+    printed = capsys.readouterr().out
+    assert "| type a letter |" in printed
+    assert "| answer in a folder, total, 360 sentences |" in printed
+
+
+def test_made_documents_are_the_same_in_each_run() -> None:
+    first, second = list(page.make_documents(3, 4)), list(page.make_documents(3, 4))
+
+    assert [item.text for item in first] == [item.text for item in second]
+    assert {item.text.count(".") for item in first} == {4}
+    assert len({item.text for item in first}) == 3
 
 
 def test_questions_are_spread_over_the_pages() -> None:

@@ -66,7 +66,8 @@ function renderHead(content, status) {
 function makeAbout({ name, url, metadata }) {
   const href = getWebUrl(url) ?? getWebUrl(metadata?.url);
   const options = { href, target: "_blank", rel: "noopener noreferrer" };
-  const pairs = Object.entries(metadata ?? {}).filter(([key]) => key !== "suffix");
+  const isNew = ([key, value]) => key !== "suffix" && !(key === "folder" && name?.startsWith(value));
+  const pairs = Object.entries(metadata ?? {}).filter(isNew);
   return [
     make("p", { class: "path" }, name),
     href ? make("p", {}, make("a", options, "Open the original")) : null,
