@@ -59,6 +59,8 @@ class Candidate:
     """The score of the retriever, where there is one."""
     retrieval: RetrievalScores | None = field(default=None, repr=False, compare=False)
     """The score of each source of the index that found it."""
+    passage: str | None = field(default=None, repr=False, compare=False)
+    """The part of its section that holds it, for stages that read passages; None if unknown."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,9 +5,10 @@ from hypothesis import strategies as st
 
 from rejoinder.cascade.budget import Cost
 from rejoinder.cascade.calibration import Calibration
-from rejoinder.cascade.cascade import Cascade, Stage, fuse
+from rejoinder.cascade.cascade import Cascade, Stage, fuse, interpolate
 from rejoinder.errors import InputError
 from rejoinder.models.lexical.scorers import WordOverlap
+from rejoinder.models.passages import PassageScorer
 from rejoinder.models.ranking import rank
 from rejoinder.models.staged import Deadline
 from rejoinder.types import Candidate, Document, Ranking
@@ -127,6 +128,39 @@ def test_a_candidate_that_the_stage_before_did_not_score_counts_as_average() -> 
     fused = fuse(np.array([1.0, 1.0, 1.0]), np.array([2.0, 0.0, -np.inf]), 1.0)
 
     assert fused.tolist() == [1.0, -1.0, 0.0]
+
+
+def test_an_interpolated_stage_adds_the_scores_as_they_are() -> None:
+    words = ["aaa", "a cat", "aa cat", "cat"]
+    stages = [Stage(WordOverlap(), 4), Stage(letters(), interpolation=3.0)]
+
+    scores = Cascade("interpolated", stages).score("cat", words)
+
+    overlap = WordOverlap().score("cat", words)
+    assert scores.tolist() == (letters().score("cat", words) + 3 * overlap).tolist()
+
+
+def test_interpolation_counts_an_unscored_candidate_as_average() -> None:
+    added = interpolate(np.array([1.0, 1.0, 1.0]), np.array([2.0, 0.0, -np.inf]), 0.5)
+
+    assert added.tolist() == [2.0, 1.0, 1.5]
+    assert interpolate(np.array([1.0]), np.array([-np.inf]), 0.5).tolist() == [1.0]
+
+
+def test_a_stage_of_passages_chooses_the_candidates_of_the_best_passage() -> None:
+    candidates = [
+        Candidate("0", "aaaa", passage="b"),
+        Candidate("1", "a", passage="aaa aaa"),
+        Candidate("2", "aa", passage="aaa aaa"),
+    ]
+    stages = [Stage(PassageScorer(letters()), 2), Stage(letters())]
+
+    ranking = rank("q", candidates, scorer=Cascade("passages", stages))
+
+    assert [item.candidate.id for item in ranking.items] == ["2", "1", "0"]
+    assert [stage.scorer for stage in ranking.trace] == ["letters (passages)", "letters"]
+    assert Cascade("passages", stages).reads_passages
+    assert not Cascade("sentences", stages[1:]).reads_passages
 
 
 def test_in_one_document_nothing_is_carried() -> None:

@@ -43,7 +43,8 @@ def test_a_written_file_is_read_back_equal(tmp_path: Path) -> None:
         (
             StageLine("jaccard", 100, Cost(0.25, 0.5, 0.125), document_prior=0.75, fusion=0.5),
             StageLine("models/ü b", 10, leaves_missing=True),
-            StageLine("bm25"),
+            StageLine("bm25", 10, reads_passages=True),
+            StageLine("jaccard", interpolation=0.5),
         ),
         Calibration(
             -1.5,
@@ -122,6 +123,12 @@ def test_shipped_cascades_have_names() -> None:
         ('[[stage]]\nscorer = "bm25"\ndocument_prior = inf', "document_prior cannot be inf"),
         ('[[stage]]\nscorer = "bm25"\ndocument_prior = "much"', "document_prior cannot be 'much'"),
         ('[[stage]]\nscorer = "bm25"\nfusion = -1', "fusion cannot be -1"),
+        ('[[stage]]\nscorer = "bm25"\ninterpolation = -1', "interpolation cannot be -1"),
+        (
+            '[[stage]]\nscorer = "bm25"\nfusion = 1\ninterpolation = 1',
+            "stage 1: fusion and interpolation exclude each other; remove one",
+        ),
+        ('[[stage]]\nscorer = "bm25"\nreads = "page"', "reads cannot be 'page': it is sentence or"),
         ('[[stage]]\nscorer = "bm25"\ncost = { word_ms = -1 }', "no part of a cost can be neg"),
         ('[[stage]]\nscorer = "bm25"\n[calibration]\nbest = 1', "intercept is missing"),
         (

@@ -19,6 +19,7 @@ import numpy as np
 from rejoinder.cascade.budget import Cost, RemainingStage, count_words, plan
 from rejoinder.cascade.calibration import Calibration
 from rejoinder.errors import InputError
+from rejoinder.models.passages import reads_passages
 from rejoinder.models.scorer import Candidates, Places, Scorer, Scores, is_pointwise
 from rejoinder.models.staged import Deadline, Staged, merge_stages, score_until
 from rejoinder.types import Candidate, StageTrace, to_candidates
@@ -38,6 +39,9 @@ class Stage:
     fusion: float = 0.0
     """Weight of the scores of the stage before in this one's, both standardised over the list; 0
     leaves its own scores as they are."""
+    interpolation: float = 0.0
+    """Weight of the scores of the stage before in this one's, both as they are: for scorers whose
+    scores mean the same in every list, so that a confidence can be fitted to their sum."""
 
 
 class Cascade:
@@ -61,6 +65,11 @@ class Cascade:
         """The hash of the tokenizer whose stored tokens the stages read; None if they differ."""
         hashes = {getattr(stage.scorer, "tokenizer", None) for stage in self.stages} - {None}
         return hashes.pop() if len(hashes) == 1 else None
+
+    @property
+    def reads_passages(self) -> bool:
+        """Whether a stage reads the candidates' passages."""
+        return any(reads_passages(stage.scorer) for stage in self.stages)
 
     def score(self, question: str, candidates: Candidates) -> Scores:
         """Return the last stage's scores; dropped candidates follow below in steps of 1."""
@@ -122,6 +131,8 @@ class _Run:
         scored, unscored, scores = seen[is_scored], seen[~is_scored], scores[is_scored]
         if stage.fusion:
             scores = fuse(scores, self.scores[scored], stage.fusion)
+        if stage.interpolation:
+            scores = interpolate(scores, self.scores[scored], stage.interpolation)
         scores = scores + self._priors[scored]
         self.scores[scored], self.stages[scored] = scores, number
         best = self._order(stage, scored, scores)[: stage.keep]
@@ -237,6 +248,19 @@ def fuse(scores: Scores, before: Scores, weight: float) -> Scores:
     added = np.zeros(len(scores))
     added[is_known] = standardise(before[is_known])
     return standardise(scores) + weight * added
+
+
+def interpolate(scores: Scores, before: Scores, weight: float) -> Scores:
+    """Return scores plus the weighted scores of the stage before, both as they are.
+
+    A candidate that the stage before did not score counts as an average one there.
+
+    >>> interpolate(np.array([1.0, 3.0]), np.array([5.0, 4.0]), 0.5).tolist()
+    [3.5, 5.0]
+    """
+    is_known = np.isfinite(before)
+    average = before[is_known].mean() if is_known.any() else 0.0
+    return np.asarray(scores + weight * np.where(is_known, before, average), dtype=np.float64)
 
 
 def standardise(scores: Scores) -> Scores:

@@ -11,8 +11,10 @@
     [[stage]]
     scorer = "models/selector"  # or the folder of a bundle, relative to this file
     fusion = 1.0                # optional: weight of the scores of the stage before in this one's
+                                # (`interpolation`: the same, without standardising them)
     missing = "leave"           # for scorers that read a sidecar, such as HAS: pass candidates
                                 # without stored rows to the next stage; "encode" encodes them
+    reads = "passage"           # optional: score a candidate by its passage, not by its sentence
 
 `[calibration]` (from `rejoinder calibrate`), `[tuned]` and `[[frontier]]` (from `rejoinder tune`)
 may follow.
@@ -35,6 +37,7 @@ from rejoinder.models.registry import list_names
 from rejoinder.storage.files import atomic_write
 
 MISSING = ("encode", "leave")
+READS = ("sentence", "passage")
 WEIGHTS = ("intercept", "best", "margin", "count", "threshold")
 
 
@@ -47,8 +50,11 @@ class StageLine:
     cost: Cost | None = None
     document_prior: float = 0.0
     fusion: float = 0.0
+    interpolation: float = 0.0
     leaves_missing: bool = False
     """Whether candidates without stored rows are left to the next stage."""
+    reads_passages: bool = False
+    """Whether candidates are scored by their passages."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +126,10 @@ def to_toml(cascade: CascadeFile) -> str:
             "keep": stage.keep,
             "document_prior": stage.document_prior or None,
             "fusion": stage.fusion or None,
+            "interpolation": stage.interpolation or None,
             "cost": stage.cost and stage.cost.to_dict(),
             "missing": "leave" if stage.leaves_missing else None,
+            "reads": "passage" if stage.reads_passages else None,
         }
         lines += _show_table("[[stage]]", fields)
     if calibration := cascade.calibration:
@@ -229,17 +237,34 @@ def _read_stage(table: _Table) -> StageLine:
     keep = table.take("keep", int, None)
     document_prior = table.take_number("document_prior", 0.0)
     fusion = table.take_number("fusion", 0.0)
+    interpolation = table.take_number("interpolation", 0.0)
     cost = table.take_table("cost")
-    missing = table.take("missing", str, "encode")
+    choices = {}
+    for name, known in (("missing", MISSING), ("reads", READS)):
+        choices[name] = table.take(name, str, known[0])
+        if choices[name] not in known:
+            raise table.error(f"{name} cannot be {choices[name]!r}: it is {' or '.join(known)}")
     table.refuse_rest()
-    if missing not in MISSING:
-        raise table.error(f"missing cannot be {missing!r}: it is {' or '.join(MISSING)}")
-    for name, weight in (("document_prior", document_prior), ("fusion", fusion)):
+    weights = {
+        "document_prior": document_prior,
+        "fusion": fusion,
+        "interpolation": interpolation,
+    }
+    for name, weight in weights.items():
         if not 0 <= weight < inf:
             raise table.error(f"{name} cannot be {weight}")
+    if fusion and interpolation:
+        raise table.error("fusion and interpolation exclude each other; remove one")
     known_cost = None if cost is None else _read_cost(cost)
     return StageLine(
-        scorer, keep, known_cost, document_prior, fusion, leaves_missing=missing == "leave"
+        scorer,
+        keep,
+        known_cost,
+        document_prior,
+        fusion,
+        interpolation,
+        leaves_missing=choices["missing"] == "leave",
+        reads_passages=choices["reads"] == "passage",
     )
 
 

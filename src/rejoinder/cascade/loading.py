@@ -8,6 +8,7 @@ from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.cascade.file import find_scorer, read_cascade_file
 from rejoinder.errors import DataError, InputError, RejoinderError, UnknownNameError
 from rejoinder.models.onnx_session import Runtime
+from rejoinder.models.passages import PassageScorer
 from rejoinder.models.registry import ScorerSummary, list_names, open_scorer
 from rejoinder.models.scorer import Scorer
 
@@ -59,9 +60,20 @@ def load(
             scorer = open_scorer(source, words=words, seed=seed, runtime=runtime)
             if stage.leaves_missing:
                 scorer = _leave_missing(scorer)
+            if stage.reads_passages:
+                scorer = PassageScorer(scorer)
         except RejoinderError as error:
             raise DataError(f"stage {number}: {error}", path=path) from error
-        stages.append(Stage(scorer, stage.keep, stage.cost, stage.document_prior, stage.fusion))
+        stages.append(
+            Stage(
+                scorer,
+                stage.keep,
+                stage.cost,
+                stage.document_prior,
+                stage.fusion,
+                stage.interpolation,
+            )
+        )
     return Cascade(file.name, stages, calibration=file.calibration)
 
 

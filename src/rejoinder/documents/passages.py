@@ -1,6 +1,8 @@
 """Sentences that may answer, each with the sentences around it in its section.
 
 A sentence often leaves out its topic, which the sentences before it or the headings above name.
+What is indexed and embedded of a sentence are the nearest sentences on both sides.  Cross-encoders
+read equal parts of a section instead, so that the sentences of one part are read once.
 """
 
 from collections import deque
@@ -11,6 +13,9 @@ from rejoinder.documents.parsed import Sentence
 
 NEIGHBOURS = 4
 """Sentences before and after that belong to a sentence's passage."""
+
+PART_LENGTH = 700
+"""Characters of a part of a section, about; a paragraph of 170 tokens."""
 
 Section = tuple[tuple[str, ...], Sequence[Sentence]]
 """A heading path, and the sentences of one block below it."""
@@ -66,3 +71,18 @@ def _make(window: Sequence[Sentence], place: int, path: tuple[str, ...]) -> Iter
             sentences[max(0, place - NEIGHBOURS) : place],
             sentences[place + 1 : place + 1 + NEIGHBOURS],
         )
+
+
+def find_part(start: int, section: tuple[int, int]) -> tuple[int, int]:
+    """Return the offsets of the part of a section in which a sentence starts.
+
+    All parts of a section have the same length, so none is a remainder of few words.
+
+    >>> find_part(900, (0, 2000)), find_part(40, (0, 50))
+    ((667, 1334), (0, 50))
+    """
+    first, last = section
+    length = max(1, last - first)
+    parts = max(1, round(length / PART_LENGTH))
+    number = min(max(0, start - first) * parts // length, parts - 1)
+    return first + -(-number * length // parts), first + -(-(number + 1) * length // parts)

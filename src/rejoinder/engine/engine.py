@@ -25,6 +25,7 @@ from rejoinder.index.candidates import is_page_source
 from rejoinder.index.index import Index, get_cached_index
 from rejoinder.models.lexical.scorers import RetrievalOrder
 from rejoinder.models.parallel import count_cores, spread
+from rejoinder.models.passages import reads_passages
 from rejoinder.models.ranking import (
     check_min_confidence,
     check_question,
@@ -279,7 +280,10 @@ class Engine:
     def _prepare(self, hits: Sequence[ScoredCandidate], scorer: Scorer) -> list[Candidate]:
         """Return the candidates in document order, with tokens only if the scorer reads them."""
         reads_tokens = getattr(scorer, "tokenizer", None) == self.index.tokenizer_hash
-        return group_by_document(_to_candidate(hit, reads_tokens=reads_tokens) for hit in hits)
+        candidates = [_to_candidate(hit, reads_tokens=reads_tokens) for hit in hits]
+        if reads_passages(scorer):
+            candidates = self.index.read_passages(candidates)
+        return group_by_document(candidates)
 
     def _to_answer(
         self, item: ScoredCandidate, duplicates: Sequence[Candidate], where: Where | None, form: str

@@ -11,12 +11,13 @@ from pathlib import Path
 import numpy as np
 
 from rejoinder.errors import InputError
+from rejoinder.models.passages import reads_passages
 from rejoinder.models.scorer import Candidates, Scorer, Scores, is_pointwise
 from rejoinder.storage.journal import append_journal, read_journal
 from rejoinder.types import Candidate, to_candidates
 
 Read = tuple[str, ...]
-"""The text of a candidate, then its title and its headings."""
+"""The text of a candidate, or of its passage, then its title and its headings."""
 
 
 class CachedScorer:
@@ -30,6 +31,7 @@ class CachedScorer:
         """Load the cached scores of the file, if there is one."""
         self.name = scorer.name
         self.is_pointwise = is_pointwise(scorer)
+        self.reads_passages = reads_passages(scorer)
         self.scorer = scorer
         self._path = path
         rows = read_journal(path) if path else []
@@ -46,29 +48,38 @@ class CachedScorer:
             InputError: the file cannot be written, or was written with other weights.
         """
         items = to_candidates(candidates)
-        key = _digest(question, items)
+        reads = list(map(self._get_read, items))
+        key = _digest(question, reads)
         if key in self._lists:
             scores = np.array(self._lists[key])
             self._check(question, items, scores)
         else:
-            scores = self._score_new(question, items)
+            scores = self._score_new(question, items, reads)
             self._lists[key] = scores.tolist()
             if self._path:
                 row = {"scorer": self.name, "list": key, "scores": self._lists[key]}
                 append_journal(self._path, row)
         if self.is_pointwise:
             known = self._pairs.setdefault(question, {})
-            known.update(zip(map(_get_read, items), scores.tolist(), strict=True))
+            known.update(zip(reads, scores.tolist(), strict=True))
         return scores
 
-    def _score_new(self, question: str, items: Sequence[Candidate]) -> Scores:
+    def _score_new(
+        self, question: str, items: Sequence[Candidate], reads: Sequence[Read]
+    ) -> Scores:
         known = self._pairs.get(question, {})
-        new = [item for item in items if _get_read(item) not in known]
+        new = {read: item for read, item in zip(reads, items, strict=True) if read not in known}
         if not known or len(new) == len(items):
             return self.scorer.score(question, items)
-        scores = self.scorer.score(question, new) if new else ()
-        known = known | dict(zip(map(_get_read, new), scores, strict=True))
-        return np.array([known[_get_read(item)] for item in items], dtype=np.float64)
+        scores = self.scorer.score(question, list(new.values())) if new else ()
+        known = known | dict(zip(new, scores, strict=True))
+        return np.array([known[read] for read in reads], dtype=np.float64)
+
+    def _get_read(self, item: Candidate) -> Read:
+        """Return what the scorer may read of a candidate, except all else of its document."""
+        title = item.document.title if item.document else ""
+        text = item.passage if self.reads_passages and item.passage is not None else item.text
+        return (text, title, *item.headings) if title or item.headings else (text,)
 
     def _check(self, question: str, items: Sequence[Candidate], scores: Scores) -> None:
         """Score one cached list again: the weights of this name may have changed."""
@@ -81,13 +92,6 @@ class CachedScorer:
         self._is_checked = True
 
 
-def _get_read(item: Candidate) -> Read:
-    """Return what a scorer may read of a candidate, except the other sentences of its document."""
-    title = item.document.title if item.document else ""
-    return (item.text, title, *item.headings) if title or item.headings else (item.text,)
-
-
-def _digest(question: str, items: Sequence[Candidate]) -> str:
-    reads = map(_get_read, items)
+def _digest(question: str, reads: Sequence[Read]) -> str:
     texts = json.dumps([question, *(read[0] if len(read) == 1 else read for read in reads)])
     return hashlib.sha256(texts.encode()).hexdigest()

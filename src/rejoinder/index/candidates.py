@@ -4,6 +4,7 @@ import json
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import overload
@@ -16,6 +17,7 @@ from rejoinder.index.sqlite.documents import (
     StoredDocument,
     split_path,
 )
+from rejoinder.index.sqlite.passages import get_passages
 from rejoinder.types import (
     Candidate,
     Document,
@@ -108,6 +110,25 @@ def get_candidate(store: DocumentStore, place: Place) -> Candidate | None:
     """Return the sentence at a place; None where it was removed."""
     with store.decoding(), store.reading_sentences([place]) as rows:
         return next((_to_candidate(store, row, {}) for row in rows), None)
+
+
+def read_passages(store: DocumentStore, candidates: Sequence[Candidate]) -> list[Candidate]:
+    """Return candidates with the passages that they are in, all read at once.
+
+    A candidate that is not of this index, or that was removed, is returned as it is.
+    """
+    places = [(get_number(item.document), item.position) for item in candidates]
+    known = [(number, position) for number, position in places if position is not None]
+    with store.decoding():
+        passages = get_passages(store, [place for place in known if place[0] >= 0])
+    found = (
+        passages.get((number, position)) if position is not None else None
+        for number, position in places
+    )
+    return [
+        item if passage is None else replace(item, passage=passage)
+        for item, passage in zip(candidates, found, strict=True)
+    ]
 
 
 def _to_candidate(

@@ -26,6 +26,7 @@ from rejoinder.index.candidates import (
     locate,
     locate_copies,
     read_distinct,
+    read_passages,
     to_document,
 )
 from rejoinder.index.files import (
@@ -392,6 +393,11 @@ class Index:
         with self._lease() as files:
             counts = files.store.count_metadata(values=values, leave_out=FOLDER)
             return counts + files.folders.count(values=values)
+
+    def read_passages(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+        """Return the candidates with their passages; those of other indexes as they are."""
+        with self._lease() as files:
+            return read_passages(files.store, candidates)
 
     def open_sidecar(self, encoder: SidecarEncoder) -> "IndexRows | None":
         """Return the stored rows of an encoder, brought up to date where possible.

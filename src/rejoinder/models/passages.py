@@ -1,0 +1,65 @@
+"""Scores candidates by their passages.
+
+A sentence seldom holds all words of the question; the paragraph around it does.  A cross-encoder
+that reads passages tells which of them are about the question, and one that reads sentences then
+finds the answer in them.
+"""
+
+from dataclasses import replace
+
+import numpy as np
+
+from rejoinder.errors import InputError
+from rejoinder.models.scorer import Candidates, Scorer, Scores, is_pointwise
+from rejoinder.types import Candidate, to_candidates
+
+
+class PassageScorer:
+    """Gives each candidate the score of its passage; candidates of one passage get the same score.
+
+    A candidate without a passage is scored by its own text.
+    """
+
+    is_pointwise = True
+    reads_passages = True
+
+    def __init__(self, scorer: Scorer) -> None:
+        """Take the scorer that reads the passages in place of candidates.
+
+        Raises:
+            InputError: it compares the candidates of a list with each other.
+        """
+        if not is_pointwise(scorer):
+            raise InputError(
+                f"{scorer.name} compares the candidates of a list, so it cannot read passages,"
+                " which are shared; use a selector"
+            )
+        self.name = f"{scorer.name} (passages)"
+        self.scorer = scorer
+
+    def score(self, question: str, candidates: Candidates) -> Scores:
+        """Return one score per candidate, in the order given."""
+        passages = [_to_passage(item) for item in to_candidates(candidates)]
+        keys = [_get_key(item) for item in passages]
+        distinct = dict(zip(keys, passages, strict=True))
+        scores = self.scorer.score(question, list(distinct.values()))
+        by_key = dict(zip(distinct, scores.tolist(), strict=True))
+        return np.array([by_key[key] for key in keys], dtype=np.float64)
+
+
+def reads_passages(scorer: Scorer | None) -> bool:
+    """Whether a scorer, or a stage of it, reads `Candidate.passage`."""
+    return bool(getattr(scorer, "reads_passages", False))
+
+
+def _to_passage(candidate: Candidate) -> Candidate:
+    """Return a candidate's passage as a candidate; one without a passage as it is."""
+    if candidate.passage is None:
+        return candidate
+    return replace(candidate, text=candidate.passage, position=None, tokens=None, passage=None)
+
+
+def _get_key(passage: Candidate) -> tuple[str | None, tuple[str, ...], str]:
+    """Return what is read of a passage."""
+    document = passage.document.id if passage.document else None
+    return document, passage.headings, passage.text
