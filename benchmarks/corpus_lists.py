@@ -153,6 +153,7 @@ def make_options(options: argparse.Namespace, exclude: Path) -> MiningOptions:
         headings=CALIBRATION_HEADINGS,
         exclude=exclude,
         found=FOUND,
+        passages=True,
         unanswerable=UNANSWERABLE,
         untitled=0.0,
         seed=1,

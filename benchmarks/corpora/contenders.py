@@ -18,7 +18,7 @@ from benchmarks.corpora.indexes import Blocks, list_entries
 from benchmarks.corpora.passages import PassageSearch
 from benchmarks.corpora.reply import ANSWERS, FOUND, Reply
 from rejoinder.cascade.cascade import Cascade
-from rejoinder.cascade.loading import load
+from rejoinder.cascade.loading import DEFAULT, load
 from rejoinder.engine.engine import Engine
 from rejoinder.index.candidates import get_number
 from rejoinder.index.index import Index
@@ -69,13 +69,18 @@ def make_retrieval(setting: Setting) -> Contender:
 
 def make_staged(setting: Setting) -> Contender:
     """Make this tree's default without its last stage."""
-    *stages, last, _ = _load_default().stages
+    *stages, last, _ = _load_cascade().stages
     return make_engine(setting.index, Cascade("staged", [*stages, replace(last, keep=None)]))
 
 
 def make_default(setting: Setting) -> Contender:
     """Make this tree's default."""
-    return make_engine(setting.index, _load_default())
+    return make_engine(setting.index, _load_cascade())
+
+
+def make_thorough(setting: Setting) -> Contender:
+    """Make this tree's cascade that reads passages."""
+    return make_engine(setting.index, _load_cascade("thorough"))
 
 
 def make_passages(setting: Setting) -> Contender:
@@ -123,6 +128,7 @@ ROWS: dict[str, tuple[str, Callable[[Setting], Contender], tuple[str, ...]]] = {
     "retrieval": ("retrieval", make_retrieval, ()),
     "staged": ("default without its last stage", make_staged, ()),
     "default": ("**default**", make_default, ()),
+    "thorough": ("**thorough**", make_thorough, ()),
     "fts5": ("SQLite FTS5, passages of 8 sentences", make_passages, ()),
     "minilm": ("all-MiniLM-L6-v2, nearest neighbours", make_minilm, ("minilm-l6",)),
     "bge": ("bge-small-en-v1.5, nearest neighbours", make_bge, ("bge-small",)),
@@ -161,8 +167,8 @@ def one_by_one(answer: Callable[[str], Reply]) -> Contender:
     return ask
 
 
-def _load_default() -> Cascade:
-    scorer = load()
+def _load_cascade(name: str = DEFAULT) -> Cascade:
+    scorer = load(name)
     assert isinstance(scorer, Cascade)
     return scorer
 

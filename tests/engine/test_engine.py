@@ -8,12 +8,14 @@ import pytest
 
 import rejoinder
 from rejoinder.bundle.folder import Bundle, open_bundle
+from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.engine.engine import Engine, open_files
 from rejoinder.engine.explain import match_words
 from rejoinder.errors import InputError, StoreError
 from rejoinder.index.index import Index, load_shipped_vectors
 from rejoinder.index.vectors import store
 from rejoinder.models import registry
+from rejoinder.models.passages import PassageScorer
 from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.models.static_vectors import vectors
 from rejoinder.models.static_vectors.vectors import load_vectors
@@ -408,3 +410,30 @@ def test_matches_pair_each_word_with_its_closest() -> None:
     assert matches[0].relatedness == pytest.approx(1, abs=1e-3)
     assert matches[1].sentence_word == "warm"
     assert match_words("?", "It is warm.", shipped) == []
+
+
+def test_a_stage_that_reads_passages_gets_those_of_the_index(index: Index) -> None:
+    reader = Shortest()
+    reader.is_pointwise = True  # type: ignore[attr-defined]
+    cascade = Cascade("thorough", [Stage(PassageScorer(reader), 9), Stage(Shortest())])
+
+    found = Engine(index, cascade).answer("black tea", top=9)
+
+    read = {item.text for item in reader.given}
+    assert "Green tea is brewed at 75 °C. Black tea is boiled. Milk will spoil it." in read
+    assert len(read) < sum(stage.given for stage in found.trace[:1])
+    assert [stage.scorer for stage in found.trace] == ["shortest (passages)", "shortest"]
+    sentences = Shortest()
+    Engine(index, sentences).answer("black tea")
+    assert {item.passage for item in sentences.given} == {None}
+
+
+def test_a_candidate_from_elsewhere_is_scored_by_its_own_text(index: Index) -> None:
+    reader = Shortest()
+    reader.is_pointwise = True  # type: ignore[attr-defined]
+
+    Engine(index, Cascade("c", [Stage(PassageScorer(reader))]), retriever=Elsewhere()).answer(
+        "rain"
+    )
+
+    assert [item.text for item in reader.given] == ["It rains."]

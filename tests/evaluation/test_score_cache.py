@@ -8,6 +8,7 @@ import pytest
 
 from rejoinder.errors import InputError
 from rejoinder.evaluation.score_cache import CachedScorer
+from rejoinder.models.passages import PassageScorer, reads_passages
 from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.types import Candidate, Document, to_candidates
 
@@ -50,6 +51,21 @@ def test_no_pair_is_scored_twice() -> None:
     assert scorer.scored == ["bb", "ccc", "a", "dddd"]
     cached.score("other", ["a"])
     assert scorer.scored[4:] == ["a"]
+
+
+def test_the_scores_of_passages_are_cached_by_passage() -> None:
+    lengths = Lengths()
+    cached = CachedScorer(PassageScorer(lengths))
+    one, other = replace(BARE, passage="a b"), replace(BARE, passage="a b c")
+
+    assert reads_passages(cached)
+    assert cached.score("q", [one]).tolist() == [3]
+    assert cached.score("q", [one, other]).tolist() == [3, 5]
+    assert cached.score("q", [other, one, other]).tolist() == [5, 3, 5]
+    assert lengths.scored == ["a b", "a b c"]
+
+    plain = CachedScorer(Lengths())
+    assert plain.score("q", [one, other]).tolist() == [1, 1]
 
 
 def test_a_listwise_scorer_is_cached_by_list() -> None:

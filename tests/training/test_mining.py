@@ -169,6 +169,28 @@ def test_a_list_is_as_long_as_asked_for(mine: Mine, festivals: Path) -> None:
     assert {len(example.candidates) for example in mine(festivals, candidates=4)} == {4}
 
 
+def test_lists_can_have_passages(mine: Mine, festivals: Path) -> None:
+    for example in mine(festivals, found=20, passages=True, unanswerable=0, untitled=0):
+        for item in example.candidates:
+            assert item.passage is not None
+            assert item.text in item.passage
+            assert (
+                HELD.split("{")[0] + (item.document.title if item.document else "") in item.passage
+            )
+    assert all(item.passage is None for example in mine(festivals) for item in example.candidates)
+
+
+def test_no_passage_of_an_unanswerable_list_holds_the_answer(mine: Mine, festivals: Path) -> None:
+    lists = mine(festivals, found=20, passages=True, unanswerable=1, untitled=0)
+
+    for example in lists:
+        (town,) = [town for town in TOWNS if town in example.question]
+        answer = HELD.format(town=town, month=TOWNS[town])
+        passages = [item.passage for item in example.candidates]
+        assert not any(answer in (passage or "") for passage in passages)
+        assert any(f"The mayor of {town}" in (passage or "") for passage in passages)
+
+
 def test_lists_inside_a_document_are_not_searched_for(
     mine: Mine, festivals: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,7 +13,11 @@ from rejoinder.models.registry import ScorerSummary, list_names, open_scorer
 from rejoinder.models.scorer import Scorer
 
 DEFAULT = "default"
-CASCADES = {DEFAULT: "the shipped cascade, used by default"}
+THOROUGH = "thorough"
+CASCADES = {
+    DEFAULT: "the shipped cascade, used by default",
+    THOROUGH: "the shipped cascade that reads passages too: more often right, in more time",
+}
 """The cascades that come with the package, as files of this name beside their weights."""
 
 

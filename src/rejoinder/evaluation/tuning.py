@@ -22,6 +22,7 @@ from rejoinder.evaluation.replay import (
 )
 from rejoinder.evaluation.score_cache import CachedScorer
 from rejoinder.evaluation.timing import measure_cost, measure_latency
+from rejoinder.models.passages import PASSAGES, PassageScorer
 from rejoinder.types import Example
 
 RECALLS = (1, 10, 50, 100)
@@ -45,6 +46,8 @@ class TuneOptions:
     """Also try first stages with a document prior of this weight; 0 tries none."""
     fusion: float = 0.0
     """Also try later stages that are fused with the one before by this weight; 0 tries none."""
+    passage_scorers: Sequence[str | Path] = ()
+    """Names or paths of scorers that may become stages that read passages."""
     score_cache: Path | None = None
     """Save every scored list in this file, and resume from it."""
     plot: Path | None = None
@@ -116,7 +119,7 @@ def tune(
     examples = _read(dataset, options)
     if not examples:
         raise InputError(f"{name}: no question has an answer")
-    contenders = _time_scorers(scorers, options.to.parent, examples)
+    contenders = _time_scorers(scorers, options, examples)
     cached = [
         replace(item, scorer=CachedScorer(item.scorer, path=options.score_cache))
         for item in contenders
@@ -150,16 +153,26 @@ def _read(dataset: str | Path | Iterable[Example], options: TuneOptions) -> list
 
 
 def _time_scorers(
-    scorers: Sequence[str | Path], folder: Path, examples: Sequence[Example]
+    scorers: Sequence[str | Path], options: TuneOptions, examples: Sequence[Example]
 ) -> list[Contender]:
     """Return the scorers with their costs, cheapest first."""
-    size = max(len(item.candidates) for item in examples)
-    contenders = []
-    for name in dict.fromkeys(scorers):
-        scorer = load(name)
-        cost = measure_cost(scorer, examples)
-        contenders.append(Contender(name_scorer(name, folder), scorer, cost))
+    size, folder = max(len(item.candidates) for item in examples), options.to.parent
+    loaded = {name_scorer(name, folder): load(name) for name in scorers}
+    for name in options.passage_scorers:
+        loaded[name_scorer(name, folder) + PASSAGES] = PassageScorer(load(name))
+    if options.passage_scorers and not _have_passages(examples):
+        raise InputError(
+            "no candidate has a passage to read; leave out the passage scorers, or make lists with"
+            " passages (rejoinder mine --passages)"
+        )
+    contenders = [
+        Contender(name, scorer, measure_cost(scorer, examples)) for name, scorer in loaded.items()
+    ]
     return sorted(contenders, key=lambda item: item.cost.predict(size, 25 * size))
+
+
+def _have_passages(examples: Sequence[Example]) -> bool:
+    return any(item.passage is not None for example in examples for item in example.candidates)
 
 
 def _add_variants(contenders: Sequence[Contender], options: TuneOptions) -> list[Contender]:
@@ -181,7 +194,12 @@ def _write(path: Path, result: TuneResult) -> None:
     chosen = result.chosen
     costs = {item.name: item.cost for item in result.contenders}
     keeps = [*chosen.keeps, None]
-    stages = [StageLine(n, k, costs[n]) for n, k in zip(chosen.names, keeps, strict=True)]
+    stages = [
+        StageLine(
+            name.removesuffix(PASSAGES), keep, costs[name], reads_passages=name.endswith(PASSAGES)
+        )
+        for name, keep in zip(chosen.names, keeps, strict=True)
+    ]
     stages[0] = replace(stages[0], document_prior=chosen.document_prior)
     stages = [replace(s, fusion=f) for s, f in zip(stages, chosen.fusions, strict=True)]
     facts: Facts = {

@@ -13,6 +13,9 @@ from rejoinder.errors import InputError
 from rejoinder.models.scorer import Candidates, Scorer, Scores, is_pointwise
 from rejoinder.types import Candidate, to_candidates
 
+PASSAGES = " (passages)"
+"""Follows the name of a scorer that reads passages."""
+
 
 class PassageScorer:
     """Gives each candidate the score of its passage; candidates of one passage get the same score.
@@ -34,7 +37,7 @@ class PassageScorer:
                 f"{scorer.name} compares the candidates of a list, so it cannot read passages,"
                 " which are shared; use a selector"
             )
-        self.name = f"{scorer.name} (passages)"
+        self.name = scorer.name + PASSAGES
         self.scorer = scorer
 
     def score(self, question: str, candidates: Candidates) -> Scores:

@@ -74,6 +74,13 @@ FAMILIES: dict[str, str] = {
     "transformer-encoder": "rejoinder.models.sentence_encoder.families:TRANSFORMER",
 }
 """The dotted path of each `Family` object, by name."""
+VARIANTS: dict[str, tuple[str, str]] = {
+    "passage-selector": (
+        "selector",
+        "a selector that reads passages, for a stage of a cascade that does (`thorough`)",
+    ),
+}
+"""Family and summary of shipped bundles that have another name than their family."""
 SHIPPED_ENCODER = WEIGHTS / "static-encoder"
 """The sentence encoder that indexes use by default."""
 OPEN_ONNX = "rejoinder.models.selector.importing:open_onnx"
@@ -108,8 +115,13 @@ def list_named() -> dict[str, NamedScorer]:
 
 def list_shipped() -> dict[str, Path]:
     """Return the folders of the scorers that come with the package as bundles, by name."""
-    folders = {name: WEIGHTS / name for name in FAMILIES if (WEIGHTS / name).is_dir()}
-    return {name: folder for name, folder in folders.items() if get_family(name).open is not None}
+    families = {name: name for name in FAMILIES}
+    families |= {name: family for name, (family, _) in VARIANTS.items()}
+    return {
+        name: WEIGHTS / name
+        for name, family in families.items()
+        if (WEIGHTS / name).is_dir() and get_family(family).open is not None
+    }
 
 
 def list_names() -> list[str]:
@@ -128,9 +140,14 @@ class ScorerSummary:
 
 def describe_scorers() -> list[ScorerSummary]:
     """Return a summary of every scorer that has a name and can be a stage."""
-    shipped = {name: get_family(name) for name in list_shipped()}
-    scorers: dict[str, NamedScorer | Family] = {**list_named(), **shipped}
-    return [ScorerSummary(name, item.summary, item.reads_order) for name, item in scorers.items()]
+    named = [
+        ScorerSummary(name, item.summary, item.reads_order) for name, item in list_named().items()
+    ]
+    for name in list_shipped():
+        family, summary = VARIANTS.get(name, (name, ""))
+        item = get_family(family)
+        named.append(ScorerSummary(name, summary or item.summary, item.reads_order))
+    return named
 
 
 def open_scorer(

@@ -330,6 +330,8 @@ class Miner:
         count = self._options.found
         wanted = FOUND if count is None else count + SPARE
         hits = [hit.candidate for hit in self._index.search(query.text, wanted)]
+        if self._options.passages:
+            hits = self._index.read_passages(hits)
         is_answered = rng.random() >= self._options.unanswerable
         has_titles = rng.random() >= self._options.untitled
         chosen = (
@@ -376,7 +378,20 @@ def _judge(query: Query, hits: Sequence[Candidate], *, is_answered: bool) -> lis
     """Return all that was found; near-duplicates of an answer are right, too."""
     texts = [item.text for item in query.answers]
     judged = [(item, is_near_duplicate(item.text, texts)) for item in hits]
-    return [(item, label) for item, label in judged if is_answered or not label]
+    if is_answered:
+        return judged
+    answers = [item.text for item, label in judged if label]
+    return [(_cut_passage(item, [*texts, *answers]), False) for item, label in judged if not label]
+
+
+def _cut_passage(item: Candidate, answers: Sequence[str]) -> Candidate:
+    """Return a candidate whose passage does not hold an answer."""
+    if item.passage is None:
+        return item
+    passage = item.passage
+    for text in answers:
+        passage = passage.replace(text, "")
+    return replace(item, passage=passage)
 
 
 def _name(item: Candidate) -> str:
@@ -409,6 +424,7 @@ def _to_example(query: Query, chosen: Sequence[Labelled], *, has_titles: bool) -
                 position,
                 own,
                 retrieval_score=item.retrieval_score,
+                passage=item.passage,
             )
         )
     return Example(query.id, query.text, tuple(candidates), tuple(labels[id(c)] for c in ordered))

@@ -306,6 +306,9 @@ class MiningOptions:
         " lists to tune and to calibrate a cascade on.",
         min=1,
     )
+    passages: bool = option(
+        False, "Write the passage of each sentence that the search finds, for stages that read it."
+    )
     in_document: bool = option(
         False,
         "Write the lists of each question's own document, without a search, so that training on"

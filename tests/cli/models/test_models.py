@@ -4,7 +4,8 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from rejoinder.cascade.loading import load
+from rejoinder.cascade.file import read_cascade_file
+from rejoinder.cascade.loading import find_cascade, load
 from rejoinder.cli import main
 from rejoinder.errors import UnknownNameError
 from rejoinder.models.registry import list_named, list_shipped, open_scorer
@@ -14,8 +15,17 @@ def test_every_scorer_is_listed() -> None:
     result = CliRunner().invoke(main, ["models", "list"])
 
     names = [line.split()[0] for line in result.stdout.splitlines()]
-    assert names == ["scorer", *list_named(), *list_shipped(), "default"]
-    assert "selector" in names
+    assert names == ["scorer", *list_named(), *list_shipped(), "default", "thorough"]
+    assert {"selector", "passage-selector"} < set(names)
+
+
+def test_a_cascade_is_shown_as_its_file(tmp_path: Path) -> None:
+    shown = CliRunner().invoke(main, ["models", "show", "thorough"]).stdout
+
+    (tmp_path / "thorough.toml").write_text(shown, encoding="utf-8")
+    file = read_cascade_file(tmp_path / "thorough.toml")
+    assert file == read_cascade_file(find_cascade("thorough"))
+    assert [stage.reads_passages for stage in file.stages].count(True) == 1
 
 
 def test_every_listed_scorer_can_be_loaded() -> None:
@@ -26,14 +36,16 @@ def test_every_listed_scorer_can_be_loaded() -> None:
 
 def test_an_unknown_scorer_lists_all() -> None:
     with pytest.raises(
-        UnknownNameError, match=r"known: original-order, .*, selector, static-encoder, default$"
+        UnknownNameError,
+        match=r"known: original-order, .*, static-encoder, passage-selector, default, thorough$",
     ):
         load("nonsense")
 
 
 def test_a_cascade_is_not_a_single_scorer() -> None:
     with pytest.raises(
-        UnknownNameError, match=r"unknown scorer 'default'; known: .*, selector, static-encoder$"
+        UnknownNameError,
+        match=r"unknown scorer 'default'; known: .*, static-encoder, passage-selector$",
     ):
         open_scorer("default")
 
@@ -52,7 +64,8 @@ def test_a_name_without_a_bundle_is_one_line(command: str, tmp_path: Path) -> No
     missing = CliRunner().invoke(main, ["models", command, str(tmp_path / "nowhere")])
 
     assert lexical.stderr == (
-        "Error: bm25: not a bundle; the shipped ones are cosinet, selector, static-encoder\n"
+        "Error: bm25: not a bundle; the shipped ones are cosinet, selector, static-encoder,"
+        " passage-selector\n"
     )
     assert missing.stderr == f"Error: {tmp_path / 'nowhere'}: no such folder\n"
 

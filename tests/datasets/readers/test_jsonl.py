@@ -57,6 +57,17 @@ def test_the_documented_format_is_read(tmp_path: Path) -> None:
     assert "«Ja»" in path.read_text(encoding="utf-8")
 
 
+def test_a_passage_is_kept(tmp_path: Path) -> None:
+    path = tmp_path / "own.jsonl"
+    candidates = (Candidate("0", "She.", passage="She. Not he."), Candidate("1", "Not he."))
+
+    write_examples(path, [Example("q", "Who?", candidates, (True, False))])
+
+    (example,) = read_examples(path)
+    assert [item.passage for item in example.candidates] == ["She. Not he.", None]
+    assert "passage" not in json.loads(path.read_text(encoding="utf-8"))["candidates"][1]
+
+
 @pytest.mark.parametrize("name", ["own.jsonl", "own.jsonl.gz"])
 def test_what_is_written_is_read_back_equal(tmp_path: Path, name: str) -> None:
     other = Example("q2", "Nothing?", (), ())

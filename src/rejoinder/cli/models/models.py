@@ -35,13 +35,19 @@ def list_models(as_json: bool) -> None:
 @models.command("show", epilog=options.example("rejoinder models show my-model"))
 @click.argument("bundle")
 def show_model(bundle: str) -> None:
-    """Print BUNDLE's manifest as JSON.
+    """Print BUNDLE's manifest as JSON, or the file of a cascade.
 
-    BUNDLE is a folder, or the name of a shipped one.
+    BUNDLE is a folder, or the name of a shipped one or of a shipped cascade.
     """
     from rejoinder.bundle.folder import open_bundle
+    from rejoinder.cascade.file import read_cascade_file, to_toml
+    from rejoinder.cascade.loading import find_cascade
     from rejoinder.models.registry import find_bundle
 
+    cascade = find_cascade(bundle)
+    if cascade.suffix == ".toml":
+        click.echo(to_toml(read_cascade_file(cascade)), nl=False)
+        return
     click.echo(open_bundle(find_bundle(bundle)).manifest.to_json(), nl=False)
 
 

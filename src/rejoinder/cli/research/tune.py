@@ -50,6 +50,12 @@ if TYPE_CHECKING:
     help="Also try later stages whose scores are fused with those of the stage before, by this"
     " weight; 0 tries none.",
 )
+@click.option(
+    "--passage-scorer",
+    "passage_scorers",
+    multiple=True,
+    help="A name or a bundle that may become a stage that reads passages; repeatable.",
+)
 @click.option("--plot", type=options.PATH, help="Plot accuracy against latency.")
 @options.score_cache
 @options.data_folder

@@ -5,7 +5,7 @@
      "documents": [{"id": "d", "title": "A page", "sentences": ["She.", "Not he."]}]}
 
 Required are `question`, `candidates`, and in each of them `text` and `label`.  A candidate may have
-`headings`, a list of those above it, and the `retrieval_score` of a search.
+`headings`, a list of those above it, the `retrieval_score` of a search, and its `passage`.
 """
 
 import gzip
@@ -80,6 +80,7 @@ def _to_candidate(row: JsonObject, place: int, documents: dict[str, Document]) -
         position,
         headings,
         retrieval_score=score,
+        passage=row.get_optional("passage", str, None),
     )
 
 
@@ -133,4 +134,6 @@ def _to_row(candidate: Candidate, label: bool) -> dict[str, Any]:
         row["headings"] = list(candidate.headings)
     if candidate.retrieval_score is not None:
         row["retrieval_score"] = round(candidate.retrieval_score, 6)
+    if candidate.passage is not None:
+        row["passage"] = candidate.passage
     return row
