@@ -526,6 +526,29 @@ def test_at_most_so_many_headings_are_drawn(mine: Mine, manuals: Path) -> None:
         mine(documents=[manuals], headings=0)
 
 
+def test_documents_in_another_language_are_left_out(mine: Mine, manuals: Path) -> None:
+    (manuals / "kettle_fr.md").write_text(
+        "# Le manuel de la bouilloire\n\nCe manuel est pour la bouilloire.\n\n"
+        "## Comment faire bouillir de l'eau\n\nIl faut la remplir avec de l'eau.\n",
+        encoding="utf-8",
+    )
+    (manuals / "thanks.md").write_text(
+        "# Thanks to all translators\n\nThe kettle manual was translated by Anne.\n\n"
+        "All of the words that are in it were hers, and it was the first of its kind.\n\n"
+        "She says: je vous remercie, et je ne bois pas de thé.\n",
+        encoding="utf-8",
+    )
+
+    lists = mine(documents=[manuals], candidates=40)
+
+    asked = {example.question for example in lists}
+    assert "Le manuel de la bouilloire" not in asked
+    assert "Thanks to all translators" in asked
+    texts = {item.text for item in join_candidates(lists)}
+    assert not any("bouilloire" in text for text in texts)
+    assert "The kettle manual was translated by Anne." in texts
+
+
 def test_a_share_of_the_questions_searches_all_documents(mine: Mine, festivals: Path) -> None:
     half = mine(f"{festivals}@0.5")
 

@@ -27,6 +27,8 @@ from rejoinder.documents.blocks import fold, sanitize
 from rejoinder.engine.answers import group_by_document, is_near_duplicate
 from rejoinder.errors import InputError
 from rejoinder.index.index import Index
+from rejoinder.index.sqlite.documents import StoredDocument
+from rejoinder.text.language import is_foreign
 from rejoinder.training.batches import choose_candidates
 from rejoinder.training.mixing import read_parts
 from rejoinder.training.options import MiningOptions
@@ -163,6 +165,7 @@ def _search_all(
         if options.documents:
             say(f"reading {', '.join(map(str, options.documents))}")
             index.add(options.documents)
+            remove_foreign(index)
             queries = queries + draw_headings(index, options)
         miner = Miner(index, options)
         lists = []
@@ -262,12 +265,30 @@ def find_title(name: str, example: Example) -> tuple[str, str]:
     return f"{TITLED}{normalize(title) or title}", title
 
 
+def remove_foreign(index: Index) -> None:
+    """Remove documents from files that are not in English: some manuals come with translations.
+
+    The text of a document tells its language, where many a sentence has too few words to tell.
+    """
+    for document in _list_files(index):
+        blocks = index.store.iterate_blocks(document.id)
+        if is_foreign("\n".join(item.text for _, block in blocks for item in block)):
+            index.remove_document(document.id)
+
+
+def _list_files(index: Index) -> list[StoredDocument]:
+    """Return the documents that came from files."""
+    return [
+        document
+        for document in index.store.get_documents()
+        if not document.name.startswith((TITLED, UNTITLED))
+    ]
+
+
 def draw_headings(index: Index, options: MiningOptions) -> list[Query]:
     """Return headings of the documents that came from files, each with the sentence below it."""
     found: list[Query] = []
-    for document in index.store.get_documents():
-        if document.name.startswith((TITLED, UNTITLED)):
-            continue
+    for document in _list_files(index):
         last: tuple[str, ...] = ()
         for path, sentences in index.store.iterate_blocks(document.id):
             if path == last or not path:
