@@ -1,11 +1,16 @@
+from collections.abc import Sequence
+from functools import partial
+
 import numpy as np
 import pytest
 
+from rejoinder.models.kernel import Matrix
 from rejoinder.models.lexical.scorers import WordOverlap
 from rejoinder.models.ranker.relatedness import (
     RelatednessScorer,
     WeightedSum,
     get_context_features,
+    mean_relatedness,
 )
 from rejoinder.models.static_vectors.vectors import StaticVectors, load_vectors
 from rejoinder.types import Candidate, Document
@@ -43,7 +48,8 @@ def test_scores_are_added_with_a_weight(related: RelatednessScorer) -> None:
 
 
 def get_features(*candidates: Candidate, question: str = "green tea") -> list[list[float]]:
-    features = get_context_features(question, candidates, VECTORS.embed)
+    relate = partial(mean_relatedness, embed=VECTORS.embed)
+    features = get_context_features(question, candidates, relate, "neighbours")
     rounded: list[list[float]] = np.round(features, 4).tolist()
     return rounded
 
@@ -69,3 +75,23 @@ def test_without_a_document_or_a_position_there_is_less_context() -> None:
 def test_context_features_of_no_words_and_no_candidates() -> None:
     assert get_features(question="green tea") == []
     assert get_features(Candidate("", "x", PAGE, 1), question="") == [[0.0, 0.0, 0.0]]
+
+
+def test_a_title_that_many_candidates_share_is_compared_once() -> None:
+    compared: list[tuple[str, ...]] = []
+
+    def relate(question: Sequence[str], texts: Sequence[Sequence[str]]) -> Matrix:
+        compared.extend(map(tuple, texts))
+        return mean_relatedness(question, texts, VECTORS.embed)
+
+    candidates = [
+        Candidate(str(at), "x", PAGE, at, headings)
+        for headings in (("brewing", "green tea"), ())
+        for at in range(3)
+    ]
+    features = get_context_features("green tea", candidates, relate, "topic")
+
+    assert compared == [("tea",), ("brewing", "green", "tea")]
+    assert features[0].tolist() == features[2].tolist()
+    assert features[0][1] == pytest.approx(1)
+    assert features[3].tolist() == [features[0][0], 0]

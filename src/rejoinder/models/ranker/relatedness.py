@@ -10,6 +10,7 @@ one after another, C candidates.
 """
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from itertools import chain
 
 import numpy as np
@@ -28,9 +29,13 @@ CONTEXT_FEATURES = {"none": 0, "neighbours": 3, "topic": 2}
 the title, or to the title and the headings."""
 MAX_CONTEXT_WORDS = 64
 """Words of a question, neighbour, title or heading path that context features read."""
+MAX_KNOWN_TEXTS = 1 << 14
+"""Texts around candidates whose words are kept: titles and headings come again and again."""
 
 Embed = Callable[[Sequence[str]], Matrix]
 """Returns one vector of length 1 per word."""
+Relate = Callable[[Sequence[str], Sequence[Sequence[str]]], Matrix]
+"""Returns the mean relatedness of the first text's words to each of the others, shape (texts,)."""
 
 
 def max_relatedness(similarities: Matrix, words: Ids, lengths: Ids) -> tuple[Matrix, Matrix]:
@@ -71,7 +76,7 @@ def mean_relatedness(
 
 
 def get_context_features(
-    question: str, candidates: Sequence[Candidate], embed: Embed, form: str = "neighbours"
+    question: str, candidates: Sequence[Candidate], relate: Relate, form: str
 ) -> Matrix:
     """Return how related the question is to each candidate's context.
 
@@ -79,15 +84,20 @@ def get_context_features(
     """
     get_texts = _get_topic if form == "topic" else _get_neighbours
     contexts = [get_texts(candidate) for candidate in candidates]
-    words = {text: pretokenize(text)[:MAX_CONTEXT_WORDS] for texts in contexts for text in texts}
-    known = [text for text in words if words[text]]
-    question_words = pretokenize(question)[:MAX_CONTEXT_WORDS]
-    related = dict.fromkeys(words, 0.0)
-    if known and question_words:
-        means = mean_relatedness(question_words, [words[text] for text in known], embed)
-        related |= zip(known, means.tolist(), strict=True)
+    distinct = dict.fromkeys(chain.from_iterable(contexts))
+    words = {text: own for text in distinct if (own := _split(text))}
+    asked = _split(question)
+    related = dict.fromkeys(distinct, 0.0)
+    if words and asked:
+        means = relate(asked, list(words.values()))
+        related |= zip(words, means.tolist(), strict=True)
     features = [[related[text] for text in texts] for texts in contexts]
     return np.array(features, dtype=np.float32).reshape(len(candidates), CONTEXT_FEATURES[form])
+
+
+@lru_cache(MAX_KNOWN_TEXTS)
+def _split(text: str) -> tuple[str, ...]:
+    return tuple(pretokenize(text)[:MAX_CONTEXT_WORDS])
 
 
 def _get_topic(candidate: Candidate) -> tuple[str, ...]:

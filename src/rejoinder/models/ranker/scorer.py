@@ -79,7 +79,7 @@ class RankerScorer:
         if self._context_weight is not None:
             from rejoinder.models.ranker.relatedness import get_context_features
 
-            features = get_context_features(question, given, self._vectors.embed, self._context)
+            features = get_context_features(question, given, self._relate, self._context)
             scores += (features * self._context_weight).sum(axis=1)
         return scores
 
@@ -96,6 +96,13 @@ class RankerScorer:
         """Return the head's input for some of the candidates."""
         pairs = self._network.encode(_to_pairs(words, part, self._kernel))
         return self._head.project(pairs)
+
+    def _relate(self, question: Sequence[str], texts: Sequence[Sequence[str]]) -> Matrix:
+        """Return the mean relatedness of the question's words to each text; none may be empty."""
+        words = self._tables.get_rows([question, *texts])
+        pairs = _to_pairs(words, slice(0, len(texts)), self._kernel)
+        means: Matrix = pairs.related_question.mean(axis=1)
+        return means
 
     def _get_rows(self, question: str, candidates: Sequence[Candidate]) -> WordRows:
         """Return the rows of all words, read from stored tokens where they say enough."""

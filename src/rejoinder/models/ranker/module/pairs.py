@@ -10,6 +10,7 @@ E vector width.
 from array import array
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields, is_dataclass, replace
+from functools import partial
 from itertools import chain, repeat
 from typing import Any, Protocol
 
@@ -19,7 +20,11 @@ from torch import Tensor
 from torch.nn import functional
 
 from rejoinder.models.kernel import Matrix
-from rejoinder.models.ranker.relatedness import get_context_features, max_relatedness
+from rejoinder.models.ranker.relatedness import (
+    get_context_features,
+    max_relatedness,
+    mean_relatedness,
+)
 from rejoinder.models.ranker.scorer import MAX_WORDS
 from rejoinder.models.scorer import Places, find_segments
 from rejoinder.text.packed import PackedTexts
@@ -84,6 +89,7 @@ class TrainingPairs:
         order, labels = array("i"), array("f")
         segments_of_list, segment_lengths = array("q"), array("q")
         features = []
+        relate = partial(mean_relatedness, embed=vectors.embed)
         self._words = WordLists()
         given = repeat(None) if targets is None else targets
         for example, target in zip(examples, given, strict=targets is not None):
@@ -96,8 +102,8 @@ class TrainingPairs:
             segments_of_list.append(len(segments))
             segment_lengths.extend(map(len, segments))
             if context != "none":
-                asked, embed = example.question, vectors.embed
-                features.append(get_context_features(asked, candidates, embed, context))
+                asked = example.question
+                features.append(get_context_features(asked, candidates, relate, context))
         self.order: Places = np.asarray(order)
         """The index of each pair in its example's candidates."""
         table = vectors.embed(list(self._words.vocabulary))
