@@ -210,6 +210,16 @@ def test_lists_inside_a_document_are_not_searched_for(
         }
 
 
+def test_lists_inside_a_document_keep_the_order_of_its_sentences(
+    mine: Mine, festivals: Path
+) -> None:
+    for example in mine(festivals, in_document=True):
+        (original,) = [item for item in EXAMPLES if item.question == example.question]
+        positions = [item.position for item in example.candidates]
+        assert positions == [item.position for item in original.candidates]
+        assert positions == sorted(set(positions), key=int)
+
+
 def test_long_lists_inside_a_document_are_cut_in_its_order(mine: Mine, festivals: Path) -> None:
     for example in mine(festivals, in_document=True, candidates=4, unanswerable=0):
         (original,) = [item for item in EXAMPLES if item.question == example.question]
@@ -333,6 +343,43 @@ def test_an_answer_that_the_search_misses_is_in_the_list(
     assert (answer.text, answer.document) == (held, Document("title/aldby", "Aldby"))
     documents = [item.document.id for item in get_negatives(found) if item.document]
     assert documents.count("title/aldby") == round(9 * 0.35)
+
+
+@pytest.mark.parametrize("is_found", [True, False])
+def test_sentences_around_a_candidate_are_written_where_they_are_asked_for(
+    mine: Mine, festivals: Path, manuals: Path, hide: Callable[[str], None], is_found: bool
+) -> None:
+    held = HELD.format(town="Aldby", month="May")
+    if not is_found:
+        hide(held)
+
+    lists = mine(festivals, documents=[manuals], sentences=True)
+    bare = mine(festivals, documents=[manuals])
+
+    for example in lists:
+        for item in example.candidates:
+            assert item.document
+            assert item.position is not None
+            assert item.document.sentences[item.position] == item.text
+    (answer,) = get_answers(find_list(lists, EXAMPLES[0].question))
+    assert answer.document
+    assert answer.document.sentences == tuple(item.text for item in EXAMPLES[0].candidates)
+    assert {item.text for item in join_candidates(lists)} == {
+        item.text for item in join_candidates(bare)
+    }
+    assert not any(item.document.sentences for item in join_candidates(bare) if item.document)
+
+
+def test_a_heading_that_is_asked_for_is_no_neighbour_of_its_answer(
+    mine: Mine, manuals: Path
+) -> None:
+    for example in mine(documents=[manuals], sentences=True):
+        around = [
+            text for item in example.candidates if item.document for text in item.document.sentences
+        ]
+        assert normalize(example.question) not in [
+            normalize(clean_heading(text)) for text in around
+        ]
 
 
 def test_a_question_that_finds_too_little_has_no_list(mine: Mine) -> None:

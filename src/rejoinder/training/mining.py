@@ -15,6 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -242,7 +243,7 @@ class Articles:
             key, _ = find_title(name, example)
             document = Document(key, self._titles[key])
             judged = [
-                (Candidate(f"{key}/{item.id}", text, document), label)
+                (Candidate(f"{key}/{item.id}", text, document, item.position), label)
                 for item, label in zip(example.candidates, example.labels, strict=True)
                 if (text := fold(sanitize(item.text)))
             ]
@@ -360,7 +361,25 @@ class Miner:
             if count is None
             else _judge(query, hits, is_answered=is_answered)[:count]
         )
-        return [_to_example(query, chosen, has_titles=has_titles)] if len(chosen) > 1 else []
+        if len(chosen) < 2:
+            return []
+        if has_sentences := self._options.sentences:
+            chosen = [(self._complete(item), label) for item, label in chosen]
+        return [_to_example(query, chosen, has_titles=has_titles, has_sentences=has_sentences)]
+
+    @cached_property
+    def _documents(self) -> dict[str, Document]:
+        return {document.id: document for document in self._index.documents()}
+
+    def _complete(self, item: Candidate) -> Candidate:
+        """Return a candidate with the sentences of its document, and its place among them.
+
+        An answer that the search did not find has neither yet.
+        """
+        document, position = self._documents[_name(item)], item.position
+        if position is None and item.text in document.sentences:
+            position = document.sentences.index(item.text)
+        return replace(item, document=document, position=position)
 
     def _draw(
         self, query: Query, hits: Sequence[Candidate], rng: random.Random, *, is_answered: bool
@@ -370,7 +389,9 @@ class Miner:
         exact = {normalize(text) for text in texts}
         right = [item for item in hits if normalize(item.text) in exact]
         known = {normalize(item.text) for item in right}
-        right += [item for item in query.answers if normalize(item.text) not in known]
+        others = (item for item in query.answers if normalize(item.text) not in known)
+        # Documents are merged by title, so a position in the data set is not that in the index.
+        right += [item if query.is_heading else replace(item, position=None) for item in others]
         wrong = [
             item
             for item in hits
@@ -419,22 +440,25 @@ def _name(item: Candidate) -> str:
     return item.document.id if item.document else ""
 
 
-def _to_example(query: Query, chosen: Sequence[Labelled], *, has_titles: bool) -> Example:
-    asked = normalize(query.text)
+def _to_example(
+    query: Query,
+    chosen: Sequence[Labelled],
+    *,
+    has_titles: bool,
+    has_sentences: bool = False,
+) -> Example:
     labels = {id(item): label for item, label in chosen}
+    hidden = normalize(query.text) if query.is_heading else ""
     candidates, ordered = [], group_by_document(item for item, _ in chosen)
     for item in ordered:
         title = item.document.title if item.document else ""
-        if _name(item).startswith(UNTITLED) or (
-            query.is_heading and normalize(clean_heading(title)) == asked
-        ):
+        if _name(item).startswith(UNTITLED) or _is_heading(title, hidden):
             title = ""  # an index has the id in its place
-        headings = tuple(
-            heading
-            for heading in item.headings
-            if not (query.is_heading and normalize(clean_heading(heading)) == asked)
-        )
-        document = Document(_name(item), title) if has_titles else None
+        headings = tuple(text for text in item.headings if not _is_heading(text, hidden))
+        sentences = item.document.sentences if item.document and has_sentences else ()
+        # The heading that is asked for must not be a neighbour of its answer either.
+        kept = ("" if _is_heading(text, hidden) else text for text in sentences)
+        document = Document(_name(item), title, tuple(kept)) if has_titles else None
         position = item.position if has_titles else None
         own = headings if has_titles else ()
         candidates.append(
@@ -449,3 +473,8 @@ def _to_example(query: Query, chosen: Sequence[Labelled], *, has_titles: bool) -
             )
         )
     return Example(query.id, query.text, tuple(candidates), tuple(labels[id(c)] for c in ordered))
+
+
+def _is_heading(text: str, hidden: str) -> bool:
+    """Return whether a text is the heading that is asked for."""
+    return bool(hidden) and normalize(clean_heading(text)) == hidden

@@ -314,6 +314,11 @@ class MiningOptions:
         "Write the lists of each question's own document, without a search, so that training on"
         " both forgets neither.",
     )
+    sentences: bool = option(
+        False,
+        "Write all sentences of each document, too, for selectors that read the text around a"
+        " candidate; the file gets large.",
+    )
     unanswerable: float = option(0.15, "Share of the lists without their answers.", min=0, max=1)
     untitled: float = option(0.2, "Share of the lists without titles and headings.", min=0, max=1)
     seed: int = option(0, "Seed of everything random.", min=0)
