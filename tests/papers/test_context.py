@@ -20,10 +20,12 @@ from rejoinder.papers import context_costs, context_data  # noqa: E402
 from rejoinder.papers.context import (  # noqa: E402
     ContextRun,
     ContextTableOptions,
+    set_rows,
     summarise_sets,
     train_rows,
 )
 from rejoinder.papers.context_data import BASE, ROWS, spread  # noqa: E402
+from rejoinder.papers.ingredients import Ingredients  # noqa: E402
 from rejoinder.papers.table import OnProgress, Reporter, read_runs  # noqa: E402
 from rejoinder.training import fit as fitting  # noqa: E402
 from rejoinder.types import Candidate, Document, Example  # noqa: E402
@@ -114,7 +116,8 @@ def test_an_interrupted_training_resumes(tmp_path: Path, monkeypatch: pytest.Mon
 
             yield note
 
-        options = ContextTableOptions(seeds=1, pairs=1, to=tmp_path, precision="fp16")
+        fp16 = Ingredients(precision="fp16")
+        options = ContextTableOptions(seeds=1, pairs=1, to=tmp_path, ingredients=fp16)
         return train_rows(ROWS[1:2], lambda: data, options, Reporter(progress=progress))
 
     with pytest.raises(KeyboardInterrupt):
@@ -125,6 +128,36 @@ def test_an_interrupted_training_resumes(tmp_path: Path, monkeypatch: pytest.Mon
     assert open_bundle(tmp_path / f"{ROWS[1].name}-0").manifest.training["precision"] == "fp16"
     assert len(run.values["pages P@1"]) == 2
     assert not list(tmp_path.glob("*.checkpoint"))
+
+
+@pytest.mark.parametrize("recipe", ["default", "paper"])
+def test_rows_start_from_the_given_encoder(encoder: Path, tmp_path: Path, recipe: str) -> None:
+    data = context_data.ContextData(make_examples(), {"pages": make_examples()}, [])
+    ingredients = Ingredients(str(encoder), recipe=recipe, precision="fp32")
+    options = ContextTableOptions(1, pairs=12, to=tmp_path, ingredients=ingredients)
+    rows = [row for row in set_rows(ingredients) if row.name in ("none", "global")]
+
+    runs = train_rows(rows, lambda: data, options, Reporter())
+
+    assert [row.similarity for row in rows][1] == ("encoder" if recipe == "paper" else "static")
+    for run in runs:
+        assert run.ingredients["encoder"].startswith("encoder#")
+        assert run.ingredients["recipe"] == recipe
+    # Bundles of other ingredients are kept beside those of the table's own.
+    (folder,) = tmp_path.glob("none-0-*")
+    training = open_bundle(folder).manifest.training
+    assert training["from"] == str(encoder)
+    assert training["loss"] == ("pointwise" if recipe == "paper" else "anchored")
+
+
+def test_by_the_papers_recipe_all_pairs_are_read() -> None:
+    paper = Ingredients(recipe="paper")
+
+    assert ContextTableOptions(1, ingredients=paper).most_pairs == float("inf")
+    assert ContextTableOptions(1, pairs=5, ingredients=paper).most_pairs == 5
+    assert ContextTableOptions(1).most_pairs == 10_000
+    assert context_data.name_start(paper) == (None, "all-MiniLM-L6-v2")
+    assert "shipped" not in [row.name for row in set_rows(paper)]
 
 
 def test_a_row_that_int8_rounds_badly_is_tested_in_fp32(

@@ -8,24 +8,31 @@ from click.testing import CliRunner
 torch = pytest.importorskip("torch")
 
 from rejoinder.cli import main  # noqa: E402
+from rejoinder.datasets.readers.jsonl import write_examples  # noqa: E402
 from rejoinder.datasets.readers.judged import Judged, to_ordered_example  # noqa: E402
 from rejoinder.errors import InputError  # noqa: E402
 from rejoinder.models import registry  # noqa: E402
 from rejoinder.models.registry import open_scorer  # noqa: E402
+from rejoinder.models.selector.module.classifier import Classifier  # noqa: E402
 from rejoinder.papers.cosinet import (  # noqa: E402
+    MATSUBARA,
     TABLES,
     UNSEEN,
     RankerRow,
+    RankerTable,
     RankerTableOptions,
+    RankerTrainer,
+    TrainedRow,
     _leave_out_missing,
     measure_gains,
     plot_quality_against_time,
-    train_row,
 )
+from rejoinder.papers.ingredients import Ingredients, _hash  # noqa: E402
+from rejoinder.papers.pretraining import VECTORS  # noqa: E402
 from rejoinder.papers.table import Reporter, Run, Summary  # noqa: E402
-from rejoinder.training.devices import choose_compute  # noqa: E402
 from rejoinder.training.loop import Step  # noqa: E402
 from rejoinder.training.mixing import Part  # noqa: E402
+from rejoinder.training.selector import SelectorTorchScorer  # noqa: E402
 
 NONE, BIRNN = "cosinet/listwise/none", "cosinet/listwise/birnn"
 EXAMPLES = [
@@ -84,34 +91,125 @@ def test_rows_whose_encoder_is_missing_are_left_out(
     assert leave_out(journal) == ["selector-3-layers/anchored/none"]
 
 
-def test_natural_questions_are_reproduced_on_a_fixture(tmp_path: Path) -> None:
+@pytest.fixture
+def nq(tmp_path: Path) -> Path:
+    """Return a data folder with three of Natural Questions' pages as train and dev."""
     folder = tmp_path / "data" / "nq"
     folder.mkdir(parents=True)
     rows = [to_nq(place, animal) for place, animal in enumerate(["cat", "dog", "cow"])]
     text = "".join(json.dumps(row) + "\n" for row in rows)
     for name in nq_files():
         (folder.parent / name).write_text(text, encoding="utf-8")
+    return folder.parent
+
+
+def test_natural_questions_are_reproduced_on_a_fixture(nq: Path, tmp_path: Path) -> None:
     runs, plot = tmp_path / "runs.jsonl", tmp_path / "p.png"
-    arguments = ["reproduce", "nq-la", "--data", str(folder.parent), "--seeds", "2"]
+    arguments = ["reproduce", "nq-la", "--data", str(nq), "--seeds", "2"]
     arguments += ["--models", "cosinet/listwise", "--runs", str(runs), "--plot", str(plot)]
 
     result = CliRunner().invoke(main, arguments)
     again = CliRunner().invoke(main, [*arguments, "--json"])
 
     assert result.exit_code == 0, result.output
-    header, order, overlap, _, none, birnn, gain = result.stdout.splitlines()
+    header, order, overlap, _, none, birnn, gain, pretraining = result.stdout.splitlines()
     assert header.split()[:4] == ["model", "loss", "head", "seeds"]
     assert order.split()[:6] == ["original-order", "–", "–", "–", "57.30", "50.00"]
     assert overlap.split()[:6] == ["word-overlap", "–", "–", "–", "38.08", "100.00"]
     assert none.split()[:5] == ["cosinet", "listwise", "none", "2", "68.16"]
     assert birnn.split()[:5] == ["cosinet", "listwise", "birnn", "2", "73.28"]
+    assert none.endswith(
+        tuple(
+            f"static-vectors, train nq-la, recipe default, cpu, {name}" for name in ("bf16", "fp32")
+        )
+    )
     assert gain.startswith(f"{BIRNN} over {NONE} ")
+    assert pretraining.startswith("In pretraining static-vectors saw: the encoder all-MiniLM-L6")
     assert plot.stat().st_size > 1000
     assert len(runs.read_text().splitlines()) == 4
     (table,) = json.loads(again.stdout)
     assert table["test"] == "nq-la:dev"
     assert len(table["baselines"]) == 3
     assert [row["seeds"] for row in table["rows"]] == [2, 2]
+
+
+def test_a_row_is_made_of_the_given_ingredients(nq: Path, tmp_path: Path) -> None:
+    vectors, mine, runs = tmp_path / "glove.txt", tmp_path / "mine.jsonl", tmp_path / "runs.jsonl"
+    vectors.write_text("cat 1 0 0\ndog 0 1 0\ncow 0 0 1\nis 1 1 1\n", encoding="utf-8")
+    write_examples(mine, EXAMPLES)
+    arguments = ["reproduce", "nq-la", "--data", str(nq), "--seeds", "1", "--json"]
+    arguments += ["--models", NONE, "--runs", str(runs)]
+    given = ["--vectors", str(vectors), "--train", str(mine), "--precision", "fp32"]
+
+    (own,) = json.loads(CliRunner().invoke(main, arguments).stdout)
+    (table,) = json.loads(CliRunner().invoke(main, [*arguments, *given]).stdout)
+    again = CliRunner().invoke(main, [*arguments, *given])
+    vectors.write_text(vectors.read_text() + "hen 1 1 0\n", encoding="utf-8")
+    _hash.cache_clear()
+    other = CliRunner().invoke(main, [*arguments, *given])
+
+    assert (again.exit_code, other.exit_code) == (0, 0)
+    made = table["rows"][0]["ingredients"]
+    assert made["vectors"].startswith("glove.txt#")
+    assert made["train"].startswith("mine.jsonl#")
+    assert {name: made[name] for name in ("recipe", "device", "precision")} == {
+        **{"recipe": "default", "device": "cpu", "precision": "fp32"}
+    }
+    assert table["rows"][0]["parameters"] < own["rows"][0]["parameters"]
+    assert table["pretraining"] == [
+        f"In pretraining glove.txt saw: {VECTORS['glove'].saw}.",
+    ]
+    # One run for each: the shipped vectors, the file, and the file with one more word.
+    kept = [json.loads(line)["ingredients"]["vectors"] for line in runs.read_text().splitlines()]
+    assert len(kept) == len({*kept}) == 3
+    assert kept[0] == "static-vectors"
+
+
+def test_an_ingredient_that_no_row_reads_is_refused(nq: Path, encoder: Path) -> None:
+    arguments = ["reproduce", "nq-la", "--data", str(nq), "--models", NONE]
+
+    result = CliRunner().invoke(main, [*arguments, "--encoder", str(encoder)])
+
+    assert result.exit_code == 1
+    assert result.stderr.splitlines()[-1] == (
+        "Error: --encoder: none of these rows reads it; choose others (--models)"
+    )
+
+
+@pytest.mark.parametrize(("recipe", "loss", "steps"), [("paper", "pointwise", 6)])
+def test_bert_is_trained_as_a_classifier_by_the_papers_recipe(
+    encoder: Path, recipe: str, loss: str, steps: int
+) -> None:
+    ingredients = Ingredients(str(encoder), recipe=recipe, device="cpu")
+    rows = TABLES["wikiqa"][0].list_rows(ingredients)
+    row = rows[-1]
+
+    trained, taken = train_row(row, ingredients)
+
+    assert [row.name for row in rows][:2] == ["cosinet/pointwise/none", NONE]
+    assert (row.name, row.loss, taken) == (f"selector/{loss}/none", loss, steps)
+    assert all(row.published for row in rows)
+    assert isinstance(trained.scorer, SelectorTorchScorer)
+    assert isinstance(trained.scorer._model, Classifier)
+
+
+def test_compare_aggregate_stops_early_by_its_papers_recipe(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dev = tmp_path / "dev.jsonl"
+    write_examples(dev, EXAMPLES)
+    monkeypatch.setattr("rejoinder.papers.cosinet.PATIENCE", 1)
+    monkeypatch.setattr(
+        "rejoinder.papers.cosinet.MATSUBARA", replace(MATSUBARA, learning_rate=1e-9)
+    )
+    ingredients = Ingredients(recipe="paper", device="cpu")
+    rows = TABLES["trecqa"][0].list_rows(ingredients)
+    table = replace(TABLE, dev=str(dev))
+
+    _, steps = train_row(rows[0], ingredients, table)
+
+    assert rows[0].name == "compare-aggregate-bilstm/pointwise/none"
+    assert steps == 10  # the second epoch of five is no better than the first, so it is the last
 
 
 def nq_files() -> list[str]:
@@ -138,13 +236,23 @@ def to_nq(place: int, animal: str) -> dict[str, object]:
     }
 
 
-def train(row: RankerRow, precision: str | None = None) -> tuple[list[float], int, float, int]:
+TABLE = RankerTable("tiny", "none", "none", ("MAP",), ())
+
+
+def train_row(
+    row: RankerRow, ingredients: Ingredients | None = None, table: RankerTable = TABLE
+) -> tuple[TrainedRow, int]:
+    """Return the row, trained on EXAMPLES, and its number of steps."""
     steps: list[Step] = []
-    scorer, parameters, seconds = train_row(
-        row, 0, [Part(EXAMPLES)], choose_compute("cpu", precision), steps.append
-    )
-    scores = scorer.score(EXAMPLES[0].question, EXAMPLES[0].candidates)
-    return scores.tolist(), parameters, seconds, len(steps)
+    trainer = RankerTrainer(ingredients or Ingredients(device="cpu"), table)
+    trainer.read_parts = lambda: [Part(EXAMPLES)]
+    return trainer.train(row, 0, steps.append), len(steps)
+
+
+def train(row: RankerRow, precision: str | None = None) -> tuple[list[float], int, float, int]:
+    trained, steps = train_row(row, Ingredients(device="cpu", precision=precision))
+    scores = trained.scorer.score(EXAMPLES[0].question, EXAMPLES[0].candidates)
+    return scores.tolist(), trained.parameters, trained.seconds, steps
 
 
 def test_a_small_ranker_is_trained_from_new_weights() -> None:

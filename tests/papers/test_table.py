@@ -86,6 +86,10 @@ def test_a_gain_is_paired_over_questions_on_seed_averages() -> None:
     assert measure_gain(runs, "birnn", "rnn", "MAP") is None
 
 
+def get_own(_: NamedRow) -> dict[str, str]:
+    return {}
+
+
 def run_seeds(path: Path | None, seeds: int) -> tuple[list[Run], list[int]]:
     """Return all runs, and the seeds that were trained."""
     trained = []
@@ -95,7 +99,8 @@ def run_seeds(path: Path | None, seeds: int) -> tuple[list[Run], list[int]]:
         return make_run(row.name, seed, 0.5)
 
     options = TableOptions(seeds, runs=path)
-    return run_rows("mine", ROWS[:1], options, Run, train, Reporter()), trained
+    runs = run_rows("mine", ROWS[:1], options, Run, train, Reporter(), get_own=get_own)
+    return runs, trained
 
 
 def test_finished_runs_are_kept_in_a_file(tmp_path: Path) -> None:
@@ -130,6 +135,6 @@ def test_a_row_without_seeds_is_trained_once() -> None:
     def train(row: NamedRow, seed: int, _: OnStep) -> Run:
         return make_run(row.name, seed, 0.5)
 
-    runs = run_rows("mine", rows, TableOptions(2), Run, train, Reporter())
+    runs = run_rows("mine", rows, TableOptions(2), Run, train, Reporter(), get_own=get_own)
 
     assert [(run.row, run.seed) for run in runs] == [("shipped", 0), ("has", 0), ("has", 1)]

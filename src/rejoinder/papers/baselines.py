@@ -91,9 +91,12 @@ class BaselineFigure:
 
 
 def reproduce_baselines(
-    folder: Path | None = None, reporter: Reporter = SILENT
+    folder: Path | None = None, reporter: Reporter = SILENT, *, seeds: int = RANDOM_SEEDS
 ) -> list[dict[str, Any]]:
     """Measure every baseline whose data set is here; return the figures as plain JSON types.
+
+    Args:
+        seeds: how often the random ranker is drawn.
 
     Raises:
         MissingDataError: none of the data sets is here.
@@ -101,7 +104,7 @@ def reproduce_baselines(
     figures: list[BaselineFigure] = []
     for table in BASELINES:
         examples = read_available(table.test, folder, reporter.say)
-        figures.extend(compare_baselines(table, examples) if examples else ())
+        figures.extend(compare_baselines(table, examples, seeds) if examples else ())
     if not figures:
         raise MissingDataError("none of the data sets was found; give their folder as --data")
     header = ["data set", "questions", "scorer", "ties", "words", "measure"]
@@ -118,15 +121,15 @@ def reproduce_baselines(
 
 
 def compare_baselines(
-    table: BaselineTable, examples: Sequence[Example]
+    table: BaselineTable, examples: Sequence[Example], seeds: int = RANDOM_SEEDS
 ) -> Iterator[BaselineFigure]:
     """Yield each published percentage of a table with the measured ones."""
     questions = sum(any(example.labels) for example in examples)
     dataset, _, split = table.test.partition(":")
     for row in table.rows:
         measures = list(row.published)
-        theirs = measure_baseline(row, table.words, examples, measures)
-        ours = measure_baseline(row, "unicode", examples, measures)
+        theirs = measure_baseline(row, table.words, examples, measures, seeds)
+        ours = measure_baseline(row, "unicode", examples, measures, seeds)
         for name, published in row.published.items():
             rules = (row.scorer, row.ties, table.words, name)
             values = (published, theirs[name], ours[name])
@@ -134,7 +137,11 @@ def compare_baselines(
 
 
 def measure_baseline(
-    row: Baseline, words: str, examples: Sequence[Example], measures: Sequence[str]
+    row: Baseline,
+    words: str,
+    examples: Sequence[Example],
+    measures: Sequence[str],
+    seeds: int = RANDOM_SEEDS,
 ) -> dict[str, float]:
     """Return the percentages of a baseline with this way to split words."""
     report = evaluate(
@@ -142,6 +149,6 @@ def measure_baseline(
         examples,
         protocol=Protocol("answered", row.ties, words),
         measures=measures,
-        seeds=RANDOM_SEEDS if row.scorer == "random" else 1,
+        seeds=seeds if row.scorer == "random" else 1,
     )
     return {name: round(100 * value, 2) for name, value in report.means.items()}

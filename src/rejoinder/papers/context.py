@@ -9,6 +9,7 @@ that is the same for all rows.  Rows are tested as the bundles that they become.
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, partial
+from math import inf
 from pathlib import Path
 from statistics import fmean
 from tempfile import TemporaryDirectory
@@ -19,10 +20,18 @@ import numpy as np
 from rejoinder.bundle.folder import open_bundle
 from rejoinder.errors import BundleError
 from rejoinder.evaluation import evaluate
+from rejoinder.models.encoders.loading import DEFAULT
 from rejoinder.models.registry import list_shipped, open_scorer
 from rejoinder.papers import context_costs, context_data
 from rejoinder.papers.context_costs import ContextSearch, PairLatency
 from rejoinder.papers.context_data import BASE, COSINET, KEEP, ROWS, ContextData, ContextRow
+from rejoinder.papers.ingredients import (
+    Ingredients,
+    checksum,
+    describe_pretraining,
+    label_bundle,
+    show_ingredients,
+)
 from rejoinder.papers.table import (
     SILENT,
     Gain,
@@ -47,16 +56,24 @@ from rejoinder.training.ranker import train_ranker
 from rejoinder.training.selector import train_selector
 
 MEASURES = ("P@1", "MAP", "MRR")
+PAIRS = 10_000
 
 
 @dataclass(frozen=True, slots=True)
 class ContextTableOptions(TableOptions):
     """Options of `reproduce_context`."""
 
-    pairs: int = 10_000
-    """Pairs that each run is trained on, approximately."""
+    pairs: int | None = None
+    """Pairs that each run is trained on, approximately; by default 10,000, and all of them by
+    the paper's recipe."""
     to: Path | None = None
     """Folder of trained bundles, which are not trained again."""
+
+    @property
+    def most_pairs(self) -> float:
+        """The number of pairs, infinite for all of them."""
+        own = inf if self.ingredients.is_paper else PAIRS
+        return own if self.pairs is None else self.pairs
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +109,8 @@ class Quality:
         fields = asdict(self)
         summary = fields.pop("summary")
         row = summary.pop("row")
-        numbers = {name: summary[name] for name in ("questions", "seeds", "means", "deviations")}
+        names = ("questions", "seeds", "means", "deviations", "ingredients")
+        numbers = {name: summary[name] for name in names}
         return {"row": row["name"], "published": row["published"], **numbers, **fields}
 
 
@@ -119,20 +137,26 @@ def reproduce_context(options: ContextTableOptions, reporter: Reporter = SILENT)
     start_training(options)
     if options.to:
         check_target(options.to / BASE.name)
-    rows = choose_rows(ROWS, options.models, of="context")
-    data = cache(lambda: context_data.read_data(options.folder, options.pairs, reporter.say))
+    rows = choose_rows(set_rows(options.ingredients), options.models, of="context")
+    training = options.ingredients.train or context_data.TRAIN
+    data = cache(
+        lambda: context_data.read_data(options.folder, options.most_pairs, reporter.say, training)
+    )
     runs = train_rows(rows, data, options, reporter)
     quality = summarise_sets(rows, runs)
     selectors = [row for row in rows if row.is_selector]
     timed = [BASE, *(row for row in selectors if row is not BASE)]
-    latencies = context_costs.measure_latencies(timed, data().get_timed())
-    searches = context_costs.measure_search(data().get_timed())
+    start = context_data.name_start(options.ingredients)
+    latencies = context_costs.measure_latencies(timed, data().get_timed(), start)
+    searches = context_costs.measure_search(data().get_timed(), start)
     cost = {item.row: item.natural_ms for item in latencies}
     cascades = compare_at_equal_time(selectors, runs, cost)
-    for table in _print(quality, latencies, searches, cascades):
+    pretraining = describe_pretraining(item.summary.ingredients for item in quality)
+    for table in _print(quality, latencies, searches, cascades, pretraining):
         reporter.show(table)
     return {
         "quality": [item.to_dict() for item in quality],
+        "pretraining": pretraining,
         "latency": [asdict(item) for item in latencies],
         "construction": [asdict(item) for item in searches],
         "verdict": [asdict(item) for item in cascades],
@@ -146,10 +170,12 @@ def train_rows(
     reporter: Reporter,
 ) -> list[ContextRun]:
     """Return one run per row and seed; `data` is only called when a row has to be trained."""
-    name = f"context, {options.pairs} pairs"
+    pairs = options.most_pairs
+    name = f"context, {'all' if pairs == inf else pairs} pairs"
     with TemporaryDirectory() as place:
         trainer = _Trainer(name, cache(data), options, options.to or Path(place))
-        return run_rows(name, rows, options, ContextRun, trainer.run, reporter)
+        get_own = partial(get_own_ingredients, is_paper=options.ingredients.is_paper)
+        return run_rows(name, rows, options, ContextRun, trainer.run, reporter, get_own=get_own)
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,6 +202,7 @@ class _Trainer:
             seed,
             round_values(values),
             precision=open_bundle(folder).manifest.precision,
+            ingredients=_read_compute(folder) if row.is_trained else {},
             labels=[labels for _, _, labels in data.lists],
             scores=[
                 [round(score, 6) for score in scorer.score(question, kept).tolist()]
@@ -184,27 +211,29 @@ class _Trainer:
         )
 
     def _make_selector(self, row: ContextRow, seed: int, on_step: OnStep) -> Path:
-        start = context_data.START
         if not row.is_trained:
-            return list_shipped().get(start, Path(start))
-        folder = self._name(row, seed)
-        command = f"rejoinder reproduce context --models {row.name} --pairs {self.options.pairs}"
+            return list_shipped().get(context_data.START, Path(context_data.START))
+        folder, ingredients = self._name(row, seed), self.options.ingredients
+        command = f"rejoinder reproduce context --models {row.name} --pairs {self._pairs}"
         if _is_kept(folder, {"command": command, "seed": seed}):
             return folder
-        starts = [start]
+        start, encoder = context_data.name_start(ingredients)
+        starts = [start] if start else []
         if row.form == "ensemble":
-            parts = (known for known in ROWS if known.form in ("local", "global"))
+            parts = (one for one in set_rows(ingredients) if one.form in ("local", "global"))
             starts = [str(self._make_selector(part, seed, on_step)) for part in parts]
         options = SelectorOptions(
             to=folder,
             start=starts,
+            encoder=encoder,
             context=row.form,
             similarity=row.similarity,
+            loss="pointwise" if ingredients.is_paper else None,
             questions_per_step=8,
             learning_rate=3e-5,
             seed=seed,
-            device=self.options.device,
-            precision=self.options.precision,
+            device=ingredients.device,
+            precision=ingredients.precision,
         )
         train = partial(train_selector, data=self.data().train, on_step=on_step, command=command)
         try:
@@ -221,13 +250,50 @@ class _Trainer:
             start=COSINET,
             context="none" if row.name == COSINET else "neighbours",
             seed=seed,
-            device=self.options.device,
-            precision=self.options.precision,
+            device=self.options.ingredients.device,
+            precision=self.options.ingredients.precision,
         )
         return train_ranker(options, self.data().train, on_step=on_step).bundle
 
+    @property
+    def _pairs(self) -> float:
+        return self.options.most_pairs
+
     def _name(self, row: ContextRow, seed: int) -> Path:
-        return self.folder / f"{row.name.replace('/', '-')}-{seed}"
+        """Return the folder of a bundle; other ingredients than the table's own have others."""
+        own = get_own_ingredients(row, is_paper=False)
+        own = {name: value for name, value in own.items() if value}  # any device will do
+        made = self.options.ingredients.apply(own)
+        suffix = "" if made == own else f"-{checksum(str(made))}"
+        return self.folder / f"{row.name.replace('/', '-')}-{seed}{suffix}"
+
+
+def set_rows(ingredients: Ingredients) -> list[ContextRow]:
+    """Return the rows; by the paper's recipe those of the paper, with its similarity."""
+    if not ingredients.is_paper:
+        return list(ROWS)
+    rows = [row for row in ROWS if row.published]
+    return [
+        row if row.similarity == "ngrams" else replace(row, similarity="encoder") for row in rows
+    ]
+
+
+def get_own_ingredients(row: ContextRow, *, is_paper: bool) -> dict[str, str]:
+    """Return what a row is made of by itself; "" is anything."""
+    if not row.is_trained:
+        return {"start": label_bundle(context_data.START)}
+    if not row.is_selector:
+        start = {"start": label_bundle(COSINET)}
+    else:
+        start = {"encoder": DEFAULT if is_paper else label_bundle(context_data.START)}
+    train = " + ".join(context_data.TRAIN)
+    return {**start, "train": train, "recipe": "default", "device": "", "precision": ""}
+
+
+def _read_compute(folder: Path) -> dict[str, str]:
+    """Return where a bundle was trained, and in which precision."""
+    training = open_bundle(folder).manifest.training
+    return {name: training[name] for name in ("device", "precision")}
 
 
 def _is_kept(folder: Path, training: Mapping[str, Any]) -> bool:
@@ -284,8 +350,9 @@ def _print(
     latencies: Sequence[PairLatency],
     searches: Sequence[ContextSearch],
     cascades: Sequence[EqualTime],
+    pretraining: Sequence[str],
 ) -> Iterator[PrintedTable]:
-    over = ["P@1 over no context", "95 %", "P@1 published (ASNQ)"]
+    over = ["P@1 over no context", "95 %", "P@1 published (ASNQ)", "ingredients"]
     for dataset in dict.fromkeys(item.dataset for item in quality):
         own = [item for item in quality if item.dataset == dataset]
         rows = []
@@ -293,10 +360,11 @@ def _print(
             summary, published = item.summary, item.summary.row.published
             cells = [summary.row.name, str(summary.seeds), "/".join(item.precisions)]
             cells += [*map(summary.show, MEASURES), *show_gain(item.gain)]
-            rows.append([*cells, f"{published['P@1']:.1f}" if published else ""])
+            cells.append(f"{published['P@1']:.1f}" if published else "")
+            rows.append([*cells, show_ingredients(summary.ingredients)])
         title = f"{dataset}: {own[0].summary.questions} questions"
         header = ["context", "seeds", "precision", *MEASURES, *over]
-        yield PrintedTable(header, rows, title=title, footer=[""])
+        yield PrintedTable(header, rows, title=title, footer=[*pretraining, ""])
     base = latencies[0]
     yield PrintedTable(
         ["context", "tokens", "equal length", "of none", "natural length", "of none"],

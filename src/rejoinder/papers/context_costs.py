@@ -17,7 +17,6 @@ from rejoinder.models.selector.export import write_selector
 from rejoinder.models.selector.module.loading import make_reader
 from rejoinder.models.selector.module.selector import SelectorConfig
 from rejoinder.models.selector.scorer import SelectorScorer
-from rejoinder.papers import context_data
 from rejoinder.papers.context_data import BASE, ContextRow
 from rejoinder.training.selector import open_start, read_context
 from rejoinder.types import Candidate, Example
@@ -26,6 +25,8 @@ EQUAL_LENGTH = 192
 QUESTIONS = 10
 ROUNDS = 5
 CANDIDATES = 100
+Start = tuple[str | None, str]
+"""The bundle that selectors start from, or None, and the encoder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,11 +54,13 @@ class ContextSearch:
     """Of the time that the selector without context takes for the same list."""
 
 
-def measure_latencies(rows: Sequence[ContextRow], examples: Sequence[Example]) -> list[PairLatency]:
+def measure_latencies(
+    rows: Sequence[ContextRow], examples: Sequence[Example], start: Start
+) -> list[PairLatency]:
     """Time all rows in every round, with untrained weights."""
     queries = [(item.question, item.candidates) for item in examples[:QUESTIONS]]
     with TemporaryDirectory() as place:
-        scorers = [_open(row, Path(place, row.name.replace("/", "-"))) for row in rows]
+        scorers = [_open(row, Path(place, row.name.replace("/", "-")), start) for row in rows]
     feeds = [[feed for query in queries for feed in scorer.read(*query)] for scorer in scorers]
     rounds = [
         [_time(scorer, feed, queries) for scorer, feed in zip(scorers, feeds, strict=True)]
@@ -80,7 +83,7 @@ def _time(
     )
 
 
-def measure_search(examples: Sequence[Example]) -> list[ContextSearch]:
+def measure_search(examples: Sequence[Example], start: Start) -> list[ContextSearch]:
     """Time the search for the context of the first candidates of the longest article."""
     documents = (item.candidates[0].document for item in examples)
     document = max((item for item in documents if item), key=lambda item: len(item.sentences))
@@ -90,9 +93,9 @@ def measure_search(examples: Sequence[Example]) -> list[ContextSearch]:
     ]
     questions = [item.question for item in examples[:QUESTIONS]]
     with TemporaryDirectory() as place:
-        scorer = _open(BASE, Path(place, "none"))
+        scorer = _open(BASE, Path(place, "none"), start)
     whole_ms = min(time_ms(partial(scorer.score, questions[0], candidates)) for _ in range(2))
-    _, tokenizer = open_start(context_data.START)
+    _, tokenizer = open_start(*start)
 
     def time_reader(config: SelectorConfig) -> list[float]:
         read = make_reader(config, tokenizer).read
@@ -101,7 +104,9 @@ def measure_search(examples: Sequence[Example]) -> list[ContextSearch]:
     bare_ms = min(time_reader(SelectorConfig()))
     searches = []
     for similarity in SIMILARITIES:
-        config = SelectorConfig(context=ContextConfig("concatenation", similarity))
+        config = SelectorConfig(
+            context=ContextConfig("concatenation", similarity, encoder=start[1])
+        )
         first_ms, *others_ms = time_reader(config)
         find_ms = min(others_ms)
         prepare_ms, added_ms = max(0.0, first_ms - find_ms), max(0.0, find_ms - bare_ms)
@@ -109,13 +114,14 @@ def measure_search(examples: Sequence[Example]) -> list[ContextSearch]:
     return searches
 
 
-def _open(row: ContextRow, folder: Path) -> SelectorScorer:
+def _open(row: ContextRow, folder: Path, start: Start) -> SelectorScorer:
     """Return the row's network as the runtime opens it, with the weights it starts from."""
-    start, tokenizer = open_start(context_data.START)
-    models = [start]
+    first, tokenizer = open_start(*start)
+    read = partial(read_context, similarity=row.similarity, encoder=start[1])
+    models = [first]
     if row.form == "ensemble":
-        models = [read_context([start], form, row.similarity) for form in ("local", "global")]
-    model = read_context(models, row.form, row.similarity)
+        models = [read([first], form) for form in ("local", "global")]
+    model = read(models, row.form)
     write_selector(folder, model, tokenizer, training={}, sample=[])
     return SelectorScorer(open_bundle(folder), Runtime(threads=1))
 

@@ -9,12 +9,14 @@ from pathlib import Path
 
 import numpy as np
 
-from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.datasets.transforms.join_pages import join_pages
+from rejoinder.models.encoders.loading import DEFAULT
 from rejoinder.models.registry import open_scorer
 from rejoinder.models.scorer import Scorer
 from rejoinder.papers.examples import keep_answered, read_available, spread_evenly
+from rejoinder.papers.ingredients import Ingredients
 from rejoinder.training.batches import MAX_CANDIDATES
+from rejoinder.training.mixing import read_parts
 from rejoinder.types import Candidate, Example
 
 COSINET = "cosinet"
@@ -90,16 +92,35 @@ class ContextData:
         return self.tests.get(LISTS, self.train)
 
 
-def read_data(folder: Path | None, pairs: int, say: Callable[[str], None]) -> ContextData:
-    """Read all sets that are here and report the others; MissingDataError without training data."""
+def name_start(ingredients: Ingredients) -> tuple[str | None, str]:
+    """Return the bundle that selectors start from, or None, and the encoder they start from then.
+
+    The paper's start from a pretrained encoder, which no question has adapted.
+    """
+    if ingredients.encoder is None and not ingredients.is_paper:
+        return START, DEFAULT
+    return None, ingredients.encoder or DEFAULT
+
+
+def read_data(
+    folder: Path | None,
+    pairs: float,
+    say: Callable[[str], None],
+    training: Sequence[str] | None = None,
+) -> ContextData:
+    """Read all sets that are here and report the others; MissingDataError without training data.
+
+    Args:
+        training: the data sets to train on; by default `TRAIN`.
+    """
     tests = {}
     for choice in SETS:
         if examples := read_available(choice, folder, say):
             tests[choice] = spread(keep_answered(join_pages(examples)), TEST_PAIRS)
     train = [
         example
-        for choice in TRAIN
-        for example in join_pages(list(open_dataset(choice, folder=folder)))
+        for part in read_parts(TRAIN if training is None else training, folder)
+        for example in join_pages(list(part.take_share(0).examples))
         if len(_get_page(example)) >= LEAST_SENTENCES
     ]
     return ContextData(
@@ -109,7 +130,7 @@ def read_data(folder: Path | None, pairs: int, say: Callable[[str], None]) -> Co
     )
 
 
-def spread(examples: Sequence[Example], pairs: int, *, most: int | None = None) -> list[Example]:
+def spread(examples: Sequence[Example], pairs: float, *, most: int | None = None) -> list[Example]:
     """Return questions with about so many pairs in all, spread evenly over the set.
 
     Args:

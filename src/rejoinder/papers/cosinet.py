@@ -5,9 +5,10 @@ Bonadiman & Moschitti 2020, Tables 4 (WikiQA), 5 (SQuAD-sent) and 6 (NQ-LA); Mat
 1080 ti.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
+from functools import cache, partial
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -25,8 +26,16 @@ from rejoinder.models.ranker.module.ranker import (
 )
 from rejoinder.models.registry import list_shipped, open_scorer
 from rejoinder.models.scorer import Scorer
-from rejoinder.models.static_vectors.vectors import load_vectors
+from rejoinder.models.static_vectors.files import load_published_vectors
+from rejoinder.models.static_vectors.vectors import StaticVectors, load_vectors
 from rejoinder.papers.baselines import BASELINES, measure_baseline
+from rejoinder.papers.ingredients import (
+    OWN_VECTORS,
+    Ingredients,
+    describe_pretraining,
+    label_bundle,
+    show_ingredients,
+)
 from rejoinder.papers.table import (
     SILENT,
     SOURCES,
@@ -38,23 +47,33 @@ from rejoinder.papers.table import (
     Summary,
     TableOptions,
     choose_rows,
+    find_runs,
     measure_gain,
-    read_runs,
     round_values,
     run_rows,
     start_training,
     summarise,
 )
 from rejoinder.training.devices import Compute, choose_compute
-from rejoinder.training.fit import Plan
+from rejoinder.training.fit import Fitted, Plan
 from rejoinder.training.loop import Recipe
-from rejoinder.training.mixing import Part, read_parts
+from rejoinder.training.mixing import join_parts, read_parts
 from rejoinder.training.ranker import fit_ranker
 from rejoinder.training.selector import ADAPTING, SelectorTorchScorer, fit_selector, open_start
+from rejoinder.types import Example
 
 UNSEEN = "unseen"
 """In place of a loss: the shipped weights as they are."""
 COSINET, CA, SELECTOR = "cosinet", "compare-aggregate", "selector"
+CA_BILSTM = "compare-aggregate-bilstm"
+CLASSIFIER = Recipe(
+    "pointwise", epochs=3, questions_per_step=4, learning_rate=2e-5, weight_decay=0.01, clip=1.0
+)
+"""How the papers fine-tune BERT (docs/papers.md says what they leave open)."""
+MATSUBARA = Recipe("pointwise", epochs=20, questions_per_step=1, learning_rate=1e-4)
+"""Compare-Aggregate of Matsubara et al. 2020, with early stopping; a question of TREC-QA's
+train-all has 43 pairs on average, a step of theirs 32."""
+PATIENCE = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +108,20 @@ class RankerRow:
         """Whether training starts from a pretrained encoder, which is not shipped."""
         return self.model.startswith(SELECTOR) and not self.is_shipped
 
+    def get_own(self, train: str) -> dict[str, str]:
+        """Return what the row is made of by itself, trained on `train`; "" is anything."""
+        if self.is_shipped:
+            start = {"start": label_bundle(self.model)}
+        else:
+            start = {"encoder": DEFAULT} if self.needs_encoder else {"vectors": OWN_VECTORS}
+        if not self.is_seeded:
+            return start
+        return {**start, "train": train, "recipe": "default", "device": "", "precision": ""}
+
+    def to_paper(self) -> "RankerRow":
+        """Return the row as the paper trains it; BERT learns pair by pair."""
+        return replace(self, loss="pointwise") if self.needs_encoder else self
+
     def to_dict(self) -> dict[str, Any]:
         """Return the row as plain JSON types, without the published percentages."""
         names = {"model": self.label, "head": self.head, "loss": self.loss}
@@ -105,6 +138,19 @@ class RankerTable:
     measures: tuple[str, ...]
     rows: tuple[RankerRow, ...]
     protocol: str = "answered"
+    paper_ca: bool = False
+    """Whether its paper is Matsubara et al. 2020, with another Compare-Aggregate."""
+    dev: str = ""
+    """Where that one's best epoch is chosen."""
+
+    def list_rows(self, ingredients: Ingredients) -> list[RankerRow]:
+        """Return the rows; by the paper's recipe those that the paper has."""
+        if not ingredients.is_paper:
+            return list(self.rows)
+        rows = [row.to_paper() for row in self.rows if row.published and not row.is_shipped]
+        if self.paper_ca:
+            rows = [replace(row, model=CA_BILSTM) if row.model == CA else row for row in rows]
+        return rows
 
 
 def _list_selectors(
@@ -172,7 +218,11 @@ TABLES = {
     "squad": [RankerTable("squad", "squad-train-part", "squad-v2:dev", _PRECISION, _SQUAD)],
     "nq-la": [RankerTable("nq-la", "nq-la", "nq-la:dev", _MAP, _NQ_LA)],
     "trecqa": [
-        RankerTable(f"trecqa-{split}", f"trecqa:{split}", "trecqa:test", _MAP, _TRECQA, "mixed")
+        RankerTable(
+            *(f"trecqa-{split}", f"trecqa:{split}", "trecqa:test", _MAP, _TRECQA, "mixed"),
+            paper_ca=True,
+            dev="trecqa:dev",
+        )
         for split in ("train-all", "train")
     ],
 }
@@ -197,23 +247,25 @@ def reproduce_rankers(
     start_training(options)
     results = []
     for table in TABLES[name]:
-        rows = choose_rows(table.rows, options.models, of=table.name)
+        rows = choose_rows(table.list_rows(options.ingredients), options.models, of=table.name)
         if not options.models:
             rows = _leave_out_missing(table, rows, options, reporter)
         runs = _run_table(table, rows, options, reporter)
         summaries = [summarise(row, runs) for row in rows]
         gains = measure_gains(table, runs)
         baselines = _measure_baselines(table, options.folder, reporter)
-        reporter.show(_print(table, summaries, gains, baselines))
+        pretraining = describe_pretraining(item.ingredients for item in summaries)
+        reporter.show(_print(table, summaries, gains, baselines, pretraining))
         results.append(
             {
                 "table": table.name,
-                "train": [table.train],
+                "train": list(options.ingredients.train) or [table.train],
                 "test": table.test,
                 "protocol": table.protocol,
                 "rows": [{**item.row.to_dict(), **item.to_dict()} for item in summaries],
                 "gains": [asdict(gain) for gain in gains],
                 "baselines": baselines,
+                "pretraining": pretraining,
             }
         )
         if options.plot:
@@ -229,13 +281,13 @@ def _leave_out_missing(
 
     A row whose runs are all in the journal is kept.
     """
-    finished = {(run.table, run.row, run.seed) for run in read_runs(options.runs, Run)}
+    finished = find_runs(table.name, rows, options, Run, get_own=_get_own(table))
     kept = []
     for row in rows:
-        is_finished = all((table.name, row.name, seed) in finished for seed in range(options.seeds))
+        is_finished = all((row.name, seed) in finished for seed in range(options.seeds))
         if row.needs_encoder and not is_finished:
             try:
-                find_encoder()
+                find_encoder(options.ingredients.encoder or DEFAULT)
             except InputError as error:
                 reporter.say(f"left out {row.name}: {error}")
                 continue
@@ -243,59 +295,117 @@ def _leave_out_missing(
     return kept
 
 
+def _get_own(table: RankerTable) -> Callable[[RankerRow], Mapping[str, str]]:
+    return lambda row: row.get_own(table.train)
+
+
 def _run_table(
     table: RankerTable, rows: Sequence[RankerRow], options: RankerTableOptions, reporter: Reporter
 ) -> list[Run]:
-    compute = choose_compute(options.device, options.precision)
-    read_train = cache(lambda: [part.load() for part in read_parts([table.train], options.folder)])
+    trainer = RankerTrainer(options.ingredients, table, options.folder)
     read_test = cache(lambda: list(open_dataset(table.test, folder=options.folder)))
 
     def train(row: RankerRow, seed: int, on_step: OnStep) -> Run:
-        scorer, parameters, seconds = train_row(row, seed, read_train(), compute, on_step)
+        trained = trainer.train(row, seed, on_step)
         report = evaluate(
-            scorer, read_test(), protocol=Protocol(table.protocol), measures=table.measures
+            trained.scorer, read_test(), protocol=Protocol(table.protocol), measures=table.measures
         )
-        values = round_values(report.values)
-        return Run(table.name, row.name, seed, values, parameters, round(seconds, 2))
+        return Run(
+            *(table.name, row.name, seed, round_values(report.values)),
+            *(trained.parameters, round(trained.seconds, 2)),
+            ingredients=trained.describe_compute(),
+        )
 
-    return run_rows(table.name, rows, options, Run, train, reporter, measures=table.measures)
-
-
-def train_row(
-    row: RankerRow, seed: int, parts: Sequence[Part], compute: Compute, on_step: OnStep
-) -> tuple[Scorer, int, float]:
-    """Return a row's scorer, its number of parameters, and the seconds of its training.
-
-    Raises:
-        InputError: the row starts from weights that this installation does not have.
-    """
-    if row.is_shipped and row.model not in list_shipped():
-        raise InputError(f"{row.name}: the weights of {row.model} are not installed")
-    if row.model.startswith(SELECTOR):
-        return _train_selector(row, seed, parts, compute, on_step)
-    vectors = load_vectors()
-    config = RankerConfig(row.model, vectors.width, row.head)
-    if not row.is_seeded:  # measured as it is used: without torch
-        return open_scorer(row.model), count_parameters(initialise(config, seed=0)), 0.0
-    start = read_weights(row.model, config) if row.is_shipped else None
-    plan = Plan(config, Recipe(row.loss, seed=seed), compute=compute)
-    fitted = fit_ranker(plan, parts, vectors, start=start, on_step=on_step)
-    return TorchScorer(fitted.model, vectors), count_parameters(fitted.model), fitted.seconds
+    return run_rows(
+        *(table.name, rows, options, Run, train, reporter),
+        get_own=_get_own(table),
+        measures=table.measures,
+    )
 
 
-def _train_selector(
-    row: RankerRow, seed: int, parts: Sequence[Part], compute: Compute, on_step: OnStep
-) -> tuple[Scorer, int, float]:
-    layers = row.model.removeprefix(SELECTOR).removeprefix("-").removesuffix("-layers")
-    start = SELECTOR if row.is_shipped else None
-    model, tokenizer = open_start(start, DEFAULT, int(layers) if layers else None)
-    size = count_parameters(model)
-    if not row.is_seeded:  # measured as it is used: in int8, without torch
-        return open_scorer(row.model), size, 0.0
-    plan = Plan(model.config, replace(ADAPTING, loss=row.loss, seed=seed), compute=compute)
-    fitted = fit_selector(plan, parts, model, tokenizer, on_step=on_step)
-    scorer = SelectorTorchScorer(fitted.model.to(compute.device), tokenizer)
-    return scorer, size, fitted.seconds
+@dataclass(frozen=True, slots=True)
+class TrainedRow:
+    """The scorer of a row, and the cost of its training."""
+
+    scorer: Scorer
+    parameters: int
+    seconds: float = 0.0
+    compute: Compute | None = None
+    """None where nothing was trained."""
+
+    def describe_compute(self) -> dict[str, str]:
+        """Return device and precision as ingredients."""
+        return self.compute.describe() if self.compute else {}
+
+
+class RankerTrainer:
+    """Trains the rows of a table from its own ingredients, or from those that are given."""
+
+    def __init__(
+        self, ingredients: Ingredients, table: RankerTable, folder: Path | None = None
+    ) -> None:
+        self._ingredients = ingredients
+        self._compute = choose_compute(ingredients.device, ingredients.precision)
+        read = partial(open_dataset, folder=folder)
+        choices = ingredients.train or (table.train,)
+        self.read_parts = cache(lambda: [part.load() for part in read_parts(choices, folder)])
+        self._read_dev = cache(lambda: list(read(table.dev)) if table.dev else [])
+        self._read_test = cache(lambda: list(read(table.test)))
+        self._load_vectors = cache(self._open_vectors)
+
+    def train(self, row: RankerRow, seed: int, on_step: OnStep) -> TrainedRow:
+        """Train a row, or open its shipped weights.
+
+        Raises:
+            InputError: the row starts from weights that this installation does not have.
+        """
+        if row.is_shipped and row.model not in list_shipped():
+            raise InputError(f"{row.name}: the weights of {row.model} are not installed")
+        if row.model.startswith(SELECTOR):
+            return self._train_selector(row, seed, on_step)
+        vectors = load_vectors() if row.is_shipped else self._load_vectors()
+        config = RankerConfig(row.model, vectors.width, row.head)
+        if not row.is_seeded:  # measured as it is used: without torch
+            return TrainedRow(open_scorer(row.model), count_parameters(initialise(config, seed=0)))
+        start = read_weights(row.model, config) if row.is_shipped else None
+        plan = Plan(config, Recipe(row.loss, seed=seed), compute=self._compute)
+        dev: Sequence[Example] = ()
+        if row.model == CA_BILSTM:
+            recipe = replace(MATSUBARA, seed=seed)
+            plan = Plan(config, recipe, keeps_best=True, patience=PATIENCE, compute=self._compute)
+            dev = self._read_dev()
+        fitted = fit_ranker(plan, self.read_parts(), vectors, start=start, dev=dev, on_step=on_step)
+        return _finish(fitted, TorchScorer(fitted.model, vectors))
+
+    def _train_selector(self, row: RankerRow, seed: int, on_step: OnStep) -> TrainedRow:
+        layers = row.model.removeprefix(SELECTOR).removeprefix("-").removesuffix("-layers")
+        start = SELECTOR if row.is_shipped else None
+        is_paper = self._ingredients.is_paper
+        model, tokenizer = open_start(
+            start,
+            self._ingredients.encoder or DEFAULT,
+            int(layers) if layers else None,
+            **({"recipe": "classifier"} if is_paper else {}),
+        )
+        if not row.is_seeded:  # measured as it is used: in int8, without torch
+            return TrainedRow(open_scorer(row.model), count_parameters(model))
+        recipe = CLASSIFIER if is_paper else replace(ADAPTING, loss=row.loss)
+        plan = Plan(model.config, replace(recipe, seed=seed), compute=self._compute)
+        fitted = fit_selector(plan, self.read_parts(), model, tokenizer, on_step=on_step)
+        scorer = SelectorTorchScorer(fitted.model.to(self._compute.device), tokenizer)
+        return _finish(fitted, scorer)
+
+    def _open_vectors(self) -> StaticVectors:
+        """Return the shipped vectors, a bundle's, or those of a file for the words of the data."""
+        path = self._ingredients.vectors
+        if path is None or path.is_dir():
+            return load_vectors(path) if path else load_vectors()
+        words = chain(join_parts(self.read_parts()), self._read_dev(), self._read_test())
+        return load_published_vectors(path, words)
+
+
+def _finish(fitted: Fitted[Any], scorer: Scorer) -> TrainedRow:
+    return TrainedRow(scorer, count_parameters(fitted.model), fitted.seconds, fitted.compute)
 
 
 def measure_gains(table: RankerTable, runs: Sequence[Run]) -> list[Gain]:
@@ -330,23 +440,25 @@ def _print(
     summaries: Sequence[Summary[RankerRow]],
     gains: Sequence[Gain],
     baselines: Sequence[dict[str, Any]],
+    pretraining: Sequence[str],
 ) -> PrintedTable:
     rows = []
     for item in baselines:
         values = [item[source].get(name) for name in table.measures for source in SOURCES]
         cells = ["" if value is None else f"{value:.2f}" for value in values]
-        rows.append([item["scorer"], *["–"] * 3, *cells, *["–"] * 2])
+        rows.append([item["scorer"], *["–"] * 3, *cells, *["–"] * 3])
     for summary in summaries:
         row = summary.row
         cells = summary.show_all(table.measures)
         size = [f"{summary.parameters:,}", f"{summary.seconds:.1f}"]
+        size.append(show_ingredients(summary.ingredients))
         rows.append([row.label, row.loss, row.head, str(summary.seeds), *cells, *size])
     columns = [f"{name} {source}" for name in table.measures for source in SOURCES]
     return PrintedTable(
-        ["model", "loss", "head", "seeds", *columns, "parameters", "seconds"],
+        ["model", "loss", "head", "seeds", *columns, "parameters", "seconds", "ingredients"],
         rows,
         notes=[f"{table.name}: tested on {table.test}, protocol {table.protocol}"],
-        footer=[str(gain) for gain in gains],
+        footer=[*map(str, gains), *pretraining],
     )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from rejoinder.bundle.folder import open_bundle
 from rejoinder.datasets.catalogue import open_dataset
-from rejoinder.errors import MissingDataError, UnknownNameError
+from rejoinder.errors import InputError, MissingDataError, UnknownNameError
 from rejoinder.evaluation import evaluate
 from rejoinder.evaluation.stored_answers import AnswerCost, list_texts, measure_costs, store_texts
 from rejoinder.models.has.export import write_has
@@ -22,8 +22,16 @@ from rejoinder.models.has.scorer import HasScorer
 from rejoinder.models.ranker.module.ranker import count_parameters
 from rejoinder.models.ranker.relatedness import RelatednessScorer, WeightedSum
 from rejoinder.models.scorer import Scorer
-from rejoinder.models.static_vectors.vectors import load_vectors
+from rejoinder.models.static_vectors.files import load_published_vectors
+from rejoinder.models.static_vectors.vectors import StaticVectors, load_vectors
 from rejoinder.papers.examples import build_lists, keep_answered, spread_evenly
+from rejoinder.papers.ingredients import (
+    OWN_VECTORS,
+    Ingredients,
+    describe_pretraining,
+    label_encoder,
+    show_ingredients,
+)
 from rejoinder.papers.table import (
     SILENT,
     SOURCES,
@@ -44,9 +52,9 @@ from rejoinder.text.tokenizer import Tokenizer
 from rejoinder.training.checkpoint import keep_checkpoint
 from rejoinder.training.devices import choose_compute
 from rejoinder.training.fit import Fitted, Plan
-from rejoinder.training.has import RECIPE, fit_has
+from rejoinder.training.has import DEFAULTS, RECIPE, fit_has
 from rejoinder.training.loop import Recipe
-from rejoinder.training.mixing import Part
+from rejoinder.training.mixing import Part, read_parts
 from rejoinder.types import Example
 
 _write = partial(write_has, training={})
@@ -79,6 +87,33 @@ class HasRow:
     published: Mapping[str, float] = field(default_factory=dict)
     is_seeded: bool = True
 
+    def get_own(self, train: str) -> dict[str, str]:
+        """Return what the row is made of by itself, trained on `train`; "" is anything."""
+        vectors = {"vectors": OWN_VECTORS} if self.name.endswith(RELATED) else {}
+        own = {"encoder": label_encoder(self.config.encoder), **vectors, "train": train}
+        return {**own, "recipe": "default", "device": "", "precision": ""}
+
+
+@dataclass(frozen=True, slots=True)
+class PaperRecipe:
+    """What the paper sets for each data set ("Hyperparameters and Baselines")."""
+
+    epochs: int
+    batch: int = 32
+    attention_width: int = 128
+
+    def make(self) -> Recipe:
+        """Return the recipe of a training; the paper clips no gradient."""
+        return Recipe(
+            *("triplet", self.epochs, self.batch),
+            learning_rate=5e-6,
+            weight_decay=DEFAULTS["weight_decay"],
+        )
+
+
+PAPER_TOKENS = 200
+"""L: the 14.29 GB of Table 6 are 24,981 answers of 200 words with 768 floats each."""
+
 
 @dataclass(frozen=True, slots=True)
 class HasTable:
@@ -91,6 +126,8 @@ class HasTable:
     measures: tuple[str, ...]
     rows: tuple[HasRow, ...]
     epochs: int
+    paper: PaperRecipe | None = None
+    """The paper's own recipe, where the paper has the data set."""
     pool: int | None = None
     """Length of the test's candidate lists, where they are lengthened."""
     train_questions: int | None = None
@@ -133,6 +170,7 @@ TABLES = (
             has={"MAP": 81.01, "MRR": 82.22},
         ),
         epochs=18,
+        paper=PaperRecipe(18),
     ),
     HasTable(
         *("squad-pools", "squad-train-part:fit", "squad-train-part:dev", "squad-v2:dev"),
@@ -155,6 +193,7 @@ TABLES = (
         ("P@1",),
         _make_rows(pooling={"P@1": 74.52}, attention={"P@1": 76.12}, has={"P@1": 76.38}),
         epochs=2,
+        paper=PaperRecipe(60, attention_width=768),
         dev_questions=50,
     ),
     HasTable(
@@ -165,12 +204,13 @@ TABLES = (
             has={"P@1": 73.89, "MRR": 82.10},
         ),
         epochs=2,
-        note="all-MiniLM saw Yahoo Answers in its own training",
+        paper=PaperRecipe(9, batch=64),
     ),
 )
 STUDY = HasTable(
     *("wikiqa-study", *_WIKIQA, "wikiqa:dev", _MAP, _make_study()),
     epochs=18,
+    paper=PaperRecipe(18),
     note="on the dev part, where it is also chosen which epoch is kept",
 )
 
@@ -199,7 +239,7 @@ class HasTableOptions(TableOptions):
 class HasData:
     """The examples of a table."""
 
-    train: Sequence[Example]
+    train: Sequence[Part]
     dev: Sequence[Example]
     test: Sequence[Example]
 
@@ -212,11 +252,16 @@ def reproduce_has(options: HasTableOptions, reporter: Reporter = SILENT) -> dict
     """
     start_training(options)
     tables = [_reproduce_table(table, options, reporter) for table in _choose_tables(options)]
-    costs = [] if options.study else measure_untrained(options.bundle_precision)
+    encoder = options.ingredients.encoder
+    costs = [] if options.study else measure_untrained(options.bundle_precision, encoder)
+    label = label_encoder(encoder or HasConfig().encoder)
     if not options.study:
-        reporter.show(_print_costs(costs))
+        reporter.show(_print_costs(costs, label))
         reporter.show(PUBLISHED_COSTS)
-    return {"tables": list(filter(None, tables)), "costs": [asdict(cost) for cost in costs]}
+    return {
+        "tables": list(filter(None, tables)),
+        "costs": [{**asdict(cost), "ingredients": {"encoder": label}} for cost in costs],
+    }
 
 
 def _choose_tables(options: HasTableOptions) -> list[HasTable]:
@@ -226,13 +271,19 @@ def _choose_tables(options: HasTableOptions) -> list[HasTable]:
             raise UnknownNameError("table of HAS", name, known)
     if options.costs:
         return []
-    return [STUDY] if options.study else [known[name] for name in options.tables]
+    chosen = [STUDY] if options.study else [known[name] for name in options.tables]
+    for table in chosen:
+        if options.ingredients.is_paper and table.paper is None:
+            have = ", ".join(name for name, item in known.items() if item.paper)
+            raise InputError(f"--recipe paper: {table.name} is not in the paper; it has {have}")
+    return chosen
 
 
 def _reproduce_table(
     table: HasTable, options: HasTableOptions, reporter: Reporter
 ) -> dict[str, Any] | None:
-    rows = choose_rows(table.rows, options.models, of=table.name)
+    known = set_rows(table, options.ingredients)
+    rows = choose_rows(known, options.models, of=table.name)
     try:
         runs = train_rows(table, rows, options, reporter)
     except MissingDataError as error:
@@ -240,30 +291,51 @@ def _reproduce_table(
         return None
     summaries = [summarise(row, runs) for row in rows]
     gains = measure_gains(table, runs)
-    sets = f"trained on {table.train}, chosen on {table.dev}, tested on {table.test}"
+    trained = " + ".join(options.ingredients.train) or table.train
+    sets = f"trained on {trained}, chosen on {table.dev}, tested on {table.test}"
+    pretraining = describe_pretraining(item.ingredients for item in summaries)
     columns = [f"{name} {source}" for name in table.measures for source in SOURCES]
     printed = PrintedTable(
-        ["model", "seeds", ON_DEV, *columns, "parameters", "seconds"],
+        ["model", "seeds", ON_DEV, *columns, "parameters", "seconds", "ingredients"],
         [
             [
                 *(item.row.name, str(item.seeds), f"{item.means[ON_DEV]:.2f}"),
                 *item.show_all(table.measures),
                 *(f"{item.parameters:,}", f"{item.seconds:.0f}"),
+                show_ingredients(item.ingredients),
             ]
             for item in summaries
         ],
         notes=[f"{table.name}: {sets}", *([table.note] if table.note else [])],
-        footer=[str(gain) for gain in gains],
+        footer=[*map(str, gains), *pretraining],
     )
     reporter.show(printed)
     return {
         "table": table.name,
-        "train": table.train,
+        "train": trained,
         "test": table.test,
         "note": table.note,
         "rows": [{"row": item.row.name, **item.to_dict()} for item in summaries],
         "gains": [asdict(gain) for gain in gains],
+        "pretraining": pretraining,
     }
+
+
+def set_rows(table: HasTable, ingredients: Ingredients) -> list[HasRow]:
+    """Return the rows with the encoder that is given; by the paper's recipe those of the paper."""
+    rows = list(table.rows)
+    if ingredients.is_paper and table.paper is not None:
+        width = {"attention_width": table.paper.attention_width, "max_tokens": PAPER_TOKENS}
+        is_study = table is STUDY
+        rows = [
+            replace(row, config=replace(row.config, **width))
+            for row in rows
+            if row.published or is_study
+        ]
+    if ingredients.encoder is None:
+        return rows
+    encoder = ingredients.encoder
+    return [replace(row, config=replace(row.config, encoder=encoder)) for row in rows]
 
 
 def measure_gains(table: HasTable, runs: Sequence[Run]) -> list[Gain]:
@@ -274,30 +346,34 @@ def measure_gains(table: HasTable, runs: Sequence[Run]) -> list[Gain]:
     return [gain for gain in gains if gain]
 
 
-def read_data(table: HasTable, folder: Path | None) -> HasData:
-    """Read the questions of a table that have an answer; MissingDataError if data is not here."""
-    train, dev, test = (
+def read_data(table: HasTable, folder: Path | None, training: Sequence[str] = ()) -> HasData:
+    """Read the questions of a table that have an answer; MissingDataError if data is not here.
+
+    Args:
+        training: data sets in place of the table's own.
+    """
+    dev, test = (
         keep_answered(list(open_dataset(choice, folder=folder)))
-        for choice in (table.train, table.dev, table.test)
+        for choice in (table.dev, table.test)
     )
     if table.pool:
         test = build_lists(test, size=table.pool, questions=table.test_questions or len(test))
-    train = spread_evenly(train, table.train_questions or len(train))
-    return HasData(train, spread_evenly(dev, table.dev_questions), test)
+    parts = [part.load() for part in read_parts(training, folder)]
+    if not training:
+        own = keep_answered(list(open_dataset(table.train, folder=folder)))
+        parts = [Part(spread_evenly(own, table.train_questions or len(own)))]
+    return HasData(parts, spread_evenly(dev, table.dev_questions), test)
 
 
 def train_rows(
     table: HasTable, rows: Sequence[HasRow], options: HasTableOptions, reporter: Reporter
 ) -> list[Run]:
     """Return one run per row and seed; checkpoints are written beside the journal of runs."""
-    recipe = replace(
-        RECIPE,
-        epochs=options.epochs or table.epochs,
-        learning_rate=options.learning_rate or RECIPE.learning_rate,
-    )
+    recipe = make_recipe(table, options)
     name = f"{table.name}, {recipe.epochs} epochs at {recipe.peak:g}, {options.bundle_precision}"
-    compute = choose_compute(options.device, options.precision)
-    read = cache(lambda: read_data(table, options.folder))
+    compute = choose_compute(options.ingredients.device, options.ingredients.precision)
+    read = cache(lambda: read_data(table, options.folder, options.ingredients.train))
+    own = {row.name: row.get_own(table.train) for row in table.rows}
     last: dict[tuple[HasConfig, Recipe], _Trained] = {}
 
     def train(row: HasRow, seed: int, on_step: OnStep) -> Run:
@@ -307,15 +383,32 @@ def train_rows(
         with keep_checkpoint(path) if path else nullcontext() as checkpoint:
             if key not in last:  # else the rows differ only in the scorer that is measured
                 last.clear()
-                plan = Plan(*key, keeps_best=True, compute=compute)
-                last[key] = _train(plan, read(), checkpoint, on_step)
-            values = _measure(table, row, last[key], read(), options.bundle_precision)
+                best = table.measures[0] if options.ingredients.is_paper else "MAP"
+                plan = Plan(*key, keeps_best=True, best_by=best, compute=compute)
+                freezes = not options.ingredients.is_paper
+                last[key] = _train(plan, read(), checkpoint, on_step, freezes=freezes)
+            values = _measure(table, row, last[key], read(), options)
         fitted, _ = last[key]
-        size = count_parameters(fitted.model)
-        return Run(name, row.name, seed, values, size, round(fitted.seconds, 2))
+        made = fitted.compute.describe()
+        size, seconds = count_parameters(fitted.model), round(fitted.seconds, 2)
+        return Run(name, row.name, seed, values, size, seconds, ingredients=made)
 
-    measures = (*table.measures, ON_DEV)
-    return run_rows(name, rows, options, Run, train, reporter, measures=measures)
+    return run_rows(
+        *(name, rows, options, Run, train, reporter),
+        get_own=lambda row: own[row.name],
+        measures=(*table.measures, ON_DEV),
+    )
+
+
+def make_recipe(table: HasTable, options: HasTableOptions) -> Recipe:
+    """Return the hyper-parameters of a table: ours or the paper's, with those that are given."""
+    is_paper = options.ingredients.is_paper and table.paper is not None
+    recipe = table.paper.make() if is_paper else replace(RECIPE, epochs=table.epochs)
+    return replace(
+        recipe,
+        epochs=options.epochs or recipe.epochs,
+        learning_rate=options.learning_rate or recipe.learning_rate,
+    )
 
 
 _Trained = tuple[Fitted[Has], Tokenizer]
@@ -323,12 +416,20 @@ _Trained = tuple[Fitted[Has], Tokenizer]
 
 
 def _train(
-    plan: Plan[HasConfig], data: HasData, checkpoint: Path | None, on_step: OnStep
+    plan: Plan[HasConfig],
+    data: HasData,
+    checkpoint: Path | None,
+    on_step: OnStep,
+    *,
+    freezes: bool,
 ) -> _Trained:
+    """Train a network; `freezes` leaves the vectors of tokens as they are."""
     model, tokenizer = load_has(plan.config, seed=plan.recipe.seed)
+    if not freezes:
+        model.encoder.embeddings.requires_grad_(True)
     fitted = fit_has(
         replace(plan, config=model.config),
-        [Part(data.train)],
+        data.train,
         model,
         tokenizer,
         dev=data.dev,
@@ -339,18 +440,19 @@ def _train(
 
 
 def _measure(
-    table: HasTable, row: HasRow, trained: _Trained, data: HasData, precision: str
+    table: HasTable, row: HasRow, trained: _Trained, data: HasData, options: HasTableOptions
 ) -> dict[str, list[float]]:
     """Measure a row as a bundle, on answers read from a store that was reopened."""
     with TemporaryDirectory() as folder:
         place = Path(folder)
-        sample = list_texts(data.train)[:PARITY_TEXTS]
+        sample = list_texts(data.train[0].take(PARITY_TEXTS))[:PARITY_TEXTS]
         fitted, tokenizer = trained
+        precision = options.bundle_precision
         _write(place / "bundle", fitted.model, tokenizer, precision=precision, sample=sample)
         dev: Scorer = _store(place, data.dev, "dev")
         test: Scorer = _store(place, data.test, "test")
         if row.name.endswith(RELATED):
-            related = RelatednessScorer(load_vectors())
+            related = RelatednessScorer(_load_vectors(options.ingredients.vectors, data))
             share = _choose_share(dev, related, data.dev)
             dev, test = WeightedSum(dev, related, share), WeightedSum(test, related, share)
         values = {
@@ -358,6 +460,13 @@ def _measure(
             ON_DEV: evaluate(dev, data.dev, measures=["MAP"]).values["MAP"],
         }
     return round_values(values)
+
+
+def _load_vectors(path: Path | None, data: HasData) -> StaticVectors:
+    """Return the shipped vectors, a bundle's, or those of a file for the measured questions."""
+    if path is None or path.is_dir():
+        return load_vectors(path) if path else load_vectors()
+    return load_published_vectors(path, [*data.dev, *data.test])
 
 
 def _store(place: Path, examples: Sequence[Example], name: str) -> HasScorer:
@@ -373,25 +482,29 @@ def _choose_share(scorer: Scorer, related: RelatednessScorer, dev: Sequence[Exam
     return max(means, key=means.__getitem__)
 
 
-def measure_untrained(precision: str) -> list[AnswerCost]:
-    """Measure the costs of untrained networks of each shape."""
+def measure_untrained(precision: str, encoder: str | None = None) -> list[AnswerCost]:
+    """Measure the costs of untrained networks of each shape, over the table's encoder or this."""
     with TemporaryDirectory() as place:
         bundles = {}
-        for row in TABLES[0].rows:
+        for row in set_rows(TABLES[0], Ingredients(encoder=encoder)):
             if not row.name.endswith(RELATED):
                 bundles[row.name] = Path(place, row.name)
                 _write(bundles[row.name], *load_has(row.config), precision=precision, sample=[])
         return list(measure_costs(bundles))
 
 
-def _print_costs(costs: Sequence[AnswerCost]) -> PrintedTable:
+def _print_costs(costs: Sequence[AnswerCost], encoder: str) -> PrintedTable:
     rows = []
     for cost in costs:
         times = (f"{time:.1f}" for time in (cost.question_ms, cost.median_ms, cost.p95_ms))
         memory = (cost.disk_bytes, cost.resident_bytes)
-        rows.append([cost.name, *times, *("–" if size is None else f"{size:,}" for size in memory)])
+        sizes = ("–" if size is None else f"{size:,}" for size in memory)
+        rows.append([cost.name, *times, *sizes, encoder])
     return PrintedTable(
-        ["model", "question ms", "answers ms", "95 % ms", "bytes on disk", "bytes resident"],
+        [
+            *("model", "question ms", "answers ms", "95 % ms"),
+            *("bytes on disk", "bytes resident", "ingredients"),
+        ],
         rows,
         title="time per question with 500 answers of 25 words, one thread; memory of an answer",
     )

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from statistics import fmean, stdev
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from rejoinder.errors import InputError, UnknownNameError
 from rejoinder.evaluation.significance import Interval, bootstrap_difference, randomisation_test
+from rejoinder.papers.ingredients import Ingredients, fits, join_ingredients
 from rejoinder.storage.journal import append_journal, read_journal
 
 if TYPE_CHECKING:
@@ -48,14 +49,17 @@ class Run:
     """By measure, one value per question."""
     parameters: int = 0
     seconds: float = 0.0
+    ingredients: dict[str, str] = field(default_factory=dict)
+    """What it was made of, by name; empty in journals from before it was recorded."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the run as plain JSON types, by the names of its fields."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
+        return {item.name: getattr(self, item.name) for item in fields(self)}
 
 
 AnyRow = TypeVar("AnyRow", bound=Row)
 AnyRun = TypeVar("AnyRun", bound=Run)
+GetOwn = Callable[[AnyRow], Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,21 +98,19 @@ class TableOptions:
     """Names or prefixes of rows; all rows where it is empty."""
     runs: Path | None = None
     """Journal of finished runs, which are not trained again."""
-    device: str = "auto"
-    precision: str | None = None
-    """Precision of training; None chooses it by device."""
+    ingredients: Ingredients = field(default_factory=Ingredients)
     threads: int | None = None
     folder: Path | None = None
     """Folder of data sets."""
 
 
 def start_training(options: TableOptions) -> None:
-    """Check the device before data are read, and limit torch's threads."""
-    from rejoinder.training.devices import choose_compute, need_one_process
+    """Check device and ingredients before data are read, and limit torch's threads."""
+    from rejoinder.training.devices import need_one_process
     from rejoinder.training.loop import use_threads
 
     need_one_process("reproduce")
-    choose_compute(options.device, options.precision)
+    options.ingredients.check(options.folder)
     use_threads(options.threads)
 
 
@@ -120,6 +122,7 @@ def run_rows(
     train: Callable[[AnyRow, int, OnStep], AnyRun],
     reporter: Reporter,
     *,
+    get_own: GetOwn[AnyRow],
     measures: Collection[str] = (),
 ) -> list[AnyRun]:
     """Return one run per row and seed; a run that the journal has is not trained again.
@@ -127,16 +130,14 @@ def run_rows(
     All rows of a seed come before the next seed, so that rows that share a training are neighbours.
 
     Args:
+        get_own: returns the table's own ingredients of a row, by name.
         measures: a run in the journal that lacks one of them is trained again.
 
     Raises:
         InputError: the journal cannot be written, or holds something else.
     """
-    finished = {
-        (run.row, run.seed): run
-        for run in read_runs(options.runs, kind)
-        if run.table == table and run.values.keys() >= set(measures)
-    }
+    options.ingredients.check_use(map(get_own, rows))
+    finished = find_runs(table, rows, options, kind, get_own=get_own, measures=measures)
     runs = []
     with reporter.progress(table) as progress:
         for row, seed in ((row, seed) for seed in range(options.seeds) for row in rows):
@@ -146,10 +147,37 @@ def run_rows(
             if run is None:
                 label = f"{row.name} seed {seed} loss"
                 run = train(row, seed, partial(_show_step, progress, label))
+                made = {**options.ingredients.apply(get_own(row)), **run.ingredients}
+                run = replace(run, ingredients=made)
                 if options.runs:
                     append_journal(options.runs, run.to_dict())
             runs.append(run)
     return runs
+
+
+def find_runs(
+    table: str,
+    rows: Sequence[AnyRow],
+    options: TableOptions,
+    kind: type[AnyRun],
+    *,
+    get_own: GetOwn[AnyRow],
+    measures: Collection[str] = (),
+) -> dict[tuple[str, int], AnyRun]:
+    """Return the runs of the journal that have these ingredients, by row and seed.
+
+    A run from before ingredients were recorded has the table's own.
+    """
+    by_name = {row.name: row for row in rows}
+    found = {}
+    for run in read_runs(options.runs, kind):
+        row = by_name.get(run.row)
+        if row and run.table == table and run.values.keys() >= set(measures):
+            own = get_own(row)
+            made = run.ingredients or Ingredients().apply(own)
+            if fits(made, options.ingredients.apply(own)):
+                found[run.row, run.seed] = replace(run, ingredients=made)
+    return found
 
 
 def _show_step(progress: OnProgress, label: str, step: "Step") -> None:
@@ -191,6 +219,7 @@ class Summary(Generic[AnyRow]):
     seconds: float
     means: dict[str, float]
     deviations: dict[str, float]
+    ingredients: dict[str, str] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the numbers as plain JSON types; the caller names the row."""
@@ -201,6 +230,7 @@ class Summary(Generic[AnyRow]):
             "published": dict(self.row.published),
             "measured": {name: round(value, 2) for name, value in self.means.items()},
             "deviations": {name: round(value, 2) for name, value in self.deviations.items()},
+            "ingredients": self.ingredients,
         }
 
     def show(self, measure: str) -> str:
@@ -236,6 +266,7 @@ def summarise(row: AnyRow, runs: Iterable[Run], *, prefix: str = "") -> Summary[
         round(fmean(run.seconds for run in own), 1),
         {name: fmean(values) for name, values in means.items()},
         {name: stdev(values) if len(values) > 1 else 0.0 for name, values in means.items()},
+        join_ingredients([run.ingredients for run in own]),
     )
 
 

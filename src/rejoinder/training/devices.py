@@ -52,6 +52,10 @@ class Compute:
         """The name of the precision."""
         return next(name for name in PRECISIONS if _get_dtype(name) == self.dtype)
 
+    def describe(self) -> dict[str, str]:
+        """Return the names of device and precision."""
+        return {"device": self.device.type, "precision": self.precision}
+
     def only_if_chosen(self) -> "Compute":
         """Return float32 unless a precision was chosen, for products that are small or few."""
         return self if self.is_chosen else replace(self, dtype=_get_dtype("fp32"))

@@ -39,7 +39,9 @@ class Plan(Generic[Config]):
     config: Config
     recipe: Recipe
     keeps_best: bool = False
-    """Keep the epoch with the highest MAP on dev, not the last one."""
+    """Keep the epoch that is best on dev, not the last one."""
+    best_by: str = "MAP"
+    """The measure that chooses the best epoch."""
     patience: int | None = None
     """Stop after this many epochs without a better one; needs `keeps_best`."""
     compute: Compute = field(default_factory=choose_compute)
@@ -90,7 +92,7 @@ def make_plan(options: TrainingOptions, config: AnyConfig, **fixed: Any) -> Plan
     names = {item.name for item in fields(Recipe)} & {item.name for item in fields(options)}
     recipe = Recipe(**{name: getattr(options, name) for name in names}, **fixed)
     compute = choose_compute(options.device, options.precision)
-    return Plan(config, recipe, options.keep_best, options.patience, compute)
+    return Plan(config, recipe, options.keep_best, patience=options.patience, compute=compute)
 
 
 def fit_and_write(
@@ -171,7 +173,7 @@ def fit_model(
     for step in train(state, source, recipe, order=order, done=done, measure=measure):
         done = step.number
         if step.ends_epoch and plan.keeps_best:
-            value = devices.compute_once(lambda: _measure(to_scorer(model), dev))
+            value = devices.compute_once(lambda: _measure(to_scorer(model), dev, plan.best_by))
             if best is None or value > best.value:
                 kept = {name: tensor.clone() for name, tensor in model.state_dict().items()}
                 best = Best(value, step.epoch, kept)
@@ -195,8 +197,8 @@ def _identify(model: nn.Module, *described: Any) -> str:
     return sha256(json.dumps([*described, sums], default=str).encode()).hexdigest()
 
 
-def _measure(scorer: Scorer, dev: Sequence[Example]) -> float:
-    return evaluate(scorer, dev, measures=["MAP"]).means["MAP"]
+def _measure(scorer: Scorer, dev: Sequence[Example], name: str) -> float:
+    return evaluate(scorer, dev, measures=[name]).means[name]
 
 
 def _check(plan: Plan[Any], dev: Sequence[Example]) -> None:

@@ -4,12 +4,15 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
 
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnxruntime")
+
+from tests.models.selectors import write_encoder  # noqa: E402
 
 from rejoinder.cli import main  # noqa: E402
 from rejoinder.datasets.readers.jsonl import read_examples  # noqa: E402
@@ -18,6 +21,7 @@ from rejoinder.papers import has as has_paper  # noqa: E402
 from rejoinder.papers.has import HasRow, HasTable, HasTableOptions  # noqa: E402
 from rejoinder.papers.table import OnProgress, Reporter, Run  # noqa: E402
 from rejoinder.training import fit as fitting  # noqa: E402
+from rejoinder.training.mixing import Part  # noqa: E402
 
 
 def run(*arguments: str | Path) -> Result:
@@ -28,7 +32,7 @@ def run(*arguments: str | Path) -> Result:
 def _tiny(dataset: Path, encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def read(*_: object) -> object:
         examples = list(read_examples(dataset))
-        return has_paper.HasData(examples[:4], examples[4:6], examples[6:])
+        return has_paper.HasData([Part(examples[:4])], examples[4:6], examples[6:])
 
     config = HasConfig(encoder=str(encoder), attention_width=6)
     rows = tuple(
@@ -47,6 +51,7 @@ def _tiny(dataset: Path, encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None
         ("MAP",),
         (*rows, HasRow("has+relatedness", config)),
         1,
+        paper=has_paper.PaperRecipe(1),
         note="a note",
     )
     monkeypatch.setattr(has_paper, "TABLES", (table,))
@@ -92,6 +97,53 @@ def test_finished_runs_are_not_trained_again(tmp_path: Path) -> None:
     assert costs["attention (stored)"]["disk_bytes"] > 25 * 32 * 4
     assert costs["has"]["disk_bytes"] < 25 * 4 * 1.2
     assert costs["attention (recalculated)"]["disk_bytes"] is None
+
+
+@pytest.mark.usefixtures("_tiny")
+def test_a_run_with_another_encoder_or_recipe_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    runs, other = tmp_path / "runs.jsonl", write_encoder(tmp_path / "other")
+    monkeypatch.setattr(has_paper, "measure_untrained", lambda *_: [])
+    command = ["reproduce", "has", "--tables", "tiny", "--seeds", "1", "--runs", runs, "--no-int8"]
+    trained: list[bool] = []
+    train = has_paper._train
+
+    def note(*arguments: Any, freezes: bool) -> Any:
+        fitted, tokenizer = train(*arguments, freezes=freezes)
+        trained.append(next(fitted.model.encoder.embeddings.parameters()).requires_grad)
+        return fitted, tokenizer
+
+    monkeypatch.setattr(has_paper, "_train", note)
+    given = [["--models", "has"], ["--models", "pooling", "--recipe", "paper"]]
+    given += [["--models", "has", "--encoder", str(other)]]
+    printed = [json.loads(run(*command, "--json", *more).stdout) for more in (*given, *given)]
+
+    assert printed[:3] == printed[3:]
+    # The paper's fine-tunes the vectors of tokens, too.
+    assert trained == [False, True, False]
+    made = [item["tables"][0]["rows"][0]["ingredients"] for item in printed[:3]]
+    assert [item["recipe"] for item in made] == ["default", "paper", "default"]
+    assert [item["encoder"].partition("#")[0] for item in made] == ["encoder", "encoder", "other"]
+    kept = [json.loads(line) for line in runs.read_text(encoding="utf-8").splitlines()]
+    assert len({one["ingredients"]["encoder"] for one in kept}) == 2
+
+
+@pytest.mark.usefixtures("_tiny")
+def test_relatedness_reads_the_given_vectors(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    vectors = tmp_path / "crawl-300d.vec"
+    vectors.write_text("ice 1 0\nriver 0 1\nstone 1 1\n", encoding="utf-8")
+    monkeypatch.setattr(has_paper, "measure_untrained", lambda *_: [])
+    command = ["reproduce", "has", "--tables", "tiny", "--seeds", "1", "--no-int8", "--json"]
+
+    result = run(*command, "--models", "has+relatedness", "--vectors", vectors)
+
+    (table,) = json.loads(result.stdout)["tables"]
+    made = table["rows"][0]["ingredients"]
+    assert made["vectors"].startswith("crawl-300d.vec#")
+    assert "web text; no question data" in table["pretraining"][1]
 
 
 @pytest.mark.usefixtures("_tiny")
@@ -156,7 +208,7 @@ def test_a_table_without_its_data_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("REJOINDER_DATA", raising=False)
-    monkeypatch.setattr(has_paper, "measure_untrained", lambda _: [])
+    monkeypatch.setattr(has_paper, "measure_untrained", lambda *_: [])
 
     result = run("reproduce", "has", "--tables", "yahooqa", "--data", tmp_path)
 

@@ -9,8 +9,7 @@ import click
 
 from rejoinder.cli import options
 from rejoinder.cli.output import print_json, print_table, say, show_progress
-from rejoinder.training.devices import DEVICES, PRECISIONS
-from rejoinder.training.options import DEVICE_HELP, PRECISION_HELP
+from rejoinder.cli.research.ingredients import ALL, takes_ingredients
 
 if TYPE_CHECKING:
     from rejoinder.papers.table import PrintedTable, Reporter
@@ -26,23 +25,6 @@ _TRAINS = (
     " learning rate, last epoch kept) and measures on the test part."
 )
 _SCORER = "Name or bundle of a scorer; give several."
-_Command = Callable[..., None]
-_runs = click.option(
-    "--runs",
-    type=click.Path(path_type=Path),
-    help="Keep every finished run in this file, and resume from it.",
-)
-
-_device = click.option(
-    "--device", type=click.Choice(DEVICES), default="auto", show_default=True, help=DEVICE_HELP
-)
-_precision = click.option("--precision", type=click.Choice(PRECISIONS), help=PRECISION_HELP)
-
-
-def _seeds(default: int, help_: str | None = None) -> Callable[[_Command], _Command]:
-    return click.option(
-        "--seeds", type=click.IntRange(min=1), default=default, show_default=True, help=help_
-    )
 
 
 @click.group(epilog=options.example("rejoinder reproduce baselines --data data"))
@@ -51,9 +33,16 @@ def reproduce() -> None:
 
 
 @reproduce.command(epilog=options.example("rejoinder reproduce baselines --data data"))
+@takes_ingredients(
+    "baselines",
+    seeds=5,
+    seeds_help="How often the random ranker is drawn.",
+    takes=["seeds"],
+    why="nothing in it is trained",
+)
 @options.data_folder
 @options.as_json
-def baselines(folder: Path | None, as_json: bool) -> None:
+def baselines(folder: Path | None, seeds: int, as_json: bool) -> None:
     """Lexical baselines of the Cosinet paper: random, RR, WO, WO+RR.
 
     Measured twice: with the word splitting that reproduces the paper, and with our own.
@@ -61,21 +50,18 @@ def baselines(folder: Path | None, as_json: bool) -> None:
     """
     from rejoinder.papers.baselines import reproduce_baselines
 
-    _report(partial(reproduce_baselines, folder), as_json)
+    _report(partial(reproduce_baselines, folder, seeds=seeds), as_json)
 
 
 def _add_rankers(name: str, title: str) -> None:
     call = f"rejoinder reproduce {name} --seeds 1 --data data"
 
     @reproduce.command(name, help=f"{title}\n\n{_TRAINS}", epilog=options.example(call))
-    @_seeds(5)
+    @takes_ingredients(name, seeds=5)
     @options.models
-    @_runs
     @click.option(
         "--plot", type=click.Path(path_type=Path), help="Plot quality against training time."
     )
-    @_device
-    @_precision
     @options.threads
     @options.data_folder
     @options.as_json
@@ -98,6 +84,12 @@ for _name, _title in RANKERS.items():
 @click.option("--first", "firsts", multiple=True, default=["jaccard"], help=_SCORER)
 @click.option("--selector", "selectors", multiple=True, required=True, help=_SCORER)
 @click.option("--questions", type=click.IntRange(min=1), default=500, show_default=True)
+@takes_ingredients(
+    "sequential",
+    takes=[],
+    why="its scorers are trained already; train one with `rejoinder train`, give its bundle as"
+    " --first or --selector, and keep its scores with --score-cache",
+)
 @options.score_cache
 @options.data_folder
 @options.as_json
@@ -119,23 +111,25 @@ def sequential(as_json: bool, **given: Any) -> None:
         "rejoinder reproduce context --models none,local,multi-way --seeds 3 --runs context.jsonl",
     )
 )
-@_seeds(3, "For none, local and multi-way; the other rows are trained once.")
+@takes_ingredients(
+    "context",
+    seeds=3,
+    seeds_help="For none, local and multi-way; the other rows are trained once.",
+    takes=[name for name in ALL if name != "vectors"],
+    why="its rows start from included weights, which read the included vectors",
+)
 @options.models
 @click.option(
     "--pairs",
     type=click.IntRange(min=1),
-    default=10_000,
-    show_default=True,
-    help="Pairs that each run is trained on, approximately.",
+    help="Pairs that each run is trained on, approximately."
+    "  [default: 10,000; all by the paper's recipe]",
 )
-@_runs
 @click.option(
     "--to",
     type=click.Path(path_type=Path),
     help="Keep the trained bundles in this folder, and resume from those that are there.",
 )
-@_device
-@_precision
 @options.threads
 @options.data_folder
 @options.as_json
@@ -166,20 +160,17 @@ def context(as_json: bool, **given: Any) -> None:
     help="Comma-separated: also insuranceqa, insuranceqa-v1, yahooqa.",
 )
 @options.models
-@_seeds(3)
+@takes_ingredients("has", seeds=3)
 @click.option("--epochs", type=click.IntRange(min=1), help="[default: the table's own]")
-@click.option("--learning-rate", type=float, help="[default: 2e-5]")
+@click.option("--learning-rate", type=float, help="[default: the recipe's]")
 @click.option(
     "--int8/--no-int8",
     default=True,
     show_default=True,
     help="Measure bundles in int8; --no-int8 measures fp32.",
 )
-@_runs
 @click.option("--study", is_flag=True, help="The study over beta and delta, on WikiQA dev.")
 @click.option("--costs", is_flag=True, help="Time and memory only, without training.")
-@_device
-@_precision
 @options.threads
 @options.data_folder
 @options.as_json
