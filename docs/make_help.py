@@ -14,8 +14,9 @@ from rejoinder.cli import main
 PAGE = Path(__file__).with_name("command-line.md")
 INTRODUCTION = """# The command line
 
-Results go to stdout, messages to stderr; `--json` prints JSON.  The exit status is 0, 1 (a user
-error, with one line on stderr) or 2 (wrong usage).  `python docs/make_help.py` generates this page.
+Results go to stdout, messages to stderr; `--json` prints JSON, and `--format` tables as CSV or
+LaTeX, too.  The exit status is 0, 1 (a user error, with one line on stderr) or 2 (wrong usage).
+`python docs/make_help.py` generates this page.
 """
 
 

@@ -1,5 +1,6 @@
 import json
 from dataclasses import replace
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -245,7 +246,7 @@ def train_row(
     """Return the row, trained on EXAMPLES, and its number of steps."""
     steps: list[Step] = []
     trainer = RankerTrainer(ingredients or Ingredients(device="cpu"), table)
-    trainer.read_parts = lambda: [Part(EXAMPLES)]
+    trainer.read_parts = cache(lambda: [Part(EXAMPLES)])
     return trainer.train(row, 0, steps.append), len(steps)
 
 

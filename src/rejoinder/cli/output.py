@@ -34,7 +34,7 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     cells = [list(header), *(list(row) for row in rows)]
     widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     numeric = [
-        all(_is_number(cell) for cell in column) for column in zip(*cells[1:], strict=True)
+        all(is_number(cell) for cell in column) for column in zip(*cells[1:], strict=True)
     ] or [False] * len(header)
     for row in cells:
         aligned = (
@@ -117,7 +117,8 @@ def write_json_lines(path: Path, rows: Iterable[Any]) -> None:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from error
 
 
-def _is_number(cell: str) -> bool:
+def is_number(cell: str) -> bool:
+    """Whether a cell is a number, or has none."""
     return not cell or cell[0] in "+-0123456789–"
 
 

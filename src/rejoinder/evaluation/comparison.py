@@ -2,12 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
+from itertools import takewhile
 from pathlib import Path
 from typing import Any
 
 from rejoinder.errors import InputError
 from rejoinder.evaluation.measures import DEFAULT_MEASURES, Protocol
-from rejoinder.evaluation.reports import Report, evaluate, open_examples
+from rejoinder.evaluation.reports import Report, evaluate, join_reports, open_examples
 from rejoinder.evaluation.significance import (
     Interval,
     bootstrap_difference,
@@ -16,6 +17,8 @@ from rejoinder.evaluation.significance import (
 )
 from rejoinder.models.scorer import Scorer
 from rejoinder.types import Example
+
+AnyScorer = str | Path | Scorer
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +48,7 @@ class Comparison:
 
 
 def compare(
-    scorers: Sequence[str | Path | Scorer],
+    scorers: Sequence[AnyScorer | Sequence[AnyScorer]],
     dataset: str | Path | Iterable[Example],
     *,
     split: str | None = None,
@@ -56,7 +59,9 @@ def compare(
 ) -> list[Comparison]:
     """Evaluate every scorer, and compare each with the first by paired tests.
 
-    The arguments are those of `evaluate`; `seed` is the seed of the tests.
+    The arguments are those of `evaluate`; `seed` is the seed of the tests.  A sequence of scorers
+    is one model, trained with several seeds: its values are averaged over them, question by
+    question.
 
     Raises:
         InputError: there are fewer than two scorers, or nothing can be measured.
@@ -66,15 +71,29 @@ def compare(
         raise InputError("compare needs two scorers or more, and then the data set")
     name, split, opened = open_examples(dataset, split, folder)
     examples = list(opened)
-    reports = [
-        replace(
-            evaluate(scorer, examples, protocol=protocol, measures=measures),
-            dataset=name,
-            split=split,
-        )
-        for scorer in scorers
-    ]
+
+    def measure(group: AnyScorer | Sequence[AnyScorer]) -> Report:
+        members: list[AnyScorer]
+        if isinstance(group, Sequence) and not isinstance(group, str):
+            members = list(group)
+        else:
+            members = [group]
+        if not members:
+            raise InputError("a group of scorers is empty")
+        reports = [evaluate(one, examples, protocol=protocol, measures=measures) for one in members]
+        joined = join_reports(reports, _name_group(members)) if len(reports) > 1 else reports[0]
+        return replace(joined, dataset=name, split=split)
+
+    reports = [measure(group) for group in scorers]
     return [_compare(reports[0], report, seed) for report in reports]
+
+
+def _name_group(members: Sequence[AnyScorer]) -> str:
+    """Return what the names have in common, and their number: has-0 and has-1 are `has x2`."""
+    names = [Path(item).name if isinstance(item, str | Path) else item.name for item in members]
+    same = takewhile(lambda letters: len({*letters}) == 1, zip(*names, strict=False))
+    common = "".join(letters[0] for letters in same).rstrip("-_. 0123456789")
+    return f"{common or ','.join(names)} x{len(names)}"
 
 
 def _compare(first: Report, report: Report, seed: int) -> Comparison:

@@ -62,12 +62,15 @@ class Protocol:
         return [int(place) for place in best_first]
 
 
-def measure(rankings: Sequence[Sequence[bool]], measures: Sequence[str]) -> Values:
+def measure(
+    rankings: Sequence[Sequence[bool]], measures: Sequence[str], unranked: Sequence[int] = ()
+) -> Values:
     """Return the value of each measure for each ranking.
 
     Args:
         rankings: for each question, whether each candidate is an answer, best first.
             All candidates must be present: answer selection ranks a closed list.
+        unranked: for each question, how many answers are missing all the same.
         measures: such as P@1, MAP, MRR, nDCG@10, recall@5.  MAP and MRR are means over
             questions; this function returns the average precision and reciprocal rank of each.
     """
@@ -80,6 +83,8 @@ def measure(rankings: Sequence[Sequence[bool]], measures: Sequence[str]) -> Valu
         q: {place: float(len(labels) - int(place)) for place in labels}
         for q, labels in judgements.items()
     }
+    for q, count in enumerate(unranked):
+        judgements[str(q)] |= {f"unranked {place}": 1 for place in range(count)}
     values: Values = {name: [0.0] * len(rankings) for name in measures}
     for result in _ir_measures().iter_calc(list(parsed.values()), judgements, run):
         for name, parsed_measure in parsed.items():

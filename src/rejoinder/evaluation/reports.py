@@ -1,7 +1,7 @@
 """Ranks the questions of a data set with a scorer and measures the rankings."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, stdev
 from typing import Any
@@ -16,20 +16,10 @@ from rejoinder.evaluation.measures import (
     measure,
     parse_measures,
 )
+from rejoinder.evaluation.trec import RankedQuestion, RunFile, is_run_file, read_run
 from rejoinder.models.registry import list_named
 from rejoinder.models.scorer import Scorer
 from rejoinder.types import Example
-
-
-@dataclass(frozen=True, slots=True)
-class RankedQuestion:
-    """One ranked question: candidate ids, labels and scores, best first."""
-
-    question_id: str
-    question: str
-    candidate_ids: tuple[str, ...]
-    labels: tuple[bool, ...]
-    scores: tuple[float, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,17 +28,26 @@ class Report:
 
     scorer: str
     protocol: Protocol
-    rankings: tuple[RankedQuestion, ...]
-    """Of the first seed."""
+    rankings_by_seed: tuple[tuple[RankedQuestion, ...], ...]
     values_by_seed: tuple[Values, ...]
     dataset: str | None = None
     """The name of the data set, if it was opened by name."""
     split: str | None = None
 
     @property
+    def rankings(self) -> tuple[RankedQuestion, ...]:
+        """The rankings of the first seed."""
+        return self.rankings_by_seed[0]
+
+    @property
     def values(self) -> Values:
-        """For each measure, the value of each question, with the first seed."""
-        return self.values_by_seed[0]
+        """For each measure, the value of each question, averaged over seeds."""
+        if len(self.values_by_seed) == 1:
+            return self.values_by_seed[0]
+        return {
+            name: [fmean(values) for values in zip(*self._get_seeds(name), strict=True)]
+            for name in self.values_by_seed[0]
+        }
 
     @property
     def means(self) -> dict[str, float]:
@@ -64,7 +63,11 @@ class Report:
 
     @property
     def _means_by_seed(self) -> dict[str, list[float]]:
-        return {name: [fmean(run[name]) for run in self.values_by_seed] for name in self.values}
+        names = self.values_by_seed[0]
+        return {name: [fmean(run) for run in self._get_seeds(name)] for name in names}
+
+    def _get_seeds(self, name: str) -> list[list[float]]:
+        return [run[name] for run in self.values_by_seed]
 
     def to_dict(self) -> dict[str, Any]:
         """Return the means with their protocol as plain JSON types."""
@@ -83,12 +86,17 @@ class Report:
         }
 
     def list_questions(self) -> list[dict[str, Any]]:
-        """Return one plain object per question: its values, and its candidates best first."""
+        """Return one plain object per seed and question: its values, its candidates best first.
+
+        They name their seed where there are several.
+        """
+        seeds = zip(self.rankings_by_seed, self.values_by_seed, strict=True)
         return [
             {
+                **({"seed": seed} if len(self.values_by_seed) > 1 else {}),
                 "id": item.question_id,
                 "question": item.question,
-                **{name: values[place] for name, values in self.values.items()},
+                **{name: own[place] for name, own in values.items()},
                 "candidates": [
                     {"id": id_, "label": int(label), "score": score}
                     for id_, label, score in zip(
@@ -96,7 +104,8 @@ class Report:
                     )
                 ],
             }
-            for place, item in enumerate(self.rankings)
+            for seed, (rankings, values) in enumerate(seeds)
+            for place, item in enumerate(rankings)
         ]
 
 
@@ -114,7 +123,7 @@ def evaluate(
 
     Args:
         scorer: a name or path for `rejoinder.load`, which is loaded with the words of the
-            protocol; or a scorer, and then `protocol.words` is only reported.
+            protocol; a run file of TREC; or a scorer, and then `protocol.words` is only reported.
         dataset: NAME[:SPLIT], a JSON-lines file, or examples.
         split: of a data set by name; see `rejoinder.datasets.catalogue.open_dataset`.
         folder: searched first for the files of the data set.
@@ -128,22 +137,42 @@ def evaluate(
     protocol = protocol or Protocol()
     name, split, opened = open_examples(dataset, split, folder)
     examples = opened if seeds == 1 else list(opened)
-    runs = [
-        load(scorer, words=protocol.words, seed=seed) if isinstance(scorer, str | Path) else scorer
-        for seed in range(seeds)
-    ]
+    runs = [_open(scorer, protocol, seed) for seed in range(seeds)]
     named = list_named().get(str(scorer))
     if seeds > 1 and not (named and named.is_seeded):
         raise InputError(f"scorer {runs[0].name!r} draws no random numbers; leave out the seeds")
     parse_measures(measures)  # fails before the work, not after it
-    rankings = [
+    rankings = tuple(
         tuple(_rank(run, example, protocol) for example in examples if protocol.counts(example))
         for run in runs
-    ]
+    )
     if not rankings[0]:
         raise InputError(f"no question counts under protocol {protocol.questions!r}")
-    values = [measure([item.labels for item in ranked], measures) for ranked in rankings]
-    return Report(runs[0].name, protocol, rankings[0], tuple(values), name, split)
+    if isinstance(runs[0], RunFile) and not any(item.labels for item in rankings[0]):
+        raise InputError(f"{runs[0].path}: ranks none of the questions; it is of another data set")
+    values = tuple(
+        measure([item.labels for item in ranked], measures, [item.unranked for item in ranked])
+        for ranked in rankings
+    )
+    return Report(runs[0].name, protocol, rankings, values, name, split)
+
+
+def join_reports(reports: Sequence[Report], name: str) -> Report:
+    """Return the reports of one model with several seeds as one."""
+    return replace(
+        reports[0],
+        scorer=name,
+        rankings_by_seed=tuple(run for one in reports for run in one.rankings_by_seed),
+        values_by_seed=tuple(run for one in reports for run in one.values_by_seed),
+    )
+
+
+def _open(scorer: str | Path | Scorer, protocol: Protocol, seed: int) -> Scorer | RunFile:
+    if not isinstance(scorer, str | Path):
+        return scorer
+    if is_run_file(Path(scorer)):
+        return read_run(Path(scorer))
+    return load(scorer, words=protocol.words, seed=seed)
 
 
 def open_examples(
@@ -156,7 +185,9 @@ def open_examples(
     return name, split, open_dataset(name, split=split, folder=folder)
 
 
-def _rank(scorer: Scorer, example: Example, protocol: Protocol) -> RankedQuestion:
+def _rank(scorer: Scorer | RunFile, example: Example, protocol: Protocol) -> RankedQuestion:
+    if isinstance(scorer, RunFile):
+        return scorer.rank(example, protocol)
     scores = scorer.score(example.question, example.candidates)
     order = protocol.order(scores, example.labels)
     return RankedQuestion(

@@ -364,7 +364,7 @@ def _print(
             rows.append([*cells, show_ingredients(summary.ingredients)])
         title = f"{dataset}: {own[0].summary.questions} questions"
         header = ["context", "seeds", "precision", *MEASURES, *over]
-        yield PrintedTable(header, rows, title=title, footer=[*pretraining, ""])
+        yield PrintedTable(header, rows, title=title, footer=pretraining)
     base = latencies[0]
     yield PrintedTable(
         ["context", "tokens", "equal length", "of none", "natural length", "of none"],
@@ -377,7 +377,6 @@ def _print(
             for item in latencies
         ],
         title="milliseconds per pair, one thread, int8",
-        footer=[""],
     )
     yield PrintedTable(
         ["similarity", "once a document, ms", "a question, ms", "of the selector's time"],
@@ -389,7 +388,6 @@ def _print(
             for item in searches
         ],
         title="finding the context of 100 candidates of one article",
-        footer=[""],
     )
     yield PrintedTable(
         ["context", "seeds", "kept", "P@1", "over none", "95 %"],

@@ -325,10 +325,10 @@ def set_rows(table: HasTable, ingredients: Ingredients) -> list[HasRow]:
     """Return the rows with the encoder that is given; by the paper's recipe those of the paper."""
     rows = list(table.rows)
     if ingredients.is_paper and table.paper is not None:
-        width = {"attention_width": table.paper.attention_width, "max_tokens": PAPER_TOKENS}
+        width = table.paper.attention_width
         is_study = table is STUDY
         rows = [
-            replace(row, config=replace(row.config, **width))
+            replace(row, config=replace(row.config, attention_width=width, max_tokens=PAPER_TOKENS))
             for row in rows
             if row.published or is_study
         ]
@@ -402,8 +402,9 @@ def train_rows(
 
 def make_recipe(table: HasTable, options: HasTableOptions) -> Recipe:
     """Return the hyper-parameters of a table: ours or the paper's, with those that are given."""
-    is_paper = options.ingredients.is_paper and table.paper is not None
-    recipe = table.paper.make() if is_paper else replace(RECIPE, epochs=table.epochs)
+    recipe = replace(RECIPE, epochs=table.epochs)
+    if options.ingredients.is_paper and table.paper is not None:
+        recipe = table.paper.make()
     return replace(
         recipe,
         epochs=options.epochs or recipe.epochs,

@@ -122,7 +122,6 @@ def _measure_set(
             for pair in pairs
         ],
         title=f"{name}: {len(lists)} questions, {candidates} candidates each",
-        footer=[""],
     )
     reporter.show(table)
     return {

@@ -116,6 +116,35 @@ def test_seeds_give_deviations(dataset: Path) -> None:
     assert "±" in run("evaluate", "random", dataset, "--seeds", "4").stdout
 
 
+def test_every_seed_is_written(dataset: Path, tmp_path: Path) -> None:
+    lines, run_, qrels = (tmp_path / name for name in ("q.jsonl", "r.run", "q.qrels"))
+    files: list[str | Path] = ["--per-question", lines, "--write-run", run_, "--write-qrels", qrels]
+
+    result = run("evaluate", "random", dataset, "--seeds", "3", *files)
+
+    written = [json.loads(line) for line in lines.read_text(encoding="utf-8").splitlines()]
+    assert [line["seed"] for line in written] == [0, 1, 2]
+    assert {path.name for path in tmp_path.glob("*.run")} == {"r-0.run", "r-1.run", "r-2.run"}
+    assert sorted(qrels.read_text().splitlines()) == ["q1 0 0 0", "q1 0 1 1"]
+    assert result.stderr.splitlines() == [
+        f"wrote {path}"
+        for path in (lines, *(tmp_path / f"r-{seed}.run" for seed in range(3)), qrels)
+    ]
+
+
+def test_a_written_run_is_measured_and_compared(dataset: Path, tmp_path: Path) -> None:
+    target = tmp_path / "bm25.run"
+    first = run("evaluate", "bm25", dataset, "--write-run", target, "--json")
+
+    again = run("evaluate", target, dataset, "--json")
+    compared = run("compare", f"{target},random", "bm25,jaccard", dataset)
+
+    assert json.loads(again.stdout) == json.loads(first.stdout)
+    assert compared.exit_code == 0, compared.output
+    assert "bm25,jaccard x2" in compared.stdout
+    assert "±" in compared.stdout
+
+
 def test_compare_shows_differences_and_p(dataset: Path) -> None:
     result = run("compare", "original-order", "bm25", dataset)
 

@@ -105,7 +105,8 @@ def test_a_run_with_another_encoder_or_recipe_is_made_anew(
 ) -> None:
     runs, other = tmp_path / "runs.jsonl", write_encoder(tmp_path / "other")
     monkeypatch.setattr(has_paper, "measure_untrained", lambda *_: [])
-    command = ["reproduce", "has", "--tables", "tiny", "--seeds", "1", "--runs", runs, "--no-int8"]
+    command = ["reproduce", "has", "--tables", "tiny", "--seeds", "1", "--runs", str(runs)]
+    command.append("--no-int8")
     trained: list[bool] = []
     train = has_paper._train
 
@@ -115,7 +116,8 @@ def test_a_run_with_another_encoder_or_recipe_is_made_anew(
         return fitted, tokenizer
 
     monkeypatch.setattr(has_paper, "_train", note)
-    given = [["--models", "has"], ["--models", "pooling", "--recipe", "paper"]]
+    given: list[list[str]] = [["--models", "has"]]
+    given += [["--models", "pooling", "--recipe", "paper"]]
     given += [["--models", "has", "--encoder", str(other)]]
     printed = [json.loads(run(*command, "--json", *more).stdout) for more in (*given, *given)]
 

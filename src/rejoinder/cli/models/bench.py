@@ -5,7 +5,8 @@ from dataclasses import asdict
 import click
 
 from rejoinder.cli import options
-from rejoinder.cli.output import print_json, print_table, say
+from rejoinder.cli.output import say
+from rejoinder.cli.tables import Output, takes_format
 
 COUNTS = (10, 100, 1000)
 
@@ -13,8 +14,8 @@ COUNTS = (10, 100, 1000)
 @click.command(epilog=options.example("rejoinder bench bm25 jaccard"))
 @click.argument("scorers", nargs=-1, metavar="[SCORER]...")
 @options.provider
-@options.as_json
-def bench(scorers: tuple[str, ...], provider: str, as_json: bool) -> None:
+@takes_format
+def bench(scorers: tuple[str, ...], provider: str, output: Output) -> None:
     """Time SCORERs (names or bundles; by default bm25) on random candidates.
 
     Prints milliseconds per question for 10, 100 and 1000 candidates of 25 words, tokenisation
@@ -32,10 +33,8 @@ def bench(scorers: tuple[str, ...], provider: str, as_json: bool) -> None:
         for name in scorers or ("bm25",)
         for timing in time_scorer(load(name, provider=provider), COUNTS)
     ]
-    if as_json:
-        print_json([asdict(timing) for timing in timings])
-        return
-    print_table(
+    output.show_json([asdict(timing) for timing in timings])
+    output.show(
         ["scorer", "candidates", "median ms", "p95 ms"],
         [
             [item.scorer, str(item.candidates), f"{item.median_ms:.2f}", f"{item.p95_ms:.2f}"]

@@ -7,7 +7,8 @@ from typing import Any
 import click
 
 from rejoinder.cli import options
-from rejoinder.cli.output import get_command, print_json, print_table, say
+from rejoinder.cli.output import get_command, say
+from rejoinder.cli.tables import Output, takes_format
 
 
 @click.group(epilog=options.example("rejoinder models list"))
@@ -16,17 +17,15 @@ def models() -> None:
 
 
 @models.command("list", epilog=options.example("rejoinder models list"))
-@options.as_json
-def list_models(as_json: bool) -> None:
+@takes_format
+def list_models(output: Output) -> None:
     """List the scorers: name, whether they read the candidates' order, and a summary."""
     from rejoinder.cascade.loading import describe_cascades
     from rejoinder.models.registry import describe_scorers
 
     scorers = [*describe_scorers(), *describe_cascades()]
-    if as_json:
-        print_json([asdict(item) for item in scorers])
-        return
-    print_table(
+    output.show_json([asdict(item) for item in scorers])
+    output.show(
         ["scorer", "reads order", "summary"],
         [[item.name, "yes" if item.reads_order else "no", item.summary] for item in scorers],
     )

@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rejoinder.cli import options
-from rejoinder.cli.output import percent, print_json, print_table, say, show_progress
+from rejoinder.cli.output import percent, say, show_progress
+from rejoinder.cli.tables import Output, takes_format
 
 if TYPE_CHECKING:
     from rejoinder.evaluation.calibration import CalibrateResult
@@ -34,8 +35,8 @@ if TYPE_CHECKING:
 @click.option("--test", "tests", multiple=True, help="Also measure on NAME[:SPLIT]; not fitted to.")
 @click.option("--plot", type=options.PATH, help="Plot precision against answer rate.")
 @options.data_folder
-@options.as_json
-def calibrate(scorer: str, datasets: tuple[str, ...], as_json: bool, **given: Any) -> None:
+@takes_format
+def calibrate(scorer: str, datasets: tuple[str, ...], output: Output, **given: Any) -> None:
     """Fit how likely SCORER's first candidate is an answer, on one DATASET or several.
 
     DATASET is NAME[:SPLIT] or a JSON-lines file, with answerable and unanswerable questions;
@@ -48,16 +49,15 @@ def calibrate(scorer: str, datasets: tuple[str, ...], as_json: bool, **given: An
         result = calibrate(scorer, datasets, CalibrateOptions(**given), on_progress=progress)
     if given["plot"]:
         say(f"wrote {given['plot']}")
-    if as_json:
-        print_json({name: item.to_dict() for name, item in result.reports.items()})
-    else:
-        _print(result)
+    output.show_json({name: item.to_dict() for name, item in result.reports.items()})
+    if not output.is_json:
+        _print(result, output)
     fitted = result.fitted
     say(f"wrote {result.path}: {fitted.method}, threshold {fitted.calibration.threshold:.3f}")
 
 
-def _print(result: "CalibrateResult") -> None:
-    print_table(
+def _print(result: "CalibrateResult", output: Output) -> None:
+    output.show(
         ["data set", "questions", "answerable", "precision", "answer rate", "of oracle", "ECE"],
         [
             [
@@ -72,8 +72,7 @@ def _print(result: "CalibrateResult") -> None:
             for name, item in result.reports.items()
         ],
     )
-    click.echo()
-    print_table(
+    output.show(
         ["answer rate", "precision", "threshold"],
         [
             [percent(row["answer_rate"]), percent(row["precision"]), f"{row['threshold']:.3f}"]

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rejoinder.cli import options
-from rejoinder.cli.output import print_json, print_table, say, show_progress
+from rejoinder.cli.output import say, show_progress
+from rejoinder.cli.tables import Output, takes_format
 
 if TYPE_CHECKING:
     from rejoinder.datasets.entries import Dataset
@@ -19,16 +20,14 @@ def data() -> None:
 
 @data.command("list", epilog=options.example("rejoinder data list"))
 @options.data_folder
-@options.as_json
-def list_datasets(folder: Path | None, as_json: bool) -> None:
+@takes_format
+def list_datasets(folder: Path | None, output: Output) -> None:
     """List the data sets with their licence, their size and their location."""
     from rejoinder.datasets.catalogue import DATASETS
 
     rows = [_to_dict(dataset, folder) for dataset in DATASETS.values()]
-    if as_json:
-        print_json(rows)
-        return
-    print_table(
+    output.show_json(rows)
+    output.show(
         ["data set", "location", "splits (questions)", "licence", "title"],
         [
             [
@@ -47,8 +46,8 @@ def list_datasets(folder: Path | None, as_json: bool) -> None:
 @click.argument("name")
 @options.words
 @options.data_folder
-@options.as_json
-def check_dataset(name: str, words: str, folder: Path | None, as_json: bool) -> None:
+@takes_format
+def check_dataset(name: str, words: str, folder: Path | None, output: Output) -> None:
     """Count the contents of NAME's files, beside the published figures.
 
     If the counts differ from those of the distributed files, the exit status is 1.  Figures
@@ -59,16 +58,14 @@ def check_dataset(name: str, words: str, folder: Path | None, as_json: bool) -> 
     from rejoinder.errors import DataError
 
     checks = check(name, folder=folder, words=words)
-    if as_json:
-        print_json([item.to_dict() for item in checks])
-    else:
-        print_table(
-            ["split", "figure", "computed", "published", "source"],
-            [
-                [item.split, item.figure, _show(item.computed), _show(item.published), item.source]
-                for item in checks
-            ],
-        )
+    output.show_json([item.to_dict() for item in checks])
+    output.show(
+        ["split", "figure", "computed", "published", "source"],
+        [
+            [item.split, item.figure, _show(item.computed), _show(item.published), item.source]
+            for item in checks
+        ],
+    )
     for item in checks:
         if item.is_wrong:
             raise DataError(

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rejoinder.cli import options
-from rejoinder.cli.output import print_json, print_table, say, show_progress
+from rejoinder.cli.output import say, show_progress
 from rejoinder.cli.research.ingredients import ALL, takes_ingredients
+from rejoinder.cli.tables import Output, takes_format
 
 if TYPE_CHECKING:
     from rejoinder.papers.table import PrintedTable, Reporter
@@ -41,8 +42,8 @@ def reproduce() -> None:
     why="nothing in it is trained",
 )
 @options.data_folder
-@options.as_json
-def baselines(folder: Path | None, seeds: int, as_json: bool) -> None:
+@takes_format
+def baselines(folder: Path | None, seeds: int, output: Output) -> None:
     """Lexical baselines of the Cosinet paper: random, RR, WO, WO+RR.
 
     Measured twice: with the word splitting that reproduces the paper, and with our own.
@@ -50,7 +51,7 @@ def baselines(folder: Path | None, seeds: int, as_json: bool) -> None:
     """
     from rejoinder.papers.baselines import reproduce_baselines
 
-    _report(partial(reproduce_baselines, folder, seeds=seeds), as_json)
+    _report(partial(reproduce_baselines, folder, seeds=seeds), output)
 
 
 def _add_rankers(name: str, title: str) -> None:
@@ -64,11 +65,11 @@ def _add_rankers(name: str, title: str) -> None:
     )
     @options.threads
     @options.data_folder
-    @options.as_json
-    def run(as_json: bool, **given: Any) -> None:
+    @takes_format
+    def run(output: Output, **given: Any) -> None:
         from rejoinder.papers.cosinet import RankerTableOptions, reproduce_rankers
 
-        _report(partial(reproduce_rankers, name, RankerTableOptions(**given)), as_json)
+        _report(partial(reproduce_rankers, name, RankerTableOptions(**given)), output)
 
 
 for _name, _title in RANKERS.items():
@@ -92,8 +93,8 @@ for _name, _title in RANKERS.items():
 )
 @options.score_cache
 @options.data_folder
-@options.as_json
-def sequential(as_json: bool, **given: Any) -> None:
+@takes_format
+def sequential(output: Output, **given: Any) -> None:
     """Tables 4 and 5 of the sequential-reranker paper, on lists of open data.
 
     Lists of 350 and 1,300 candidates from SQuAD v2.0 dev, WikiQA test and, where you have it,
@@ -102,7 +103,7 @@ def sequential(as_json: bool, **given: Any) -> None:
     """
     from rejoinder.papers.sequential import SequentialOptions, reproduce_sequential
 
-    _report(partial(reproduce_sequential, SequentialOptions(**given)), as_json)
+    _report(partial(reproduce_sequential, SequentialOptions(**given)), output)
 
 
 @reproduce.command(
@@ -132,8 +133,8 @@ def sequential(as_json: bool, **given: Any) -> None:
 )
 @options.threads
 @options.data_folder
-@options.as_json
-def context(as_json: bool, **given: Any) -> None:
+@takes_format
+def context(output: Output, **given: Any) -> None:
     """Tables 2 and 4 of the context paper: selectors that see more than a sentence.
 
     Every row starts from the shipped selector and is trained on the same questions of SQuAD over
@@ -143,7 +144,7 @@ def context(as_json: bool, **given: Any) -> None:
     """
     from rejoinder.papers.context import ContextTableOptions, reproduce_context
 
-    _report(partial(reproduce_context, ContextTableOptions(**given)), as_json)
+    _report(partial(reproduce_context, ContextTableOptions(**given)), output)
 
 
 @reproduce.command(
@@ -173,8 +174,8 @@ def context(as_json: bool, **given: Any) -> None:
 @click.option("--costs", is_flag=True, help="Time and memory only, without training.")
 @options.threads
 @options.data_folder
-@options.as_json
-def has(tables: str, as_json: bool, **given: Any) -> None:
+@takes_format
+def has(tables: str, output: Output, **given: Any) -> None:
     """Tables 5 and 6 of the HAS paper: pooling, attention, answers as bits.
 
     Trains every row once per seed, keeps the epoch that is best on dev, writes the bundle,
@@ -186,24 +187,16 @@ def has(tables: str, as_json: bool, **given: Any) -> None:
     from rejoinder.papers.has import HasTableOptions, reproduce_has
 
     chosen = HasTableOptions(tables=options.split_names(tables), **given)
-    _report(partial(reproduce_has, chosen), as_json)
+    _report(partial(reproduce_has, chosen), output)
 
 
-def _report(run: "Callable[[Reporter], Any]", as_json: bool) -> None:
+def _report(run: "Callable[[Reporter], Any]", output: Output) -> None:
     """Print tables as they are completed, or the whole result as JSON."""
     from rejoinder.papers.table import Reporter
 
-    show: Callable[[PrintedTable], None] = (lambda _: None) if as_json else _print
-    result = run(Reporter(say, show, show_progress))
-    if as_json:
-        print_json(result)
+    def show(table: "PrintedTable") -> None:
+        output.show(
+            table.header, table.rows, title=table.title, notes=table.notes, footer=table.footer
+        )
 
-
-def _print(table: "PrintedTable") -> None:
-    for note in table.notes:
-        say(note)
-    if table.title:
-        click.echo(table.title)
-    print_table(table.header, table.rows)
-    for line in table.footer:
-        click.echo(line)
+    output.show_json(run(Reporter(say, show, show_progress)))

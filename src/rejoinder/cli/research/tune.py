@@ -5,7 +5,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rejoinder.cli import options
-from rejoinder.cli.output import percent, print_json, print_table, say, show_interval, show_progress
+from rejoinder.cli.output import percent, say, show_interval, show_progress
+from rejoinder.cli.tables import Output, takes_format
 
 if TYPE_CHECKING:
     from rejoinder.evaluation.tuning import TuneResult
@@ -59,9 +60,9 @@ if TYPE_CHECKING:
 @click.option("--plot", type=options.PATH, help="Plot accuracy against latency.")
 @options.score_cache
 @options.data_folder
-@options.as_json
+@takes_format
 def tune(
-    dataset: str, scorers: tuple[str, ...], max_loss: float, as_json: bool, **given: Any
+    dataset: str, scorers: tuple[str, ...], max_loss: float, output: Output, **given: Any
 ) -> None:
     """Find the accuracy/latency frontier over cascades of up to three SCORERs.
 
@@ -79,19 +80,19 @@ def tune(
     say(f"{result.questions} questions, {result.candidates:.0f} candidates each")
     if given["plot"]:
         say(f"wrote {given['plot']}")
-    if as_json:
-        print_json(result.to_dict())
+    output.show_json(result.to_dict())
+    if output.is_json:
         return
-    _print(result)
+    _print(result, output)
     say(
         f"wrote {given['to']}: {result.chosen.label};"
         f" measured {result.measured_ms:.1f} ms per question"
     )
 
 
-def _print(result: "TuneResult") -> None:
+def _print(result: "TuneResult", output: Output) -> None:
     best = result.best_alone
-    print_table(
+    output.show(
         [
             *("scorer", "ms a call", "a candidate", "a word"),
             *(f"recall@{k}" for k in result.recalls[0]),
@@ -107,8 +108,7 @@ def _print(result: "TuneResult") -> None:
             for item, recall in zip(result.contenders, result.recalls, strict=True)
         ],
     )
-    click.echo()
-    print_table(
+    output.show(
         ["cascade", "P@1", "ms", "speed-up", f"P@1 over {best.label}", "95 %", "chosen"],
         [
             [
