@@ -19,6 +19,10 @@ from rejoinder.papers.table import (
     summarise,
 )
 
+pytest.importorskip("torch")
+
+from rejoinder.training.loop import Step
+
 
 @dataclass(frozen=True)
 class NamedRow:
@@ -115,6 +119,34 @@ def test_finished_runs_are_kept_in_a_file(tmp_path: Path) -> None:
     path.write_text('{"other": 1}\n')
     with pytest.raises(InputError, match="not a file of runs"):
         run_seeds(path, 3)
+
+
+def test_a_run_keeps_its_learning_curve(tmp_path: Path) -> None:
+    def train(row: NamedRow, seed: int, on_step: OnStep) -> Run:
+        if row.is_seeded:
+            for number in (1, 2):
+                dev = {"MAP": number / 2} if number == 2 else {}
+                on_step(Step(number, 2, 1, float(number), number == 2, dev))
+        return make_run(row.name, seed, 0.5)
+
+    said: list[str] = []
+    rows = [NamedRow("has"), NamedRow("shipped", is_seeded=False)]
+    picture, journal = tmp_path / "curves.png", tmp_path / "runs.jsonl"
+
+    def run(rows: list[NamedRow]) -> list[Run]:
+        options = TableOptions(2, runs=journal, curves=picture)
+        reporter = Reporter(said.append)
+        return run_rows("mine", rows, options, Run, train, reporter, get_own=get_own)
+
+    runs = run(rows)
+
+    assert [(epoch["loss"], epoch["dev"]) for epoch in runs[0].curve] == [(1.5, {"MAP": 1.0})]
+    assert runs[1].curve == []
+    assert read_runs(journal, Run) == runs
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert said == [f"wrote {picture}"]
+    with pytest.raises(InputError, match="no learning curve"):
+        run(rows[1:])
 
 
 def test_a_run_of_another_table_is_not_taken(tmp_path: Path) -> None:

@@ -156,6 +156,34 @@ def test_the_best_epoch_can_be_kept(examples: list[Example], vectors: SpelledVec
     assert quality(best.model) >= quality(last.model)
 
 
+def test_measuring_dev_changes_no_weight(examples: list[Example], vectors: SpelledVectors) -> None:
+    steps: list[Step] = []
+    plain = fit_ranker(PLAN, [Part(examples)], vectors, dev=examples, on_step=steps.append)
+    assert all(not step.dev for step in steps)
+
+    steps.clear()
+    measuring = replace(PLAN, measures_dev=True)
+    measured = fit_ranker(measuring, [Part(examples)], vectors, dev=examples, on_step=steps.append)
+
+    assert equal(plain.model, measured.model)
+    values = [step.dev["MAP"] for step in steps if step.ends_epoch]
+    last = evaluate(TorchScorer(measured.model, vectors), examples).means["MAP"]
+    assert (len(values), values[-1]) == (4, last)
+    assert all(not step.dev for step in steps if not step.ends_epoch)
+    assert measuring.describe() == PLAN.describe()  # a checkpoint of the one fits the other
+
+
+def test_the_best_epoch_is_chosen_by_the_given_measure(
+    examples: list[Example], vectors: SpelledVectors
+) -> None:
+    steps: list[Step] = []
+    plan = replace(PLAN, keeps_best=True, best_by="P@1")
+
+    fit_ranker(plan, [Part(examples)], vectors, dev=examples, on_step=steps.append)
+
+    assert {name for step in steps for name in step.dev} == {"P@1"}
+
+
 def test_keeping_the_best_epoch_needs_dev_examples(
     examples: list[Example], vectors: SpelledVectors
 ) -> None:

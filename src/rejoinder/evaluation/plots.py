@@ -41,6 +41,37 @@ def plot_curves(path: Path, reports: Mapping[str, CalibrationReport]) -> None:
         axes.set(xlabel="answer rate", ylabel="precision", xlim=(0, 100), ylim=(0, 101))
 
 
+def plot_learning_curves(
+    path: Path, curves: Mapping[str, Sequence[Sequence[Mapping[str, Any]]]]
+) -> None:
+    """Plot the loss of each epoch as lines, and the measure on dev as dashes.
+
+    Args:
+        curves: by name, the epochs of each seed (`LearningCurve.epochs`).
+    """
+    everything = [epochs for seeds in curves.values() for epochs in seeds]
+    measures = ", ".join(dict.fromkeys(name for epochs in everything for name in epochs[0]["dev"]))
+    with plotting(path) as axes:
+        axes.set(xlabel="epoch", ylabel="loss")
+        axes.xaxis.get_major_locator().set_params(integer=True)
+        dev = axes.twinx() if measures else None
+        for number, (label, seeds) in enumerate(curves.items()):
+            style = {"color": f"C{number % 10}", "linewidth": 1}
+            axes.plot([], [], ".-", label=f"{label} loss".strip(), **style)
+            for epochs in seeds:
+                places = [epoch["epoch"] for epoch in epochs]
+                axes.plot(places, [epoch["loss"] for epoch in epochs], ".-", **style)
+                for name in epochs[0]["dev"]:
+                    values = [100 * epoch["dev"].get(name, float("nan")) for epoch in epochs]
+                    assert dev is not None, "there is a measure on dev"
+                    dev.plot(places, values, ".--", **style)
+        if dev is not None:
+            axes.plot([], [], "k.--", linewidth=1, label=f"{measures} on dev")
+            dev.set(ylabel=f"{measures} on dev")
+            axes.set_zorder(dev.get_zorder() + 1)  # the legend over the lines
+            axes.patch.set_visible(False)
+
+
 @contextmanager
 def plotting(path: Path) -> Iterator[Any]:
     """Yield the axes of a new picture, then save it with a grid and a legend.

@@ -9,6 +9,7 @@ from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from rejoinder.errors import InputError, UnknownNameError
+from rejoinder.evaluation.learning_curve import LearningCurve
 from rejoinder.evaluation.significance import Interval, bootstrap_difference, randomisation_test
 from rejoinder.papers.ingredients import Ingredients, fits, join_ingredients
 from rejoinder.storage.journal import append_journal, read_journal
@@ -51,6 +52,8 @@ class Run:
     seconds: float = 0.0
     ingredients: dict[str, str] = field(default_factory=dict)
     """What it was made of, by name; empty in journals from before it was recorded."""
+    curve: list[dict[str, Any]] = field(default_factory=list)
+    """Its epochs (`LearningCurve.epochs`); empty where it was not trained for itself."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the run as plain JSON types, by the names of its fields."""
@@ -99,6 +102,8 @@ class TableOptions:
     runs: Path | None = None
     """Journal of finished runs, which are not trained again."""
     ingredients: Ingredients = field(default_factory=Ingredients)
+    curves: Path | None = None
+    """Picture of the learning curves."""
     threads: int | None = None
     folder: Path | None = None
     """Folder of data sets."""
@@ -145,14 +150,33 @@ def run_rows(
                 continue
             run = finished.get((row.name, seed))
             if run is None:
-                label = f"{row.name} seed {seed} loss"
-                run = train(row, seed, partial(_show_step, progress, label))
+                curve = LearningCurve()
+                show = partial(_show_step, progress, f"{row.name} seed {seed} loss", curve)
+                run = train(row, seed, show)
                 made = {**options.ingredients.apply(get_own(row)), **run.ingredients}
-                run = replace(run, ingredients=made)
+                run = replace(run, ingredients=made, curve=curve.epochs)
                 if options.runs:
                     append_journal(options.runs, run.to_dict())
             runs.append(run)
+    if options.curves:
+        _plot_curves(options.curves, rows, runs)
+        reporter.say(f"wrote {options.curves}")
     return runs
+
+
+def _plot_curves(path: Path, rows: Sequence[Row], runs: Sequence[Run]) -> None:
+    from rejoinder.evaluation.plots import plot_learning_curves
+
+    curves = {
+        row.name: [run.curve for run in runs if run.row == row.name and run.curve] for row in rows
+    }
+    curves = {name: seeds for name, seeds in curves.items() if seeds}
+    if not curves:
+        raise InputError(
+            f"no learning curve for {path}: these rows are not trained, or come from a journal"
+            " that is older than curves"
+        )
+    plot_learning_curves(path, curves)
 
 
 def find_runs(
@@ -180,7 +204,8 @@ def find_runs(
     return found
 
 
-def _show_step(progress: OnProgress, label: str, step: "Step") -> None:
+def _show_step(progress: OnProgress, label: str, curve: LearningCurve, step: "Step") -> None:
+    curve.add(step)
     progress(step.number, step.of, f"{label} {step.loss:.3f}")
 
 

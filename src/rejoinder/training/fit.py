@@ -44,6 +44,8 @@ class Plan(Generic[Config]):
     """The measure that chooses the best epoch."""
     patience: int | None = None
     """Stop after this many epochs without a better one; needs `keeps_best`."""
+    measures_dev: bool = False
+    """Measure each epoch on dev also where the last one is kept, for a learning curve."""
     compute: Compute = field(default_factory=choose_compute)
 
     def describe(self) -> dict[str, Any]:
@@ -52,7 +54,7 @@ class Plan(Generic[Config]):
         A training may resume on another device, in another precision, or with less memory.
         """
         described = asdict(replace(self, recipe=replace(self.recipe, questions_at_once=None)))
-        del described["compute"]
+        del described["compute"], described["measures_dev"]
         return described
 
 
@@ -112,7 +114,15 @@ def fit_and_write(
         write: takes the network and the provenance that the manifest records.
     """
     with devices.join_processes(plan.compute), keep_checkpoint(data.target, say) as checkpoint:
-        fitted = fit(plan, data.parts, dev=data.dev, checkpoint=checkpoint, on_step=on_step)
+        plan = replace(plan, measures_dev=data.curve.is_recorded)
+
+        def record(step: Step) -> None:
+            if devices.is_first():
+                data.curve.add(step)
+            on_step(step)
+
+        fitted = fit(plan, data.parts, dev=data.dev, checkpoint=checkpoint, on_step=record)
+        data.curve.close()
         training = {
             "data": list(data.names),
             **asdict(plan.recipe),
@@ -172,11 +182,11 @@ def fit_model(
     order = partial(order_epoch, counts, weights, recipe.seed)
     for step in train(state, source, recipe, order=order, done=done, measure=measure):
         done = step.number
-        if step.ends_epoch and plan.keeps_best:
+        if step.ends_epoch and dev and (plan.keeps_best or plan.measures_dev):
             value = devices.compute_once(lambda: _measure(to_scorer(model), dev, plan.best_by))
-            if best is None or value > best.value:
-                kept = {name: tensor.clone() for name, tensor in model.state_dict().items()}
-                best = Best(value, step.epoch, kept)
+            step = replace(step, dev={plan.best_by: value})
+            if plan.keeps_best:
+                best = _choose_best(best, value, step.epoch, model)
         if (started := time.monotonic()) - saved > wait:
             save()
             saved = time.monotonic()
@@ -189,6 +199,14 @@ def fit_model(
     if best:
         model.load_state_dict(dict(best.weights))
     return Fitted(devices.to_host(model).eval(), time.monotonic() - begun, done, plan.compute)
+
+
+def _choose_best(best: Best | None, value: float, epoch: int, model: nn.Module) -> Best:
+    """Return the weights of this epoch if it is better than the best one before."""
+    if best is not None and value <= best.value:
+        return best
+    kept = {name: tensor.clone() for name, tensor in model.state_dict().items()}
+    return Best(value, epoch, kept)
 
 
 def _identify(model: nn.Module, *described: Any) -> str:

@@ -4,8 +4,8 @@ The caller owns the model, the data and the clock.  Everything random depends on
 and on the step's number, so a resumed training ends with the same bits.
 """
 
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from math import ceil, isfinite
 from typing import Any, Protocol
 
@@ -97,6 +97,8 @@ class Step:
     epoch: int
     loss: float
     ends_epoch: bool
+    dev: Mapping[str, float] = field(default_factory=dict)
+    """The measure on dev after an epoch, by name; empty where it was not measured."""
 
 
 def use_threads(count: int | None) -> None:

@@ -7,7 +7,7 @@ not fit in memory as objects.
 import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from torch import Tensor
 from rejoinder.datasets.catalogue import DATASETS, open_dataset
 from rejoinder.engine.feedback import read_feedback
 from rejoinder.errors import InputError, TrainingError
+from rejoinder.evaluation.learning_curve import LearningCurve
 from rejoinder.training.checkpoint import check_target
 from rejoinder.training.devices import choose_compute
 from rejoinder.training.loop import use_threads
@@ -142,6 +143,7 @@ class TrainingSet:
     """The data in a bundle's manifest."""
     dev: Sequence[Example]
     dev_name: str | None
+    curve: LearningCurve = field(default_factory=LearningCurve)
 
 
 def prepare(
@@ -153,6 +155,8 @@ def prepare(
     """
     choose_compute(options.device, options.precision)
     use_threads(options.threads)
+    places = (options.log, options.plot, options.tensorboard)
+    curve = LearningCurve(*(Path(place) if place else None for place in places))
     target = Path(options.to)
     check_target(target)
     folder = Path(options.data_folder) if options.data_folder else None
@@ -170,9 +174,9 @@ def prepare(
         raise InputError("nothing to learn from: name a DATASET, or an index with --feedback")
     if isinstance(options.dev, str):
         dev = list(read_parts([options.dev], folder, say)[0].examples)
-        return TrainingSet(target, parts, names, dev, options.dev)
+        return TrainingSet(target, parts, names, dev, options.dev, curve)
     dev = list(options.dev or ())
-    return TrainingSet(target, parts, names, dev, _name_examples(dev) if dev else None)
+    return TrainingSet(target, parts, names, dev, _name_examples(dev) if dev else None, curve)
 
 
 def _name_examples(examples: Iterable[Example]) -> str:

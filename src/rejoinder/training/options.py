@@ -100,6 +100,13 @@ class TrainingOptions:
     patience: int | None = option(
         None, "With --keep-best: stop after this many epochs without a better one.", min=1
     )
+    log: Path | str | None = option(
+        None, "Write the loss of each epoch, and MAP on --dev, to this file as JSON lines."
+    )
+    plot: Path | str | None = option(None, "Draw the learning curve in this picture.")
+    tensorboard: Path | str | None = option(
+        None, "Write the learning curve to this folder for TensorBoard."
+    )
     seed: int = option(0, "Seed of everything random.", min=0)
     device: str = option("auto", DEVICE_HELP, choices=DEVICES)
     precision: str | None = option(

@@ -37,6 +37,23 @@ def test_training_writes_a_bundle_with_its_provenance(dataset: Path, tmp_path: P
     assert [path.name for path in target.parent.iterdir()] == ["mine"]
 
 
+def test_the_learning_curve_is_recorded(dataset: Path, tmp_path: Path) -> None:
+    log, plot, events = (tmp_path / name for name in ("log.jsonl", "curve.png", "events"))
+    places: list[str | Path] = ["--log", log, "--plot", plot, "--tensorboard", events]
+
+    plain = run("cosinet", dataset, "--to", tmp_path / "m", "--dev", dataset, "--json")
+    curved = run("cosinet", dataset, "--to", tmp_path / "n", "--dev", dataset, "--json", *places)
+
+    assert curved.exit_code == 0, curved.output
+    epochs = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    assert [(epoch["epoch"], epoch["step"]) for epoch in epochs] == [(1, 2), (2, 4), (3, 6)]
+    means = json.loads(curved.stdout)["means"]
+    assert epochs[-1]["dev"]["MAP"] == pytest.approx(means["MAP"], abs=1e-6)
+    assert means == json.loads(plain.stdout)["means"]
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    assert list(events.glob("events.out.*"))
+
+
 def test_training_learns_from_the_feedback_of_an_index(dataset: Path, tmp_path: Path) -> None:
     docs, index = tmp_path / "docs.txt", tmp_path / "index"
     docs.write_text("The ice is here. The rock is here. It rained.", encoding="utf-8")

@@ -14,7 +14,7 @@ from rejoinder.training.options import DEVICE_HELP, PRECISION_HELP
 
 Command = Callable[..., None]
 INGREDIENTS = ("encoder", "vectors", "train", "recipe", "device", "precision")
-ALL = (*INGREDIENTS, "seeds", "runs")
+ALL = (*INGREDIENTS, "seeds", "runs", "curves")
 _OPTIONS = (
     click.option(
         "--encoder",
@@ -46,8 +46,9 @@ _OPTIONS = (
     click.option(
         "--runs",
         type=options.PATH,
-        help="Keep every finished run in this file, and resume from it.",
+        help="Keep every finished run in this file, with its learning curve, and resume from it.",
     ),
+    click.option("--curves", type=options.PATH, help="Draw the learning curves in this picture."),
 )
 
 
@@ -59,7 +60,7 @@ def takes_ingredients(
     takes: Collection[str] = ALL,
     why: str = "",
 ) -> Callable[[Command], Command]:
-    """Add the options; the command takes `ingredients`, and of `seeds` and `runs` what it can.
+    """Add the options; the command takes `ingredients`, and of the others what it can.
 
     Args:
         table: the command below `reproduce`.
@@ -82,7 +83,7 @@ def takes_ingredients(
 
             _refuse(table, {*ALL} - {*takes}, why)
             chosen = Ingredients(**{name: given.pop(name) for name in INGREDIENTS})
-            for name in {"seeds", "runs"} - {*takes}:
+            for name in {"seeds", "runs", "curves"} - {*takes}:
                 del given[name]
             if {*takes} & {*INGREDIENTS}:
                 given["ingredients"] = chosen
