@@ -18,9 +18,10 @@ from rejoinder.papers.ingredients import (
     label_bundle,
     label_data,
     label_encoder,
+    label_scorer,
     show_ingredients,
 )
-from rejoinder.papers.pretraining import find_encoder_facts, find_vectors_facts
+from rejoinder.papers.pretraining import ENCODERS, find_encoder_facts, find_vectors_facts
 from rejoinder.papers.table import Run, find_runs
 
 OWN = {"encoder": "small", "train": "wikiqa", "recipe": "default", "device": "", "precision": ""}
@@ -65,7 +66,10 @@ def test_a_folder_is_labelled_by_its_content(encoder: Path) -> None:
     assert (name, len(digits)) == ("encoder", 8)
     assert label_encoder(str(copy)).partition("#")[2] != digits
     assert label_encoder("all-MiniLM-L6-v2") == "all-MiniLM-L6-v2"
-    assert label_bundle("selector").startswith("selector#")
+    assert label_bundle("selector").startswith("rejoinder/selector#")
+    assert label_scorer("selector") == label_bundle("selector")
+    assert label_scorer("bm25") == "bm25"
+    assert label_scorer(str(copy)).startswith("other#")
 
 
 def test_data_of_files_are_labelled_by_their_content(tmp_path: Path) -> None:
@@ -88,10 +92,12 @@ def test_seeds_that_were_made_differently_show_both() -> None:
 
 def test_what_is_known_of_pretraining_is_said_once() -> None:
     rows = [{"encoder": "roberta-base#12345678"}, {"encoder": "roberta-base#12345678"}]
+    rows += [{"start": "rejoinder/selector#12345678"}]
     rows += [{"encoder": "my-bert#12345678", "vectors": "glove.6B.300d.txt#12345678"}]
 
     assert describe_pretraining(rows) == [
         "In pretraining roberta-base saw: Wikipedia, books, news and web text; no question data.",
+        f"In pretraining rejoinder/selector saw: {ENCODERS['rejoinder/selector'].saw}.",
         "In pretraining my-bert saw: not known to rejoinder.",
         "In pretraining glove.6B.300d.txt saw: Wikipedia, news or web text, by the file; no"
         " question data.",
@@ -106,6 +112,7 @@ def test_what_is_known_of_pretraining_is_said_once() -> None:
         ("/models/all-mpnet-base-v2/", True),
         ("microsoft/mpnet-base", True),
         ("mpnet-base", False),  # several models are called that
+        ("selector", False),
         ("mine", False),
     ],
 )

@@ -75,6 +75,8 @@ def test_the_command_prints_both_tables(data: Path, monkeypatch: pytest.MonkeyPa
     assert "left out: squad-v2" in shown.stderr
     assert [item["candidates"] for item in printed] == [12, 12]
     assert printed[0]["rows"][0]["keep"] is None
+    made = [row["ingredients"] for row in printed[0]["rows"]]
+    assert made[:2] == [{"selector": "bm25"}, {"selector": "bm25", "first": "jaccard"}]
 
     nothing = CliRunner().invoke(main, [*arguments[:-1], str(data / "none")])
     assert nothing.exit_code == 1

@@ -39,6 +39,7 @@ SECTIONS = {
         "tune": "Find the cascade that fits a latency budget.",
         "calibrate": 'Fit a scorer\'s confidence and its "no answer" threshold.',
         "reproduce": "Print a paper's table, published and measured.",
+        "experiment": "Run the commands of a file again.",
         "data": "List, check and download data sets.",
     },
 }

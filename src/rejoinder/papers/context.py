@@ -30,6 +30,7 @@ from rejoinder.papers.ingredients import (
     checksum,
     describe_pretraining,
     label_bundle,
+    label_encoder,
     show_ingredients,
 )
 from rejoinder.papers.table import (
@@ -147,18 +148,20 @@ def reproduce_context(options: ContextTableOptions, reporter: Reporter = SILENT)
     selectors = [row for row in rows if row.is_selector]
     timed = [BASE, *(row for row in selectors if row is not BASE)]
     start = context_data.name_start(options.ingredients)
+    bundle, encoder = start
+    start_label = {"encoder": label_bundle(bundle) if bundle else label_encoder(encoder)}
     latencies = context_costs.measure_latencies(timed, data().get_timed(), start)
     searches = context_costs.measure_search(data().get_timed(), start)
     cost = {item.row: item.natural_ms for item in latencies}
     cascades = compare_at_equal_time(selectors, runs, cost)
     pretraining = describe_pretraining(item.summary.ingredients for item in quality)
-    for table in _print(quality, latencies, searches, cascades, pretraining):
+    for table in _print(quality, latencies, searches, cascades, pretraining, start_label):
         reporter.show(table)
     return {
         "quality": [item.to_dict() for item in quality],
         "pretraining": pretraining,
-        "latency": [asdict(item) for item in latencies],
-        "construction": [asdict(item) for item in searches],
+        "latency": [{**asdict(item), "ingredients": start_label} for item in latencies],
+        "construction": [{**asdict(item), "ingredients": start_label} for item in searches],
         "verdict": [asdict(item) for item in cascades],
     }
 
@@ -351,6 +354,7 @@ def _print(
     searches: Sequence[ContextSearch],
     cascades: Sequence[EqualTime],
     pretraining: Sequence[str],
+    start: Mapping[str, str],
 ) -> Iterator[PrintedTable]:
     over = ["P@1 over no context", "95 %", "P@1 published (ASNQ)", "ingredients"]
     for dataset in dict.fromkeys(item.dataset for item in quality):
@@ -376,7 +380,7 @@ def _print(
             ]
             for item in latencies
         ],
-        title="milliseconds per pair, one thread, int8",
+        title=f"milliseconds per pair, one thread, int8, {show_ingredients(start)}",
     )
     yield PrintedTable(
         ["similarity", "once a document, ms", "a question, ms", "of the selector's time"],
@@ -387,7 +391,7 @@ def _print(
             ]
             for item in searches
         ],
-        title="finding the context of 100 candidates of one article",
+        title=f"finding the context of 100 candidates of one article, {show_ingredients(start)}",
     )
     yield PrintedTable(
         ["context", "seeds", "kept", "P@1", "over none", "95 %"],

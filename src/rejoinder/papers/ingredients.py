@@ -114,10 +114,10 @@ def show_ingredients(made: Mapping[str, str]) -> str:
 
 
 def describe_pretraining(rows: Iterable[Mapping[str, str]]) -> list[str]:
-    """Return for each encoder and each file of vectors of some rows what it saw, one line each."""
+    """Return for each start, encoder and file of vectors of rows what it saw, one line each."""
     lines = {}
     for made in rows:
-        for name in ("encoder", "vectors"):
+        for name in ("start", "encoder", "vectors"):
             if label := made.get(name):
                 lines[label] = _describe(name, label)
     return list(lines.values())
@@ -125,7 +125,7 @@ def describe_pretraining(rows: Iterable[Mapping[str, str]]) -> list[str]:
 
 def _describe(name: str, label: str) -> str:
     plain = label.partition("#")[0]
-    facts = find_encoder_facts(plain) if name == "encoder" else find_vectors_facts(plain)
+    facts = find_vectors_facts(plain) if name == "vectors" else find_encoder_facts(plain)
     saw = facts.saw if facts else "not known to rejoinder"
     return f"In pretraining {plain} saw: {saw}."
 
@@ -139,7 +139,16 @@ def label_encoder(name: str) -> str:
 def label_bundle(name: str) -> str:
     """Return the name of a shipped bundle, or of a folder, with a checksum of its manifest."""
     folder = list_shipped().get(name, Path(name))
-    return f"{folder.name}#{_hash(folder / MANIFEST)}"
+    owner = "rejoinder/" if name in list_shipped() else ""
+    return f"{owner}{folder.name}#{_hash(folder / MANIFEST)}"
+
+
+def label_scorer(name: str) -> str:
+    """Return the name of a scorer; that of a bundle or a file with a checksum."""
+    path = Path(name)
+    if name in list_shipped() or (path / MANIFEST).is_file():
+        return label_bundle(name)
+    return label_file(path) if path.exists() else name
 
 
 def label_data(choices: Iterable[str]) -> str:

@@ -52,6 +52,15 @@ ENCODERS = {
     ),
     "electra-base-discriminator": Pretrained(_BOOKS, f"{_HUB}/google/electra-base-discriminator"),
     "distilbert-base-uncased": Pretrained(_BOOKS, f"{_HUB}/distilbert/distilbert-base-uncased"),
+    "rejoinder/selector": Pretrained(
+        f"{_PAIRS}; then SQuAD, Natural Questions, SelQA and more (its card)",
+        "included in rejoinder",
+    ),
+    "rejoinder/cosinet": Pretrained(
+        "the scores of the included selector on SQuAD, Natural Questions and more (its card), and"
+        " word vectors of all-MiniLM-L6-v2",
+        "included in rejoinder",
+    ),
     # Without its owner the name is that of several models.
     "microsoft/mpnet-base": Pretrained(
         "Wikipedia, books, news and web text; no question data", f"{_HUB}/microsoft/mpnet-base"

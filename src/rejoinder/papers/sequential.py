@@ -6,7 +6,7 @@ the selector on all candidates.  Their lists are ASNQ (about 350 candidates) and
 ours are also built from SQuAD v2.0 dev and WikiQA test.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from rejoinder.evaluation.score_cache import CachedScorer
 from rejoinder.evaluation.significance import Interval
 from rejoinder.evaluation.timing import measure_latency
 from rejoinder.papers.examples import build_lists, read_available
+from rejoinder.papers.ingredients import label_scorer, show_ingredients
 from rejoinder.papers.table import SILENT, PrintedTable, Reporter, show_interval
 from rejoinder.types import Example
 
@@ -84,12 +85,17 @@ def reproduce_sequential(
         [CachedScorer(load(name), path=options.score_cache) for name in names]
         for names in (options.firsts, options.selectors)
     )
+    names = [*options.firsts, *options.selectors]
+    labels = {
+        scorer.name: label_scorer(name)
+        for scorer, name in zip((*firsts, *selectors), names, strict=True)
+    }
     results = []
     for choice in SETS:
         examples = read_available(choice, options.folder, reporter.say)
         for size in SIZES if examples else ():
             lists = build_lists(examples, size=size, questions=options.questions)
-            results.append(_measure_set(choice, lists, firsts, selectors, reporter))
+            results.append(_measure_set(choice, lists, firsts, selectors, labels, reporter))
     if not results:
         raise MissingDataError("none of the data sets was found; give their folder as --data")
     reporter.show(PUBLISHED)
@@ -101,6 +107,7 @@ def _measure_set(
     lists: Sequence[Example],
     firsts: Sequence[CachedScorer],
     selectors: Sequence[CachedScorer],
+    labels: Mapping[str, str],
     reporter: Reporter,
 ) -> dict[str, Any]:
     name = choice.replace(":", " ")
@@ -110,16 +117,21 @@ def _measure_set(
                 firsts, selectors, lists, on_question=lambda done: progress(done, len(lists), "")
             )
         )
+    made = [
+        {"selector": labels[pair.selector], **({"first": labels[pair.first]} if pair.first else {})}
+        for pair in pairs
+    ]
     candidates = round(sum(len(item.candidates) for item in lists) / len(lists))
     table = PrintedTable(
-        ["selector", "first", "k", "P@1", "ms", "speed-up", "P@1 over all", "95 %"],
+        ["selector", "first", "k", "P@1", "ms", "speed-up", "P@1 over all", "95 %", "ingredients"],
         [
             [
                 *(pair.selector, pair.first or "–", str(pair.keep or "all")),
                 *(f"{100 * pair.accuracy:.2f}", f"{pair.latency_ms:.1f}", f"{pair.speed_up:.1f}"),
                 *(f"{100 * pair.difference:+.2f}", show_interval(pair.interval)),
+                show_ingredients(own),
             ]
-            for pair in pairs
+            for pair, own in zip(pairs, made, strict=True)
         ],
         title=f"{name}: {len(lists)} questions, {candidates} candidates each",
     )
@@ -128,7 +140,9 @@ def _measure_set(
         "dataset": name,
         "questions": len(lists),
         "candidates": candidates,
-        "rows": [asdict(pair) for pair in pairs],
+        "rows": [
+            {**asdict(pair), "ingredients": own} for pair, own in zip(pairs, made, strict=True)
+        ],
     }
 
 
