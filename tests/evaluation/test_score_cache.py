@@ -8,8 +8,8 @@ import pytest
 
 from rejoinder.errors import InputError
 from rejoinder.evaluation.score_cache import CachedScorer
-from rejoinder.models.passages import PassageScorer, reads_passages
-from rejoinder.models.scorer import Candidates, Scores
+from rejoinder.models.passages import PassageScorer
+from rejoinder.models.scorer import Candidates, Scores, reads_passages
 from rejoinder.types import Candidate, Document, to_candidates
 
 TEXTS = ["a", "bb", "ccc", "dddd"]

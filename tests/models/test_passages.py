@@ -5,8 +5,8 @@ import pytest
 
 from rejoinder.errors import InputError
 from rejoinder.models.lexical.scorers import WordOverlap
-from rejoinder.models.passages import PassageScorer, reads_passages
-from rejoinder.models.scorer import Candidates, Scores
+from rejoinder.models.passages import PassageScorer
+from rejoinder.models.scorer import Candidates, Scores, reads_passages
 from rejoinder.types import Candidate, Document, to_candidates
 
 TEA = Document("tea", "Tea")

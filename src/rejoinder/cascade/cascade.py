@@ -19,8 +19,7 @@ import numpy as np
 from rejoinder.cascade.budget import Cost, RemainingStage, count_words, plan
 from rejoinder.cascade.calibration import Calibration
 from rejoinder.errors import InputError
-from rejoinder.models.passages import reads_passages
-from rejoinder.models.scorer import Candidates, Places, Scorer, Scores, is_pointwise
+from rejoinder.models.scorer import Candidates, Places, Scorer, Scores, is_pointwise, reads_passages
 from rejoinder.models.staged import Deadline, Staged, merge_stages, score_until
 from rejoinder.types import Candidate, StageTrace, to_candidates
 

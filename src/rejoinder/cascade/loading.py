@@ -8,7 +8,6 @@ from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.cascade.file import find_scorer, read_cascade_file
 from rejoinder.errors import DataError, InputError, RejoinderError, UnknownNameError
 from rejoinder.models.onnx_session import Runtime
-from rejoinder.models.passages import PassageScorer
 from rejoinder.models.registry import ScorerSummary, list_names, open_scorer
 from rejoinder.models.scorer import Scorer
 
@@ -65,6 +64,8 @@ def load(
             if stage.leaves_missing:
                 scorer = _leave_missing(scorer)
             if stage.reads_passages:
+                from rejoinder.models.passages import PassageScorer  # the default reads none
+
                 scorer = PassageScorer(scorer)
         except RejoinderError as error:
             raise DataError(f"stage {number}: {error}", path=path) from error

@@ -25,7 +25,6 @@ from rejoinder.index.candidates import is_page_source
 from rejoinder.index.index import Index, get_cached_index
 from rejoinder.models.lexical.scorers import RetrievalOrder
 from rejoinder.models.parallel import count_cores, spread
-from rejoinder.models.passages import reads_passages
 from rejoinder.models.ranking import (
     check_min_confidence,
     check_question,
@@ -34,7 +33,7 @@ from rejoinder.models.ranking import (
     check_where,
     order,
 )
-from rejoinder.models.scorer import Scorer
+from rejoinder.models.scorer import Scorer, reads_passages
 from rejoinder.models.staged import Deadline
 from rejoinder.types import Answer, Answers, Candidate, Mark, ScoredCandidate, Source, Where
 

@@ -11,8 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from rejoinder.errors import InputError
-from rejoinder.models.passages import reads_passages
-from rejoinder.models.scorer import Candidates, Scorer, Scores, is_pointwise
+from rejoinder.models.scorer import Candidates, Scorer, Scores, is_pointwise, reads_passages
 from rejoinder.storage.journal import append_journal, read_journal
 from rejoinder.types import Candidate, to_candidates
 

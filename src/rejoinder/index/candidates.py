@@ -17,7 +17,6 @@ from rejoinder.index.sqlite.documents import (
     StoredDocument,
     split_path,
 )
-from rejoinder.index.sqlite.passages import get_passages
 from rejoinder.types import (
     Candidate,
     Document,
@@ -117,6 +116,8 @@ def read_passages(store: DocumentStore, candidates: Sequence[Candidate]) -> list
 
     A candidate that is not of this index, or that was removed, is returned as it is.
     """
+    from rejoinder.index.sqlite.passages import get_passages  # the default reads none
+
     places = [(get_number(item.document), item.position) for item in candidates]
     known = [(number, position) for number, position in places if position is not None]
     with store.decoding():

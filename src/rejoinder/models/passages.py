@@ -50,11 +50,6 @@ class PassageScorer:
         return np.array([by_key[key] for key in keys], dtype=np.float64)
 
 
-def reads_passages(scorer: Scorer | None) -> bool:
-    """Whether a scorer, or a stage of it, reads `Candidate.passage`."""
-    return bool(getattr(scorer, "reads_passages", False))
-
-
 def _to_passage(candidate: Candidate) -> Candidate:
     """Return a candidate's passage as a candidate; one without a passage as it is."""
     if candidate.passage is None:

@@ -41,6 +41,11 @@ def is_pointwise(scorer: Scorer) -> bool:
     return bool(getattr(scorer, "is_pointwise", False))
 
 
+def reads_passages(scorer: Scorer | None) -> bool:
+    """Whether a scorer, or a stage of it, reads `Candidate.passage`."""
+    return bool(getattr(scorer, "reads_passages", False))
+
+
 def find_segments(candidates: Sequence[Candidate]) -> list[list[int]]:
     """Return the segments as lists of indices into `candidates`.
 
