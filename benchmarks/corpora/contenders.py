@@ -22,6 +22,7 @@ from rejoinder.cascade.loading import DEFAULT, load
 from rejoinder.engine.engine import Engine
 from rejoinder.index.candidates import get_number
 from rejoinder.index.index import Index
+from rejoinder.models.staged import Deadline, Staged
 from rejoinder.types import Candidate
 
 RERANKED = 20
@@ -173,12 +174,33 @@ def _load_cascade(name: str = DEFAULT) -> Cascade:
     return scorer
 
 
+class RememberingCascade(Cascade):
+    """A cascade that scores the same list only once when it is asked several times in a row."""
+
+    _last: tuple[object, Staged] | None = None
+
+    def forget(self) -> None:
+        """Score the next list in any case."""
+        self._last = None
+
+    def score_in_stages(
+        self, question: str, candidates: Sequence[Candidate], *, deadline: Deadline | None = None
+    ) -> Staged:
+        """Return the scores of the last call if it had the same list."""
+        key = question, [candidate.id for candidate in candidates]
+        if self._last is None or self._last[0] != key:
+            self._last = key, super().score_in_stages(question, candidates, deadline=deadline)
+        return self._last[1]
+
+
 def make_engine(index: Index, scorer: Cascade) -> Contender:
     """Make this tree's engine with a cascade."""
-    engine = Engine(index, scorer)
+    cascade = RememberingCascade(scorer.name, scorer.stages, calibration=scorer.calibration)
+    engine = Engine(index, cascade)
     blocks = Blocks(index)
 
     def answer(question: str) -> Reply:
+        cascade.forget()
         start = time.perf_counter()
         result = engine.answer(question)
         milliseconds = 1000 * (time.perf_counter() - start)
