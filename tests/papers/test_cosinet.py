@@ -299,3 +299,42 @@ def test_rows_that_took_no_time_are_in_the_legend_of_the_plot(tmp_path: Path) ->
     plot_quality_against_time(tmp_path / "p.png", "MAP", [summary])  # warnings are errors
 
     assert (tmp_path / "p.png").stat().st_size > 1000
+
+
+def test_shipped_weights_name_their_start_and_what_it_saw(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rejoinder.models.encoders.loading.PACKAGE", "not_installed")
+    monkeypatch.setattr(
+        "rejoinder.papers.cosinet.TABLES",
+        {"wikiqa": [replace(TABLES["wikiqa"][0], rows=TABLES["wikiqa"][0].rows[-3:])]},
+    )
+    folder, runs = tmp_path / "wikiqa", tmp_path / "runs.jsonl"
+    folder.mkdir()
+    header = "QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel\n"
+    rows = [
+        f"Q{q}\twhere is the {word}\tD{q}\tT\tS{q}-{s}\t{text}\t{s}\n"
+        for q, word in enumerate(("cat", "dog", "cow"))
+        for s, text in enumerate(("It rained .", f"The {word} is here ."))
+    ]
+    for split in ("train", "test"):
+        text = header + "".join(rows)
+        (folder / f"WikiQA-{split}.tsv").write_text(text, encoding="utf-8")
+    arguments = ["reproduce", "wikiqa", "--data", str(tmp_path), "--seeds", "1", "--json"]
+
+    result = CliRunner().invoke(main, [*arguments, "--runs", str(runs)])
+
+    assert result.exit_code == 0, result.output
+    (table,) = json.loads(result.stdout)
+    made = [row["ingredients"] for row in table["rows"]]
+    starts = [own["start"].partition("#")[0] for own in made]
+    assert starts == ["rejoinder/selector", "rejoinder/cosinet", "rejoinder/cosinet"]
+    # Weights that are measured as they are have no training data, recipe or device.
+    assert [sorted(own) for own in made] == [
+        ["start"],
+        ["device", "precision", "recipe", "start", "train"],
+        ["start"],
+    ]
+    assert "Natural Questions" in table["pretraining"][0]
+    curves = [len(json.loads(line)["curve"]) for line in runs.read_text().splitlines()]
+    assert curves == [0, 3, 0]

@@ -238,3 +238,20 @@ def test_the_papers_recipe_is_refused_for_data_that_it_does_not_have() -> None:
         "Error: --recipe paper: squad-pools is not in the paper; it has wikiqa, insuranceqa-v1,"
         " yahooqa\n"
     )
+
+
+def test_has_is_trained_on_the_given_data(tmp_path: Path) -> None:
+    path = tmp_path / "mine.jsonl"
+    line = {"question": "a?", "candidates": [{"text": "b", "label": 1}, {"text": "c", "label": 0}]}
+    lines = [line, {"question": "d?", "candidates": [{"text": "e", "label": 0}]}]
+    path.write_text("".join(json.dumps(one) + "\n" for one in lines), encoding="utf-8")
+    own = replace(has.TABLES[0], train=str(path), dev=str(path), test=str(path))
+
+    data = has.read_data(own, None)
+    given = has.read_data(own, None, [f"{path}@2"])
+
+    assert [len(data.dev), len(data.test)] == [1, 1]  # only answered questions
+    assert [(len(list(part.examples)), part.weight) for part in data.train] == [(1, 1.0)]
+    assert [(len(list(part.examples)), part.weight) for part in given.train] == [(2, 2.0)]
+    pooled = has.read_data(replace(own, pool=5, test_questions=1), None)
+    assert len(pooled.test) == 1
