@@ -11,12 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rejoinder.datasets.catalogue import DATASETS
+from rejoinder.datasets.readers.asnq import read_asnq, read_asnq_half, read_asnq_over_pages
 from rejoinder.datasets.readers.insuranceqa import read_insuranceqa_package
 from rejoinder.datasets.readers.jsonl import read_examples
 from rejoinder.datasets.readers.natural_questions import read_natural_questions
-from rejoinder.datasets.readers.pairs import read_asnq, read_pairs, read_yahooqa
+from rejoinder.datasets.readers.pairs import read_pairs, read_yahooqa
 from rejoinder.datasets.readers.sentence_lists import read_pool, read_qed, read_selqa
 from rejoinder.datasets.readers.squad import read_squad
+from rejoinder.datasets.readers.squad_part import read_squad_part
 from rejoinder.datasets.readers.trecqa import read_trecqa, read_trecqa_xml
 from rejoinder.datasets.readers.wikiqa import read_wikiqa, read_wikiqa_text
 from rejoinder.errors import DataError
@@ -74,6 +76,16 @@ OF_JSON: dict[str, tuple[Read, st.SearchStrategy[Any]]] = {
             annotations=lists(rows(long_answer=SPANS)),
         ),
     ),
+    "natural_questions, full": (
+        read_natural_questions,
+        rows(
+            example_id=NUMBERS,
+            question_text=TEXTS,
+            document_tokens=lists(rows(token=st.just("<P>") | TEXTS, html_token=st.booleans())),
+            long_answer_candidates=lists(SPANS),
+            annotations=lists(rows(long_answer=SPANS)),
+        ),
+    ),
     "pool": (
         read_pool,
         rows(
@@ -104,6 +116,10 @@ OF_JSON: dict[str, tuple[Read, st.SearchStrategy[Any]]] = {
         read_squad,
         rows(data=lists(rows(title=TEXTS, paragraphs=lists(PARAGRAPHS)))),
     ),
+    "squad_part": (
+        read_squad_part,
+        rows(data=lists(rows(title=TEXTS, paragraphs=lists(PARAGRAPHS)))),
+    ),
     "trecqa": (
         read_trecqa,
         rows(question=TEXTS, candidates=lists(rows(label=NUMBERS, sentence=TEXTS))),
@@ -111,6 +127,8 @@ OF_JSON: dict[str, tuple[Read, st.SearchStrategy[Any]]] = {
 }
 READERS: dict[str, Read] = {
     "asnq": read_asnq,
+    "asnq_half": lambda path: read_asnq_half(path, path),
+    "asnq_over_pages": lambda path: read_asnq_over_pages(path, path),
     "pairs": read_pairs,
     "trecqa_xml": read_trecqa_xml,
     "wikiqa": read_wikiqa,

@@ -11,6 +11,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from rejoinder.datasets.readers.judged import Judged, to_ordered_example, to_unordered_example  # noqa: E402
+from rejoinder.datasets.stream import ExampleStream  # noqa: E402
 from rejoinder.errors import TrainingError  # noqa: E402
 from rejoinder.models.onnx_session import to_feed  # noqa: E402
 from rejoinder.models.selector.context import ContextConfig  # noqa: E402
@@ -20,7 +21,7 @@ from rejoinder.models.selector.pair_reader import (  # noqa: E402
 )
 from rejoinder.text.wordpiece import WordPiece  # noqa: E402
 from rejoinder.training.batches import CandidateLists, choose_candidates, make_chunks  # noqa: E402
-from rejoinder.training.mixing import AnsweredQuestions, ExampleStream, read_parts  # noqa: E402
+from rejoinder.training.mixing import AnsweredQuestions, read_parts  # noqa: E402
 from rejoinder.types import Document, Example  # noqa: E402
 
 WORDS = [f"w{at}" for at in range(60)]

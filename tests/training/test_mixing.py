@@ -7,11 +7,11 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+from rejoinder.datasets.stream import ExampleStream  # noqa: E402
 from rejoinder.errors import DataError, InputError, TrainingError, UnknownNameError  # noqa: E402
 from rejoinder.training import mixing  # noqa: E402
 from rejoinder.training.mixing import (  # noqa: E402
     AnsweredQuestions,
-    ExampleStream,
     Part,
     order_epoch,
     prepare,

@@ -2,17 +2,19 @@
 
 import hashlib
 import tomllib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from rejoinder.datasets.readers.asnq import read_asnq, read_asnq_half, read_asnq_over_pages
 from rejoinder.datasets.readers.insuranceqa import read_insuranceqa, read_insuranceqa_package
 from rejoinder.datasets.readers.natural_questions import read_natural_questions
-from rejoinder.datasets.readers.pairs import read_asnq, read_pairs, read_yahooqa
+from rejoinder.datasets.readers.pairs import read_pairs, read_yahooqa
 from rejoinder.datasets.readers.sentence_lists import read_pool, read_qed, read_selqa
 from rejoinder.datasets.readers.squad import read_squad
+from rejoinder.datasets.readers.squad_part import read_squad_part
 from rejoinder.datasets.readers.trecqa import read_trecqa, read_trecqa_xml
 from rejoinder.datasets.readers.wikiqa import read_wikiqa, read_wikiqa_text
 from rejoinder.datasets.transforms.long_lists import add_negatives
@@ -41,6 +43,8 @@ class SplitFiles:
     """Relative to the data folder; empty for data in an installed package."""
     read: Read
     counts: FileCounts | None = None
+    note: str = ""
+    """How it differs from what a paper measured; stands in the title of a table."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +119,8 @@ def is_held_out(example: Example) -> bool:
 
 READERS: dict[str, Read] = {
     "asnq": read_asnq,
+    "asnq-half": read_asnq_half,
+    "asnq-over-pages": read_asnq_over_pages,
     "asnq++": lambda path: add_negatives(list(read_asnq(path))),
     "insuranceqa": read_insuranceqa,
     "insuranceqa-package": read_insuranceqa_package,
@@ -124,6 +130,7 @@ READERS: dict[str, Read] = {
     "qed": read_qed,
     "selqa": read_selqa,
     "squad": read_squad,
+    "squad-part": read_squad_part,
     "trecqa": read_trecqa,
     "trecqa-xml": read_trecqa_xml,
     "wikiqa": read_wikiqa,
@@ -141,10 +148,16 @@ def _to_dataset(
     published: tuple[dict[str, Any], ...] = (),
     **facts: str,
 ) -> Dataset:
-    sources = {split: tuple(_to_source(**row) for row in rows) for split, rows in splits.items()}
+    sources: dict[str, Sequence[SplitFiles]] = {
+        split: [_to_source(**row) for row in rows] for split, rows in splits.items()
+    }
+    if held_out:
+        first, *sources["train"] = sources["train"]
+        parts = with_dev(first).items()
+        sources = {split: (*own, *sources.get(split, ())) for split, own in parts}
     return Dataset(
         name,
-        splits=with_dev(*sources["train"]) if held_out else sources,
+        splits={split: tuple(own) for split, own in sources.items()},
         remote=tuple(RemoteFile(**row) for row in remote),
         published=tuple(Published(**row) for row in published),
         **facts,
@@ -156,10 +169,11 @@ def _to_source(
     files: list[str],
     questions: int | None = None,
     candidates: int | None = None,
+    note: str = "",
     **options: Any,
 ) -> SplitFiles:
     counts = None if questions is None else FileCounts(questions, candidates)
-    return SplitFiles(tuple(files), partial(READERS[reader], **options), counts)
+    return SplitFiles(tuple(files), partial(READERS[reader], **options), counts, note)
 
 
 _CATALOGUE = tomllib.loads(Path(__file__).with_name("catalogue.toml").read_text(encoding="utf-8"))

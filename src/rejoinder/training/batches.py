@@ -16,6 +16,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from rejoinder.datasets.stream import ExampleStream
 from rejoinder.errors import TrainingError
 from rejoinder.models.encoders.tokens import TextTokens
 from rejoinder.models.has.module import Texts, pad_texts
@@ -23,7 +24,7 @@ from rejoinder.models.onnx_session import Feed, pad
 from rejoinder.models.selector.pair_reader import PairReader
 from rejoinder.text.packed import PackedTexts
 from rejoinder.text.wordpiece import pretokenize
-from rejoinder.training.mixing import ExampleStream, Part
+from rejoinder.training.mixing import Part
 from rejoinder.types import Candidate, Document, Example
 
 MAX_CANDIDATES = 8

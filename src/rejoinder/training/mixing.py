@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from rejoinder.datasets.catalogue import DATASETS, open_dataset
+from rejoinder.datasets.stream import ExampleStream
 from rejoinder.engine.feedback import read_feedback
 from rejoinder.errors import InputError, TrainingError
 from rejoinder.evaluation.learning_curve import LearningCurve
@@ -25,16 +26,6 @@ from rejoinder.training.options import TrainingOptions
 from rejoinder.types import Example
 
 SECONDS_BETWEEN_REPORTS = 15.0
-
-
-@dataclass(frozen=True, slots=True)
-class ExampleStream:
-    """Examples that are read again for each pass, so that they are never all in memory."""
-
-    open: Callable[[], Iterator[Example]]
-
-    def __iter__(self) -> Iterator[Example]:
-        return self.open()
 
 
 @dataclass(frozen=True, slots=True)

@@ -98,3 +98,43 @@ def test_a_missing_field_is_named(write_rows: WriteRows) -> None:
 
     with pytest.raises(DataError, match=r"nq\.jsonl:2: field 'annotations' is missing$"):
         list(read_natural_questions(write_rows("nq.jsonl", [make_row(), row])))
+
+
+def make_full_row(*chosen: dict[str, int], **fields: Any) -> dict[str, Any]:
+    """Return a row of the full format: tokens as objects, some with a space inside."""
+    row = make_row(*chosen, **fields)
+    del row["document_text"]
+    tokens = [
+        {"token": text.replace("<2", "< 2"), "html_token": text.startswith("<"), "start_byte": 0}
+        for text in TEXT.split(" ")
+    ]
+    return {**row, "document_tokens": tokens, "document_html": "<html>"}
+
+
+def test_the_full_and_the_simplified_format_give_equal_examples(write_rows: WriteRows) -> None:
+    simplified = make_row(SECOND, document_text=TEXT.replace("<2", "<_2"))
+
+    first, second = read_natural_questions(
+        write_rows("full.jsonl.gz", [make_full_row(SECOND)]), write_rows("s.jsonl", [simplified])
+    )
+
+    assert first == second
+    assert [item.text for item in first.candidates] == ["Bees sleep .", "1 <_2 honey"]
+
+
+@pytest.mark.parametrize("token", ["a", {"html_token": True}, {"token": 1}])
+def test_a_malformed_token_is_named(write_rows: WriteRows, token: object) -> None:
+    row = {**make_full_row(), "document_tokens": [{"token": "a"}, token]}
+
+    with pytest.raises(
+        DataError, match=r"nq\.jsonl:1: document_tokens\[1\] must be an object with a 'token'$"
+    ):
+        list(read_natural_questions(write_rows("nq.jsonl", [row])))
+
+
+def test_a_page_without_text_and_tokens_names_the_simplified_field(write_rows: WriteRows) -> None:
+    row = make_row()
+    del row["document_text"]
+
+    with pytest.raises(DataError, match=r"field 'document_text' is missing$"):
+        list(read_natural_questions(write_rows("nq.jsonl", [row])))

@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pytest
 
-from rejoinder.datasets.readers.pairs import read_asnq, read_pairs, read_yahooqa
+from rejoinder.datasets.readers.pairs import read_pairs, read_yahooqa
 from rejoinder.errors import DataError
 
 Write = Callable[[str, str], Path]
@@ -46,22 +46,6 @@ def test_a_bad_label_names_file_and_line(write: Write) -> None:
 
     with pytest.raises(DataError, match=r"a\.tsv:2: label must be 0 or 1, found 'no'$"):
         list(read_pairs(path))
-
-
-def test_only_label_4_of_asnq_is_an_answer(write: Write) -> None:
-    path = write("asnq.tsv", "".join(f"Who?\tSentence {label}.\t{label}\n" for label in "1234"))
-
-    (example,) = read_asnq(path)
-
-    assert example.labels == (False, False, False, True)
-    assert [item.position for item in example.candidates] == [0, 1, 2, 3]
-
-
-def test_asnq_has_no_label_0(write: Write) -> None:
-    path = write("asnq.tsv", "Who?\tShe.\t0\n")
-
-    with pytest.raises(DataError, match=r"asnq\.tsv:1: label must be 1, 2, 3 or 4, found '0'$"):
-        list(read_asnq(path))
 
 
 def test_yahooqa_is_shuffled_and_has_no_order(write: Write) -> None:

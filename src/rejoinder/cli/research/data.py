@@ -54,6 +54,7 @@ def check_dataset(name: str, words: str, folder: Path | None, output: Output) ->
     of papers are printed for comparison only: lengths depend on how words are split, and
     SQuAD's sentences on the sentence splitter.
     """
+    from rejoinder.datasets.catalogue import get_dataset
     from rejoinder.datasets.statistics import check
     from rejoinder.errors import DataError
 
@@ -70,7 +71,8 @@ def check_dataset(name: str, words: str, folder: Path | None, output: Output) ->
         if item.is_wrong:
             raise DataError(
                 f"split {item.split!r} has {_show(item.computed)} {item.figure},"
-                f" the published file {_show(item.published)}",
+                f" the published file {_show(item.published)}: it is of another release;"
+                f" get the one of {get_dataset(name).homepage}",
                 path=item.path,
             )
 

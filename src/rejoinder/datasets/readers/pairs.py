@@ -1,15 +1,6 @@
 """Reads question TAB sentence TAB label, without a header: the format of several data sets.
 
 - untokenised WikiQA, and SelQA's TSV: labels 0 and 1, sentences in document order.
-- ASNQ (Garg et al. 2019, "TANDA", arXiv:1911.04118), made from Natural Questions, where
-  annotators mark a long answer (a paragraph) and a short one (a phrase).  Its labels:
-
-      1  outside the long answer, without the short answer
-      2  outside the long answer, with the words of the short answer
-      3  inside the long answer, without the short answer
-      4  inside the long answer, with the short answer
-
-  Only 4 is an answer.
 - YahooQA (Tay et al. 2017, arXiv:1707.06372): five answers per question, one of them its
   own.  They come from different threads, so there is no document, and their order is
   shuffled because it means nothing.
@@ -26,7 +17,6 @@ from rejoinder.datasets.readers.judged import (
     to_ordered_example,
     to_unordered_example,
 )
-from rejoinder.errors import DataError
 from rejoinder.types import Example
 
 ParseLabel = Callable[[str, Path, int], bool]
@@ -43,11 +33,6 @@ def read_pairs(path: Path, *, parse_label: ParseLabel = files.parse_label) -> It
         yield to_ordered_example(str(number), question, judged)
 
 
-def read_asnq(path: Path) -> Iterator[Example]:
-    """Yield one example per question, its sentences in document order."""
-    return read_pairs(path, parse_label=_parse_asnq_label)
-
-
 def read_yahooqa(path: Path, *, seed: int = 0) -> Iterator[Example]:
     """Yield one example per question, its answers shuffled by the seed."""
     for index, (question, judged) in enumerate(_group(path, files.parse_label)):
@@ -62,9 +47,3 @@ def _group(path: Path, parse_label: ParseLabel) -> Iterator[tuple[str, list[Judg
     )
     for question, group in groupby(rows, key=lambda row: row[0]):
         yield question, [judged for _, judged in group]
-
-
-def _parse_asnq_label(text: str, path: Path, line: int) -> bool:
-    if text not in ("1", "2", "3", "4"):
-        raise DataError(f"label must be 1, 2, 3 or 4, found {text!r}", path=path, line=line)
-    return text == "4"

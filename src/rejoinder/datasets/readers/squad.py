@@ -5,13 +5,13 @@ sentence is an answer if an annotated span overlaps it.  The document is the who
 sentences of all its paragraphs.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Literal
 
 from rejoinder.datasets.files import JsonObject, read_json_object
-from rejoinder.text.sentences import split_sentences
+from rejoinder.text.sentences import SentenceSpan, split_sentences
 from rejoinder.types import Candidate, Document, Example
 
 Answers = Literal["first", "all"]
@@ -49,12 +49,22 @@ def _read_article(article: JsonObject, answers: Answers) -> Iterator[Example]:
     for (paragraph, context), sentences in zip(paragraphs, split, strict=True):
         candidates = tuple(islice(everything, len(sentences)))
         for row in paragraph.get_objects("qas"):
-            spans = _read_spans(row, context, answers)
-            labels = tuple(
-                any(start < sentence.end and sentence.start < end for start, end in spans)
-                for sentence in sentences
-            )
+            labels = label_sentences(row, context, sentences, answers)
             yield Example(row.get("id", str), row.get("question", str), candidates, labels)
+
+
+def label_sentences(
+    question: JsonObject,
+    context: str,
+    sentences: Sequence[SentenceSpan],
+    answers: Answers = "first",
+) -> tuple[bool, ...]:
+    """Return which sentences of a paragraph overlap an annotated span."""
+    spans = _read_spans(question, context, answers)
+    return tuple(
+        any(start < sentence.end and sentence.start < end for start, end in spans)
+        for sentence in sentences
+    )
 
 
 def _read_spans(row: JsonObject, context: str, answers: Answers) -> list[tuple[int, int]]:
