@@ -59,12 +59,14 @@ HELD_OUT = (
     "medquad:dev@0.5",
 )
 """Questions to calibrate on: of documents that no training has seen."""
-CALIBRATION_HEADINGS = 300
+CALIBRATION_HEADINGS = 1200
 FOUND = 100
 CANDIDATES = 10
 """Candidates of a list to train on."""
 UNANSWERABLE = 0.4
-"""The share of lists to calibrate on that have no answer."""
+"""The share of lists to calibrate on whose answers are taken out."""
+ELSEWHERE = 0.3
+"""The share of questions to calibrate on that are also asked of documents of another kind."""
 MULTI_SPAN = Path("multispanqa") / "valid.json.gz"
 MANUALS = {
     "aptitude-doc-en": ["usr/share/doc/aptitude/html/en"],
@@ -155,6 +157,7 @@ def make_options(options: argparse.Namespace, exclude: Path) -> MiningOptions:
         found=FOUND,
         passages=True,
         unanswerable=UNANSWERABLE,
+        elsewhere=ELSEWHERE,
         untitled=0.0,
         seed=1,
         data_folder=options.data,

@@ -22,7 +22,7 @@ from rejoinder.training.mining import (  # noqa: E402
     normalize,
 )
 from rejoinder.training.options import MiningOptions  # noqa: E402
-from rejoinder.types import Candidate, Document, Example, ScoredCandidate  # noqa: E402
+from rejoinder.types import Candidate, Document, Example, ScoredCandidate, Where  # noqa: E402
 
 TOWNS = {"Aldby": "May", "Brenton": "June", "Corva": "July", "Dunmere": "August"}
 HELD = "The {town} festival is held in {month}."
@@ -114,8 +114,11 @@ def hide(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], None]:
     """Return a function that hides a sentence from the search."""
     search, hidden = Index.search, set[str]()
 
-    def miss(index: Index, question: str, k: int) -> list[ScoredCandidate]:
-        return [hit for hit in search(index, question, k) if hit.candidate.text not in hidden]
+    def miss(
+        index: Index, question: str, k: int, where: Where | None = None
+    ) -> list[ScoredCandidate]:
+        hits = search(index, question, k, where=where)
+        return [hit for hit in hits if hit.candidate.text not in hidden]
 
     monkeypatch.setattr(Index, "search", miss)
     return hidden.add
@@ -633,6 +636,49 @@ def test_found_sentences_are_kept_as_they_are(mine: Mine, festivals: Path) -> No
     bare = mine(festivals, found=12, unanswerable=1.0)
     assert {len(example.candidates) for example in bare} == {12}, "others take their place"
     assert not any(any(example.labels) for example in bare)
+
+
+def test_an_unanswerable_heading_loses_its_folder(
+    mine: Mine, festivals: Path, manuals: Path, tmp_path: Path
+) -> None:
+    office = tmp_path / "office"
+    office.mkdir()
+    (office / "tea.md").write_text("# Tea\n\nBoil the water twice. The water is hard.\n")
+
+    lists = mine(festivals, documents=[manuals, office], found=12, unanswerable=1.0)
+
+    boiling = find_list(lists, "How to boil the water")
+    assert f"{office}/tea.md" in get_documents(boiling.candidates)
+    assert not any(
+        document.startswith(f"{manuals}/") for document in get_documents(boiling.candidates)
+    )
+    answered = find_list(mine(festivals, documents=[manuals, office], found=12), boiling.question)
+    assert f"{manuals}/kettle.md" in get_documents(answered.candidates)
+
+
+def test_questions_are_asked_elsewhere(mine: Mine, manuals: Path) -> None:
+    judged = [("Water boils at a hundred degrees.", True), ("The water of the sea is salt.", False)]
+    water = to_ordered_example(
+        "w", "When does water boil?", [Judged(*item) for item in judged], title="Water"
+    )
+    write_examples(OWN, [water])
+
+    lists = mine(OWN, documents=[manuals], found=12, elsewhere=1.0)
+
+    moved = [example for example in lists if example.id.endswith("/elsewhere")]
+    assert not any(any(example.labels) for example in moved)
+    headings = [example for example in moved if example.id.startswith("heading/")]
+    assert "How to boil the water" in {example.question for example in headings}
+    for example in headings:
+        assert get_documents(example.candidates) == {"title/water"}
+    (asked,) = (example for example in moved if example not in headings)
+    assert asked.question == water.question
+    assert all(name.startswith(str(manuals)) for name in get_documents(asked.candidates))
+    assert len(lists) - len(moved) == len(mine(OWN, documents=[manuals], found=12))
+
+
+def test_without_files_there_is_no_elsewhere(mine: Mine, festivals: Path) -> None:
+    assert len(mine(festivals, found=12, elsewhere=1.0)) == len(EXAMPLES)
 
 
 def test_near_duplicates_of_an_answer_that_are_found_are_answers(mine: Mine) -> None:

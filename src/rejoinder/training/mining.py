@@ -27,19 +27,22 @@ from rejoinder.datasets.readers.jsonl import write_examples
 from rejoinder.documents.blocks import fold, sanitize
 from rejoinder.engine.answers import group_by_document, is_near_duplicate
 from rejoinder.errors import InputError
+from rejoinder.index.file_reader import SUFFIX
 from rejoinder.index.index import Index
 from rejoinder.index.sqlite.documents import StoredDocument
 from rejoinder.text.language import is_foreign
 from rejoinder.training.batches import choose_candidates
 from rejoinder.training.mixing import read_parts
 from rejoinder.training.options import MiningOptions
-from rejoinder.types import Candidate, Document, Example
+from rejoinder.types import Candidate, Document, Example, Where
 
 FOUND = 40
 """Sentences that a search finds for a question; negatives are drawn from them."""
 SPARE = 20
 """Sentences that take the place of answers that are taken out of all that was found: a shorter
 list would tell a calibration that it has no answer."""
+FOLDER_SPARE = 600
+"""The same where all sentences of a folder are taken out."""
 NEAR = 15
 """Most negatives are among the first of these."""
 MAX_ANSWERS = 2
@@ -63,6 +66,8 @@ HEADING = "heading/"
 """The ids of questions that are headings begin with it."""
 TITLED, UNTITLED = "title/", "untitled/"
 """The ids of documents of data sets begin with one of them."""
+SOURCE, DATA_SET = "source", "data set"
+"""The metadata of the documents of data sets."""
 
 
 Labelled = tuple[Candidate, bool]
@@ -172,7 +177,7 @@ def _search_all(
         lists = []
         for number, query in enumerate(queries):
             on_mined(number, len(queries))
-            lists += miner.mine(query)
+            lists += miner.mine(query) + miner.mine_elsewhere(query)
         on_mined(len(queries), len(queries))
     return lists
 
@@ -235,7 +240,8 @@ class Articles:
         """Yield the documents."""
         for key, sentences in self._sentences.items():
             if sentences and key not in self._left_out:
-                yield Document(key, self._titles[key], tuple(sentences))
+                metadata = {SOURCE: DATA_SET}
+                yield Document(key, self._titles[key], tuple(sentences), metadata=metadata)
 
     def list_queries(self, name: str, examples: Iterable[Example]) -> Iterator[Query]:
         """Yield the questions that have an answer; call it once all documents are added."""
@@ -350,17 +356,17 @@ class Miner:
         """Return the list of a question; none if the search finds too little for one."""
         rng = random.Random(f"{self._options.seed}/{query.id}")
         count = self._options.found
-        wanted = FOUND if count is None else count + SPARE
-        hits = [hit.candidate for hit in self._index.search(query.text, wanted)]
-        if self._options.passages:
-            hits = self._index.read_passages(hits)
         is_answered = rng.random() >= self._options.unanswerable
+        hits = self._search(query, is_answered=is_answered)
         has_titles = rng.random() >= self._options.untitled
         chosen = (
             self._draw(query, hits, rng, is_answered=is_answered)
             if count is None
             else _judge(query, hits, is_answered=is_answered)[:count]
         )
+        return self._list(query, chosen, has_titles=has_titles)
+
+    def _list(self, query: Query, chosen: Sequence[Labelled], *, has_titles: bool) -> list[Example]:
         if len(chosen) < 2:
             return []
         if has_sentences := self._options.sentences:
@@ -380,6 +386,44 @@ class Miner:
         if position is None and item.text in document.sentences:
             position = document.sentences.index(item.text)
         return replace(item, document=document, position=position)
+
+    def mine_elsewhere(self, query: Query) -> list[Example]:
+        """Return a list without an answer: what a search of the other documents finds.
+
+        Questions of data sets are asked of the files, and headings of the data sets.
+        """
+        rng = random.Random(f"{self._options.seed}/elsewhere/{query.id}")
+        if rng.random() >= self._options.elsewhere:
+            return []
+        where: Where = {SOURCE: DATA_SET} if query.is_heading else {SUFFIX: self._suffixes}
+        found = self._find(query, self._options.found or self._options.candidates, where)
+        moved = query._replace(id=f"{query.id}/elsewhere")
+        return self._list(moved, [(item, False) for item in found], has_titles=True)
+
+    def _search(self, query: Query, *, is_answered: bool) -> list[Candidate]:
+        """Return what is found.
+
+        The text below a heading answers it, and other pages of a manual often do, too, so an
+        unanswerable heading loses the whole folder of its file.
+        """
+        count = self._options.found
+        if count is None:
+            return self._find(query, FOUND)
+        if is_answered or not query.is_heading:
+            return self._find(query, count + SPARE)
+        own = {Path(_name(item)).parent for item in query.answers}
+        found = self._find(query, count + FOLDER_SPARE)
+        return [item for item in found if Path(_name(item)).parent not in own]
+
+    def _find(self, query: Query, count: int, where: Where | None = None) -> list[Candidate]:
+        found = [hit.candidate for hit in self._index.search(query.text, count, where=where)]
+        return self._index.read_passages(found) if self._options.passages else found
+
+    @cached_property
+    def _suffixes(self) -> list[str]:
+        """The suffixes of the files, which tell them from the documents of data sets."""
+        documents = self._index.store.get_documents()
+        return sorted({item.metadata[SUFFIX] for item in documents if SUFFIX in item.metadata})
 
     def _draw(
         self, query: Query, hits: Sequence[Candidate], rng: random.Random, *, is_answered: bool

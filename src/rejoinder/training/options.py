@@ -327,6 +327,13 @@ class MiningOptions:
         " candidate; the file gets large.",
     )
     unanswerable: float = option(0.15, "Share of the lists without their answers.", min=0, max=1)
+    elsewhere: float = option(
+        0.0,
+        "Share of the questions that are also asked where they have no answer: those of DATASETs"
+        " of --documents, and headings of the DATASETs' documents.",
+        min=0,
+        max=1,
+    )
     untitled: float = option(0.2, "Share of the lists without titles and headings.", min=0, max=1)
     seed: int = option(0, "Seed of everything random.", min=0)
     data_folder: Path | str | None = option(

@@ -51,7 +51,7 @@ def _check_in_document() -> None:
         return
     ignored = [
         f"--{name}"
-        for name in ("documents", "headings", "found", "passages", "sentences")
+        for name in ("documents", "elsewhere", "found", "headings", "passages", "sentences")
         if context.get_parameter_source(name) is not ParameterSource.DEFAULT
     ]
     if ignored:
