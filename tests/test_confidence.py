@@ -7,14 +7,14 @@ from benchmarks import confidence, corpus_lists
 from benchmarks.confidence import Asked, Observation, ask, describe, sample_foreign
 from benchmarks.corpora.questions import Question
 
-from rejoinder.cascade.calibration import Calibration
+from rejoinder.cascade.calibration import Calibration, Logistic
 from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.index.index import Index
 from rejoinder.models.lexical.scorers import WordOverlap
 from rejoinder.types import Document
 
 QUESTION = Question("1", "Who built the tower?", "a", golds=frozenset(["adabuiltthetower"]))
-CALIBRATED = Cascade("c", [Stage(WordOverlap())], calibration=Calibration(-2.0, 1.0))
+CALIBRATED = Cascade("c", [Stage(WordOverlap())], calibration=Calibration(Logistic(-2.5, 1.0)))
 
 
 @pytest.fixture
@@ -34,27 +34,41 @@ def test_a_right_answer_is_observed_and_taken_out(index: Index) -> None:
     assert (own.is_right, own.is_answerable) == (True, True)
     assert (removed.is_right, removed.is_answerable) == (False, False)
     assert own.confidence > removed.confidence
+    assert (own.is_stated, removed.is_stated) == (True, False)  # 3 and 2 shared words
+
+
+def test_goals_are_printed_beside_their_figures() -> None:
+    figures = dict.fromkeys((goal.figure for goal in confidence.GOALS), 0.2)
+    corpora = {name: {"own": figures, "all": figures} for name in ("pooled", "manuals")}
+
+    lines = confidence.show_goals(corpora).splitlines()
+
+    assert [line.split()[0] for line in lines] == [goal.corpus for goal in confidence.GOALS]
+    assert lines[0].endswith("0.200  at most 0.05: missed")
+    assert lines[3].endswith("unanswerable questions refused         0.200  at least 0.80: missed")
+    assert lines[5].endswith("0.200  at most 0.40: reached")
 
 
 def test_figures_of_some_questions() -> None:
     rows = [
-        Observation(0.9, True, True),
-        Observation(0.8, False, True),
-        Observation(0.2, True, True),
-        Observation(0.1, False, False),
+        Observation(0.9, True, True, True),
+        Observation(0.8, True, False, True),
+        Observation(0.2, False, True, True),
+        Observation(0.1, False, False, False),
     ]
 
-    figures = describe(Asked.from_rows(rows), 0.5)
+    figures = describe(Asked.from_rows(rows))
 
     assert figures["questions"] == 4
     assert figures["precision_at_rate"] == {"0.25": 1.0, "0.5": 0.5, "0.75": 0.6667}
+    assert figures["precision_of_half"] == 0.5
     assert figures["right_stated"] == 0.5
     assert figures["answerable_refused"] == pytest.approx(1 / 3, abs=1e-4)
     assert figures["unanswerable_refused"] == 1.0
     assert figures["distinct_confidences"] == 1.0
     assert figures["calibration_error"] == pytest.approx((0.1 + 0.8 + 0.8 + 0.1) / 4)
     assert [row["questions"] for row in figures["reliability"]] == [1, 1, 1, 1]
-    assert describe(Asked.from_rows(rows[:3]), 0.5)["unanswerable_refused"] is None
+    assert describe(Asked.from_rows(rows[:3]))["unanswerable_refused"] is None
 
 
 def test_foreign_questions_are_those_of_the_manuals() -> None:
@@ -66,12 +80,12 @@ def test_foreign_questions_are_those_of_the_manuals() -> None:
 
 
 def test_a_plot_is_written(tmp_path: Path) -> None:
-    rows = [Observation(0.1 * at, at > 5, True) for at in range(10)]
+    rows = [Observation(0.1 * at, at > 5, at > 5, True) for at in range(10)]
 
     confidence.plot(tmp_path / "plot.png", {"pooled": Asked.from_rows(rows)})
 
     assert (tmp_path / "plot.png").read_bytes().startswith(b"\x89PNG")
-    assert np.isfinite(describe(Asked.from_rows(rows), 0.0)["calibration_error"])
+    assert np.isfinite(describe(Asked.from_rows(rows))["calibration_error"])
 
 
 def test_lists_to_calibrate_on_ask_held_out_questions_of_the_same_corpus(tmp_path: Path) -> None:

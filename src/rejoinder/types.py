@@ -119,7 +119,7 @@ class Ranking:
     """Probability that the first candidate answers; None if the scorer is not calibrated, or
     time ran out before its last stage."""
     abstains: bool = False
-    """Whether the confidence is below the threshold: no candidate answers."""
+    """Whether no candidate is likely to answer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from rejoinder.cascade.calibration import Calibration
+from rejoinder.cascade.calibration import Calibration, Logistic
 from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.models.lexical.scorers import WordOverlap
 
@@ -13,5 +13,5 @@ collect_ignore = ["frameworks"]
 @pytest.fixture
 def calibrated() -> Cascade:
     """Return a scorer that wants three shared words, or says that nothing answers."""
-    calibration = Calibration(intercept=-2.5, best=1.0)
+    calibration = Calibration(Logistic(intercept=-2.5, best=1.0))
     return Cascade("calibrated", [Stage(WordOverlap())], calibration=calibration)

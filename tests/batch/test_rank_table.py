@@ -101,10 +101,10 @@ def test_any_kind_of_arrow_text_and_list_will_do(scorer: Scorer) -> None:
 
 
 def test_confidence_and_abstention_go_along() -> None:
-    from rejoinder.cascade.calibration import Calibration
+    from rejoinder.cascade.calibration import Calibration, Logistic
     from rejoinder.cascade.cascade import Cascade, Stage
 
-    sure = Calibration(intercept=0, best=0, margin=0, count=0, threshold=0.6)
+    sure = Calibration(Logistic(intercept=0, best=0), threshold=0.6)
     cascade = Cascade("calibrated", [Stage(load("bm25"))], calibration=sure)
 
     (row,) = rank_table(

@@ -1,10 +1,12 @@
+from dataclasses import astuple
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from rejoinder.cascade.budget import Cost
-from rejoinder.cascade.calibration import Calibration
+from rejoinder.cascade.calibration import Calibration, Logistic
 from rejoinder.cascade.cascade import Cascade, Stage, fuse, interpolate
 from rejoinder.errors import InputError
 from rejoinder.models.lexical.scorers import WordOverlap
@@ -351,7 +353,7 @@ def test_a_budget_and_a_deadline_are_one_too_many() -> None:
 
 class TestConfidence:
     # log-odds = best - 3
-    CALIBRATION = Calibration(intercept=-3, best=1)
+    CALIBRATION = Calibration(Logistic(intercept=-3, best=1))
 
     def test_is_of_the_last_stage(self) -> None:
         cascade = Cascade(
@@ -363,6 +365,41 @@ class TestConfidence:
         assert ranking.confidence == pytest.approx(1 / (1 + np.exp(-(4 - 3))))
         assert not ranking.abstains
         assert rank("q", ["a", "bbbbb", "c"], scorer=cascade).abstains
+
+    def test_reads_what_the_stages_found(self) -> None:
+        cascade = Cascade("two", [Stage(length(), 2, document_prior=0.5), Stage(letters())])
+        one, two = Document("1"), Document("2")
+        candidates = [
+            Candidate("1", "aaaa", one, headings=("Hives",)),
+            Candidate("2", "bbbbbb", two),
+            Candidate("3", "a", one),
+            Candidate("4", "a", one),
+        ]
+
+        _, features = cascade.observe("q", candidates)
+
+        # Best in length: 4 in document 1 and 6 in document 2, so their priors are
+        # 0.5 times -0.58 (thrice) and 1.73.
+        prior = 0.5 * -1 / np.sqrt(3)
+        assert features is not None
+        assert astuple(features) == pytest.approx(
+            (4 + prior, 4 + prior - 1.5 / np.sqrt(3), np.log(4), prior, np.log(2), 1 / 4)
+        )
+
+    def test_a_cascade_abstains_by_its_answerability(self) -> None:
+        calibration = Calibration(
+            Logistic(intercept=-9, best=1), Logistic(intercept=-2, best=1), threshold=0.5
+        )
+        cascade = Cascade("one", [Stage(letters())], calibration=calibration)
+
+        unsure, nothing = (rank("q", [text], scorer=cascade) for text in ("aaa", "a"))
+
+        assert not unsure.abstains
+        assert unsure.confidence == pytest.approx(1 / (1 + np.exp(6)))
+        assert nothing.abstains
+        assert rank("q", ["aaa"], scorer=cascade, min_confidence=0.5).abstains
+        assert calibration.min_confidence is None
+        assert self.CALIBRATION.min_confidence == 0.5
 
     def test_is_unknown_where_the_last_stage_did_not_begin(self, clock: Clock) -> None:
         cheap = Slow("cheap", len, clock, candidate_ms=1)

@@ -5,7 +5,7 @@ import pytest
 import rejoinder
 from rejoinder.cascade import loading
 from rejoinder.cascade.budget import Cost
-from rejoinder.cascade.calibration import Calibration
+from rejoinder.cascade.calibration import Calibration, Logistic
 from rejoinder.cascade.cascade import Cascade
 from rejoinder.cascade.file import (
     CascadeFile,
@@ -47,10 +47,8 @@ def test_a_written_file_is_read_back_equal(tmp_path: Path) -> None:
             StageLine("jaccard", interpolation=0.5),
         ),
         Calibration(
-            -1.5,
-            2.25,
-            0.5,
-            -0.125,
+            Logistic(-1.5, 2.25, 0.5, -0.125, rank=-0.25),
+            Logistic(0.5, 1.5, prior=-1.5, headings=0.75),
             threshold=0.75,
             knots=((-1.0, 0.1), (2.0, 0.9)),
             facts={"dataset": "my.jsonl", "questions": 3},
@@ -68,6 +66,14 @@ def test_a_small_file_is_enough(folder: Path) -> None:
     assert read_cascade_file(folder / "two.toml") == CascadeFile(
         "two", (StageLine("jaccard", 2), StageLine("models/small"))
     )
+
+
+def test_a_confidence_of_three_features_still_loads(folder: Path) -> None:
+    path = folder / "two.toml"
+    weights = "intercept = 1\nbest = 2\nmargin = 3\ncount = 4\nthreshold = 0.25\n"
+    path.write_text(f"{TWO_STAGES}\n[calibration]\n{weights}", encoding="utf-8")
+
+    assert read_cascade_file(path).calibration == Calibration(Logistic(1, 2, 3, 4), threshold=0.25)
 
 
 def test_bundles_are_found_from_where_the_file_is(
@@ -135,6 +141,17 @@ def test_shipped_cascades_have_names() -> None:
             '[[stage]]\nscorer = "bm25"\n[calibration]\nintercept = 0\nbest = 1\nmargin = 0\n'
             "count = 0\nthreshold = 0.5\nknots = [1]",
             "calibration of the cascade: knots must be pairs of numbers",
+        ),
+        (
+            '[[stage]]\nscorer = "bm25"\n[calibration]\nintercept = 0\nbest = 1\nmargin = 0\n'
+            "count = 0\nthreshold = 0.5\nanswerability = { intercept = 1, best = 1 }",
+            "answerability of calibration of the cascade: margin is missing",
+        ),
+        (
+            '[[stage]]\nscorer = "bm25"\n[calibration]\nintercept = 0\nbest = 1\nmargin = 0\n'
+            "count = 0\nthreshold = 0.5\nanswerability = { intercept = 1, best = 1, margin = 0,"
+            " count = 0, bset = 1 }",
+            "answerability of calibration of the cascade: unknown key 'bset'",
         ),
         ('[[stage]]\nscorer = "bm25"\n[[frontier]]\ncascade = "b"', "frontier 1: P@1 is missing"),
         (

@@ -3,7 +3,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from rejoinder.cascade.calibration import Calibration
+from rejoinder.cascade.calibration import Calibration, Logistic
 from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.cascade.loading import load
 from rejoinder.engine.texts import answer_text
@@ -51,7 +51,9 @@ def test_an_abstention_has_the_closest_sentences() -> None:
 
 
 def test_a_text_is_answered_from_the_least_confidence_on() -> None:
-    cascade = Cascade("one", [Stage(load("word-overlap"))], calibration=Calibration(-2.0, 1.0))
+    cascade = Cascade(
+        "one", [Stage(load("word-overlap"))], calibration=Calibration(Logistic(-2.0, 1.0))
+    )
 
     def ask(least: float) -> bool:
         question = "is milk hot?"  # two shared words: 50 %

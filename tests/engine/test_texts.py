@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rejoinder.cascade.calibration import Calibration
+from rejoinder.cascade.calibration import Calibration, Logistic
 from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.engine.texts import RankedDocument, rank_documents
 from rejoinder.errors import InputError
@@ -124,7 +124,7 @@ def test_scores_of_all_stages_are_on_one_scale() -> None:
 
 
 def test_a_calibrated_scorer_may_abstain() -> None:
-    calibration = Calibration(intercept=-2.0, best=1.0)
+    calibration = Calibration(Logistic(intercept=-2.0, best=1.0))
     cascade = Cascade("one", [Stage(WordOverlap())], calibration=calibration)
 
     sure = rank_documents("green tea is brewed", [TEA], scorer=cascade)

@@ -1,21 +1,20 @@
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from tests.evaluation.test_replay import make_examples
 
-from rejoinder.cascade.calibration import Calibration
+from rejoinder.cascade.calibration import FEATURES, Calibration, Features, Logistic
 from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.cascade.loading import load
 from rejoinder.errors import InputError
 from rejoinder.evaluation import CalibrateOptions, calibrate
 from rejoinder.evaluation.calibration import observe
 from rejoinder.evaluation.confidence import (
-    METHODS,
     Observations,
     check_confidence,
     fit_confidence,
-    fit_isotonic,
     fit_logistic,
     sigmoid,
 )
@@ -26,11 +25,31 @@ from rejoinder.types import Candidate, Example
 def draw(count: int, seed: int = 0) -> Observations:
     """Return questions whose log-odds of being right are best + 2 margin - 1."""
     rng = np.random.default_rng(seed)
-    features = np.column_stack(
+    features = np.zeros((count, len(FEATURES)))
+    features[:, :3] = np.column_stack(
         [rng.normal(0, 2, count), rng.exponential(1, count), np.full(count, 2.0)]
     )
     odds = features[:, 0] + 2 * features[:, 1] - 1
-    return Observations(features, rng.random(count) < sigmoid(odds), count)
+    correct = rng.random(count) < sigmoid(odds)
+    return Observations(features, correct, np.ones(count, dtype=bool))
+
+
+def draw_manuals(count: int, seed: int = 0) -> Observations:
+    """Return questions, every second of documents with headings.
+
+    There, sentences score lower by 2, and of two answerable questions the first candidate is
+    right for one.  A question is answerable at log-odds of twice the score.
+    """
+    rng = np.random.default_rng(seed)
+    has_headings = np.arange(count) % 2 == 1
+    score, prior = rng.normal(0, 2, count), rng.normal(0, 1, count)
+    answerable = rng.random(count) < sigmoid(2 * score)
+    correct = answerable & (~has_headings | (rng.random(count) < 0.5))
+    features = np.zeros((count, len(FEATURES)))
+    features[:, FEATURES.index("best")] = score - 2 * has_headings + prior
+    features[:, FEATURES.index("prior")] = prior
+    features[:, FEATURES.index("headings")] = has_headings
+    return Observations(features, correct, answerable)
 
 
 def test_the_logistic_function_is_fitted() -> None:
@@ -38,7 +57,7 @@ def test_the_logistic_function_is_fitted() -> None:
 
     weights = fit_logistic(observations.features, observations.correct)
 
-    assert weights.tolist() == pytest.approx([-1, 1, 2, 0], abs=0.1)
+    assert weights[:4].tolist() == pytest.approx([-1, 1, 2, 0], abs=0.1)
 
 
 def test_weights_of_separable_data_stay_finite() -> None:
@@ -47,18 +66,10 @@ def test_weights_of_separable_data_stay_finite() -> None:
     assert np.isfinite(weights).all()
 
 
-def test_isotonic_regression_pools_violators() -> None:
-    knots = fit_isotonic(np.array([3.0, 1.0, 2.0, 4.0]), np.array([False, False, True, True]))
-
-    # Wrong at 1, right at 2, wrong at 3, right at 4: 2 and 3 are pooled.
-    least = 1 / 6
-    assert knots == [(1.0, least), (2.5, 0.5), (4.0, 1 - least)]
-
-
 def test_confidence_fits_questions_that_it_has_not_seen() -> None:
     report = fit_confidence(draw(4000))
 
-    assert report.method == "logistic of best score, margin and count"
+    assert report.method == "logistic of best score, margin, count, prior and rank"
     assert report.calibration_error < 0.03
     assert check_confidence(report.calibration, draw(4000, seed=1)).calibration_error < 0.03
     assert report.area_share > 0.9
@@ -76,36 +87,52 @@ def test_the_threshold_is_the_requested_one() -> None:
     )
 
 
-def test_an_isotonic_confidence_is_interpolated_between_knots() -> None:
-    calibration = METHODS["isotonic over the logistic"](draw(500).features, draw(500).correct)
+def test_it_abstains_where_nothing_answers_not_where_the_first_is_one_of_several() -> None:
+    report = fit_confidence(draw_manuals(4000))
+    function = report.calibration.answerability
 
-    values = [calibration.rate_features(row) for row in draw(50, seed=2).features]
+    assert function is not None
+    assert function.best == -function.prior == pytest.approx(2, abs=0.2)
+    assert function.headings == pytest.approx(4, abs=0.4)
+    assert report.calibration.threshold == 0.5
+    assert report.unanswerable_refused > 0.8
+    unsure = Features(*[-2 + 1.0, 0, 0, 0, 0, 1.0])  # score 1 below headings
+    assert report.calibration.rate(unsure) < 0.5
+    assert not report.calibration.abstains(unsure)
+    assert report.calibration.abstains(replace(unsure, headings=0))
 
-    assert 0 < min(values) < max(values) < 1
-    bent = Calibration(0, 1, knots=((0.0, 0.2), (1.0, 0.6)))
-    assert bent.rate(np.array([0.5]), 1) == pytest.approx(0.4)
-    assert bent.rate(np.array([9.0, 0.5]), 1) == 0.6
+
+def test_a_threshold_of_the_answerability_reaches_its_rate() -> None:
+    report = fit_confidence(draw_manuals(4000), answer_rate=0.3)
+
+    checked = check_confidence(report.calibration, draw_manuals(4000, seed=1))
+
+    assert report.answer_rate == pytest.approx(0.3, abs=0.001)
+    assert checked.answer_rate == pytest.approx(0.3, abs=0.03)
+    assert checked.right_stated == pytest.approx(report.right_stated, abs=0.05)
+    assert checked.calibration_error < 0.2
 
 
 def test_too_few_of_either_kind() -> None:
     observations = draw(50)
 
     with pytest.raises(InputError, match="50 first answers are right and 0 wrong"):
-        fit_confidence(Observations(observations.features, np.ones(50, dtype=bool), 50))
+        fit_confidence(replace(observations, correct=np.ones(50, dtype=bool)))
 
 
 def test_a_precision_out_of_reach() -> None:
     correct = np.arange(100) % 2 == 0
-    features = np.zeros((100, 3))
+    features = np.zeros((100, len(FEATURES)))
 
     with pytest.raises(InputError, match=r"no threshold reaches a precision of 0\.9"):
-        fit_confidence(Observations(features, correct, 100), precision=0.9)
+        fit_confidence(Observations(features, correct, correct | True), precision=0.9)
 
 
 def test_nothing_is_answered_above_a_high_threshold() -> None:
-    report = check_confidence(Calibration(0, 0, threshold=0.9), draw(20))
+    report = check_confidence(Calibration(Logistic(0, 0), threshold=0.9), draw(20))
 
-    assert (report.answer_rate, report.precision) == (0, 1)
+    assert (report.answer_rate, report.precision, report.right_stated) == (0, 1, 0)
+    assert report.unanswerable_refused == 1  # there are none
 
 
 def test_observations_use_the_last_stage_only() -> None:
@@ -117,9 +144,11 @@ def test_observations_use_the_last_stage_only() -> None:
     observations = observe(cascade, [example, Example("2", "q", (), ())])
     alone = observe(WordOverlap(), [example])
 
-    # Overlaps 1 and 2 of the two that were kept; three candidates in all.
-    assert observations.features.tolist() == [[2, 1, np.log(3)]]
+    # Overlaps 1 and 2 of the two that were kept; three candidates in all, and two in the first
+    # stage: the winner shares 2 of 4 words there, the other 1 of 2.
+    assert Features(*observations.features[0]) == Features(2, 1, np.log(3))
     assert observations.correct.tolist() == [True]
+    assert observations.answerable.tolist() == [True]
     assert alone.features.tolist() == observations.features.tolist()
     with pytest.raises(InputError, match="no question has candidates"):
         observe(cascade, [Example("2", "q", (), ())])

@@ -17,7 +17,7 @@ MELTWATER = (
     "Most glacier caves are formed by meltwater that runs along cracks in the ice and widens"
     " them, season after season."
 )
-PLACE = "    docs/glacier-caves.md:8 (Glacier caves \u203a How they form)  86 %"
+PLACE = "    docs/glacier-caves.md:8 (Glacier caves \u203a How they form)  93 %"
 SIZE = "37 sentences in 5 documents\n"
 GREEN = "Green tea should be brewed at about 75 °C, because boiling water makes it bitter."
 SLOTHS = "Sloths come down from their tree once a week."

@@ -81,7 +81,7 @@ class RejoinderRetriever(BaseRetriever):
     where: Mapping[str, str | Sequence[str]] | None = None
     """Only search documents whose metadata match."""
     min_confidence: float | None = Field(default=None, ge=0, le=1)
-    """Abstain below this confidence; below the scorer's own threshold by default."""
+    """Abstain below this confidence; by default, if the scorer finds no answer likely."""
     keep_unanswered: bool = False
     """Retrieve the closest sentences even if the scorer abstains."""
 

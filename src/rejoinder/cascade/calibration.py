@@ -1,13 +1,17 @@
-"""Calibrated confidence in the best candidate, and the threshold for abstaining.
+"""Calibrated confidence in the best candidate, and when a cascade abstains.
 
-The confidence is a logistic function of three features: the best score of the last stage,
-its margin over the second best, and the logarithm of the number of candidates.  Optionally
-isotonic regression replaces the logistic function.
+Two probabilities answer two questions.  The *confidence* is the probability that the first
+candidate is right.  The *answerability* is the probability that any candidate answers.  They
+part where many sentences say nearly the same: the first of them is often not the best, yet the
+documents do answer.  A cascade abstains if the answerability is below its threshold, or, where
+only a confidence was fitted, if that is.
+
+Both are logistic functions of what the stages found (`Features`).
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from math import exp, log
+from dataclasses import astuple, dataclass, field, fields
+from math import exp
 
 import numpy as np
 
@@ -18,50 +22,82 @@ Facts = Mapping[str, str | int | float]
 
 
 @dataclass(frozen=True, slots=True)
-class Calibration:
-    """Weights of the logistic function, and the confidence below which a cascade abstains."""
+class Features:
+    """What the probabilities are computed from."""
+
+    best: float
+    """The best score of the last stage, with the document prior."""
+    margin: float
+    """How far it is above the second best."""
+    count: float
+    """The logarithm of the number of candidates that the first stage got."""
+    prior: float = 0.0
+    """The document prior in the best score."""
+    rank: float = 0.0
+    """The logarithm of the best candidate's rank in the first stage."""
+    headings: float = 0.0
+    """The share of the candidates that are below headings."""
+
+
+FEATURES = tuple(item.name for item in fields(Features))
+
+
+@dataclass(frozen=True, slots=True)
+class Logistic:
+    """A logistic function of the features: an intercept, and a weight for each feature."""
 
     intercept: float
     best: float
     margin: float = 0.0
     count: float = 0.0
-    threshold: float = 0.5
-    knots: tuple[tuple[float, float], ...] = ()
-    """Points (logit, confidence) of the isotonic regression, both rising; empty if not used."""
-    facts: Facts = field(default_factory=dict)
+    prior: float = 0.0
+    rank: float = 0.0
+    headings: float = 0.0
 
-    def rate(self, scores: Scores, candidates: int) -> float:
-        """Return the confidence in the best of the last stage's scores.
+    def rate(self, features: Features) -> float:
+        """Return the probability."""
+        return to_probability(self.weigh(features))
 
-        Args:
-            scores: the scores of the last stage, at least one.
-            candidates: how many candidates the first stage got.
-        """
-        return self.rate_features(get_features(scores, candidates))
-
-    def rate_features(self, features: Scores) -> float:
-        """Return the confidence for the features that `get_features` returns."""
-        value = self.intercept + self.weights @ features
-        if not self.knots:
-            return to_probability(float(value))
-        values, confidences = zip(*self.knots, strict=True)
-        return float(np.interp(value, values, confidences))
+    def weigh(self, features: Features) -> float:
+        """Return the log-odds."""
+        return self.intercept + float(self.weights @ np.array(astuple(features)))
 
     @property
     def weights(self) -> Scores:
         """The weights of the features, in their order."""
-        return np.array([self.best, self.margin, self.count])
+        return np.array([getattr(self, name) for name in FEATURES])
 
 
-def get_features(scores: Scores, candidates: int) -> Scores:
-    """Return the best score, its margin over the next, and the logarithm of the list's length.
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """How a cascade computes its confidence, and when it abstains."""
 
-    >>> get_features(np.array([1.0, 4.0, 3.5]), 1).tolist()  # 4, 4 - 3.5, log 1
-    [4.0, 0.5, 0.0]
-    """
-    best = float(scores.max())
-    margin = best - float(np.partition(scores, -2)[-2]) if len(scores) > 1 else 0.0
-    return np.array([best, margin, log(max(candidates, 1))])
+    confidence: Logistic
+    answerability: Logistic | None = None
+    """None where no question to fit it to was unanswerable."""
+    threshold: float = 0.5
+    """The answerability, or without one the confidence, below which the cascade abstains."""
+    knots: tuple[tuple[float, float], ...] = ()
+    """Points (log-odds, confidence), both rising, between which the confidence is interpolated.  In
+    older files; they are not fitted any more, because they give many questions one value."""
+    facts: Facts = field(default_factory=dict)
+
+    def rate(self, features: Features) -> float:
+        """Return the confidence: the probability that the first candidate is right."""
+        if not self.knots:
+            return self.confidence.rate(features)
+        values, confidences = zip(*self.knots, strict=True)
+        return float(np.interp(self.confidence.weigh(features), values, confidences))
+
+    @property
+    def min_confidence(self) -> float | None:
+        """The confidence below which the cascade abstains; None if the answerability decides."""
+        return None if self.answerability else self.threshold
+
+    def abstains(self, features: Features) -> bool:
+        """Return whether the cascade abstains, unless its caller compares the confidence."""
+        decisive = self.answerability.rate if self.answerability else self.rate
+        return decisive(features) < self.threshold
 
 
 def to_probability(value: float) -> float:

@@ -13,11 +13,12 @@ cheap stage gives to any sentence of the document says whether the document is o
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import log
 
 import numpy as np
 
 from rejoinder.cascade.budget import Cost, RemainingStage, count_words, plan
-from rejoinder.cascade.calibration import Calibration
+from rejoinder.cascade.calibration import Calibration, Features
 from rejoinder.errors import InputError
 from rejoinder.models.scorer import Candidates, Places, Scorer, Scores, is_pointwise, reads_passages
 from rejoinder.models.staged import Deadline, Staged, merge_stages, score_until
@@ -79,18 +80,25 @@ class Cascade:
         self, question: str, candidates: Sequence[Candidate], *, deadline: Deadline | None = None
     ) -> Staged:
         """Return the best scores that can be computed by the deadline."""
+        staged, features = self.observe(question, candidates, deadline=deadline)
+        if self.calibration is None or features is None:
+            return staged
+        confidence = self.calibration.rate(features)
+        return replace(staged, confidence=confidence, abstains=self.calibration.abstains(features))
+
+    def observe(
+        self, question: str, candidates: Sequence[Candidate], *, deadline: Deadline | None = None
+    ) -> tuple[Staged, Features | None]:
+        """Return the scores, and the features that a calibration reads.
+
+        There are none if time ran out before the last stage.
+        """
         run = _Run(question, candidates, deadline)
         for number, stage in enumerate(self.stages):
             if len(run.places):
                 run.run_stage(number, stage, self.stages[number + 1 :])
         staged = Staged(run.scores, run.stages, tuple(run.trace))
-        last = len(self.stages) - 1
-        final = run.scores[run.stages == last]
-        if self.calibration is None or not len(final):
-            return staged
-        confidence = self.calibration.rate(final, len(candidates))
-        abstains = confidence < self.calibration.threshold
-        return replace(staged, confidence=confidence, abstains=abstains)
+        return staged, run.get_features(len(self.stages) - 1)
 
 
 class _Run:
@@ -108,6 +116,7 @@ class _Run:
         self.places: Places = np.arange(len(candidates))
         """Indices of the candidates that the next stage gets, best first."""
         self._priors = np.zeros(len(candidates))
+        self._first_scores = self.scores
         self.trace: list[StageTrace] = []
 
     def run_stage(self, number: int, stage: Stage, remaining: Sequence[Stage]) -> None:
@@ -134,6 +143,8 @@ class _Run:
             scores = interpolate(scores, self.scores[scored], stage.interpolation)
         scores = scores + self._priors[scored]
         self.scores[scored], self.stages[scored] = scores, number
+        if number == 0:
+            self._first_scores = self.scores.copy()
         best = self._order(stage, scored, scores)[: stage.keep]
         eligible = np.concatenate([best, unscored]) if remaining else best
         self.places = eligible[: self._choose_keep(eligible, remaining)]
@@ -146,6 +157,23 @@ class _Run:
                 milliseconds=1000 * (time.perf_counter() - start),
                 timed_out=len(seen) < len(given) or len(self.places) < len(eligible),
             )
+        )
+
+    def get_features(self, last: int) -> Features | None:
+        """Return the features of the best candidate of the last stage; None if it scored none."""
+        (scored,) = np.nonzero(self.stages == last)
+        if not len(scored):
+            return None
+        first, *others = scored[np.argsort(-self.scores[scored], kind="stable")[:2]].tolist()
+        best = float(self.scores[first])
+        better = int((self._first_scores > self._first_scores[first]).sum())
+        return Features(
+            best,
+            margin=best - float(self.scores[others[0]]) if others else 0.0,
+            count=log(len(self._candidates)),
+            prior=float(self._priors[first]),
+            rank=log(1 + better),
+            headings=sum(bool(item.headings) for item in self._candidates) / len(self._candidates),
         )
 
     def _order(self, stage: Stage, scored: Places, scores: Scores) -> Places:

@@ -24,13 +24,13 @@ import json
 import os
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from math import inf
 from pathlib import Path
 from typing import Any
 
 from rejoinder.cascade.budget import Cost
-from rejoinder.cascade.calibration import Calibration, Facts
+from rejoinder.cascade.calibration import Calibration, Facts, Logistic
 from rejoinder.cascade.cascade import check_keeps
 from rejoinder.errors import DataError, InputError
 from rejoinder.models.registry import list_names
@@ -38,7 +38,8 @@ from rejoinder.storage.files import atomic_write
 
 MISSING = ("encode", "leave")
 READS = ("sentence", "passage")
-WEIGHTS = ("intercept", "best", "margin", "count", "threshold")
+REQUIRED = ("intercept", "best", "margin", "count")
+"""The weights that every confidence has; others are 0 where the file lacks them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,15 +134,29 @@ def to_toml(cascade: CascadeFile) -> str:
         }
         lines += _show_table("[[stage]]", fields)
     if calibration := cascade.calibration:
-        fields = {name: getattr(calibration, name) for name in WEIGHTS}
-        fields |= {"knots": calibration.knots or None, "facts": calibration.facts}
-        lines += _show_table("[calibration]", fields)
+        lines += _show_table("[calibration]", _list_fields(calibration))
     if cascade.tuned:
         lines += _show_table("[tuned]", cascade.tuned)
     for point in cascade.frontier:
         fields = {"cascade": point.cascade, "P@1": point.accuracy}
         lines += _show_table("[[frontier]]", {**fields, "predicted_ms": point.predicted_ms})
     return "\n".join(lines) + "\n"
+
+
+def _list_fields(calibration: Calibration) -> dict[str, Any]:
+    other = calibration.answerability
+    return {
+        **_list_weights(calibration.confidence),
+        "threshold": calibration.threshold,
+        "answerability": other and _list_weights(other),
+        "knots": calibration.knots or None,
+        "facts": calibration.facts,
+    }
+
+
+def _list_weights(function: Logistic) -> dict[str, float]:
+    weights = asdict(function)
+    return {name: weight for name, weight in weights.items() if weight or name in REQUIRED}
 
 
 def _show_table(title: str, fields: Mapping[str, Any]) -> list[str]:
@@ -277,15 +292,29 @@ def _read_cost(table: _Table) -> Cost:
 
 
 def _read_calibration(table: _Table) -> Calibration:
-    weights = {name: table.take_number(name) for name in WEIGHTS}
+    confidence = _read_weights(table)
+    threshold = table.take_number("threshold")
+    other = table.take_table("answerability")
     knots = table.take("knots", list, [])
     facts = table.take_table("facts")
     table.refuse_rest()
+    answerability = None if other is None else _read_weights(other)
+    if other is not None:
+        other.refuse_rest()
     try:
-        points = tuple((float(value), float(confidence)) for value, confidence in knots)
+        points = tuple((float(value), float(rate)) for value, rate in knots)
     except (TypeError, ValueError) as error:
         raise table.error("knots must be pairs of numbers") from error
-    return Calibration(**weights, knots=points, facts=facts.fields if facts else {})
+    return Calibration(
+        confidence, answerability, threshold, knots=points, facts=facts.fields if facts else {}
+    )
+
+
+def _read_weights(table: _Table) -> Logistic:
+    names = [item.name for item in fields(Logistic)]
+    return Logistic(
+        *(table.take_number(name, *([] if name in REQUIRED else [0.0])) for name in names)
+    )
 
 
 def _read_point(table: _Table) -> Point:

@@ -49,7 +49,7 @@ budget_ms = click.option(
 min_confidence = click.option(
     "--min-confidence",
     type=SHARE,
-    help="Call a sentence an answer from this confidence on.  [default: the scorer's threshold]",
+    help="Call a sentence an answer from this confidence on.  [default: the scorer decides]",
 )
 
 feedback = click.option(

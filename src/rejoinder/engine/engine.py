@@ -165,8 +165,8 @@ class Engine:
                 retrieval order.
             where: only search documents whose metadata match: for each key a value, or a
                 list of which one must match.  `folder` matches its sub-folders too.
-            min_confidence: abstain below this confidence, instead of below the scorer's own
-                threshold.
+            min_confidence: abstain below this confidence, instead of where the scorer finds
+                no answer likely.
             context: what to return around each sentence: its `paragraph` (or list, or
                 table), its whole `section`, or nothing (`sentence`).
             explain: add the words of each answer that match the question.

@@ -95,7 +95,7 @@ class DocumentRanking:
     confidence: float | None = None
     """Probability that the best sentence of the first document answers, where known."""
     abstains: bool = False
-    """Whether the confidence is below the threshold: no sentence answers."""
+    """Whether no sentence is likely to answer."""
 
 
 def rank_documents(
@@ -118,8 +118,8 @@ def rank_documents(
         top: how many documents to return; all by default.
         spans: how many sentences to return of each document; all by default.
         budget_ms: the latency budget, sentence splitting included.
-        min_confidence: abstain below this confidence, instead of below the scorer's own
-            threshold.
+        min_confidence: abstain below this confidence, instead of where the scorer finds
+            no answer likely.
 
     Raises:
         InputError: the texts are not a list, `top` is below 1, the budget is negative, or the

@@ -1,13 +1,13 @@
 """Fits a scorer's confidence to the share of its first answers that are correct."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
-from rejoinder.cascade.calibration import Facts, get_features
+from rejoinder.cascade.calibration import Facts
 from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.cascade.file import (
     CascadeFile,
@@ -121,19 +121,18 @@ def observe(
 ) -> Observations:
     """Rank each question that has candidates, and check whether the first one is an answer."""
     cascade = scorer if isinstance(scorer, Cascade) else Cascade(scorer.name, [Stage(scorer)])
-    last = len(cascade.stages) - 1
-    rows, correct, answerable = [], [], 0
+    rows, correct, answerable = [], [], []
     for example in examples:
-        if not example.candidates:
-            continue
-        staged = cascade.score_in_stages(example.question, example.candidates)
-        rows.append(get_features(staged.scores[staged.stages == last], len(example.candidates)))
+        staged, features = cascade.observe(example.question, example.candidates)
+        if features is None:
+            continue  # there are no candidates
+        rows.append(astuple(features))
         correct.append(example.labels[int(staged.order[0])])
-        answerable += any(example.labels)
+        answerable.append(any(example.labels))
         on_question(len(rows))
     if not rows:
         raise InputError("no question has candidates; a confidence cannot be measured")
-    return Observations(np.array(rows), np.array(correct, dtype=bool), answerable)
+    return Observations(np.array(rows), np.array(correct), np.array(answerable))
 
 
 def _choose_path(scorer: str | Path | Scorer, to: Path | None) -> Path | None:
@@ -173,6 +172,8 @@ def _write(path: Path, scorer: str | Path, fitted: CalibrationReport, facts: Fac
         "method": fitted.method,
         "precision": round(fitted.precision, 4),
         "answer_rate": round(fitted.answer_rate, 4),
+        "right_stated": round(fitted.right_stated, 4),
+        "unanswerable_refused": round(fitted.unanswerable_refused, 4),
         "area_share": round(fitted.area_share, 4),
         "calibration_error": round(fitted.calibration_error, 4),
     }

@@ -5,19 +5,19 @@ rate* is the share of questions it answers, the *precision* the share of those a
 are correct.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.cascade.calibration import Calibration
+from rejoinder.cascade.calibration import FEATURES, Calibration, Features, Logistic
 from rejoinder.errors import InputError
 
 Confidences = NDArray[np.float64]
-Features = NDArray[np.float64]
-"""One row per question."""
+Rows = NDArray[np.float64]
+"""One row of `Features` per question."""
 Correct = NDArray[np.bool_]
 """For each question, whether the first candidate is an answer."""
 
@@ -92,7 +92,7 @@ def find_threshold_for_rate(curve: Curve, rate: float) -> float:
     return float(curve.thresholds[min(place, len(curve.thresholds) - 1)])
 
 
-def fit_logistic(features: Features, correct: Correct) -> Features:
+def fit_logistic(features: Rows, correct: Correct) -> Rows:
     """Return the intercept and one weight per column, by Newton's method."""
     means, scales = features.mean(axis=0), features.std(axis=0)
     scales[scales == 0] = 1
@@ -111,25 +111,6 @@ def fit_logistic(features: Features, correct: Correct) -> Features:
     return np.array([weights[0] - unscaled @ means, *unscaled])
 
 
-def fit_isotonic(values: Confidences, correct: Correct) -> list[tuple[float, float]]:
-    """Return the knots of an isotonic regression, by pooling adjacent violators.
-
-    A knot is the middle of its pool.  No confidence is 0 or 1: one more question could always
-    turn out differently.
-    """
-    order = np.argsort(values, kind="stable")
-    pools: list[list[float]] = []
-    for value, is_correct in zip(values[order].tolist(), correct[order].tolist(), strict=True):
-        pools.append([value, float(is_correct), 1.0])  # sums of values and of correct, and count
-        while len(pools) > 1 and pools[-2][1] / pools[-2][2] >= pools[-1][1] / pools[-1][2]:
-            last = pools.pop()
-            pools[-1] = [one + other for one, other in zip(pools[-1], last, strict=True)]
-    least = 1 / (len(values) + 2)
-    return [
-        (total / size, min(max(count / size, least), 1 - least)) for total, count, size in pools
-    ]
-
-
 def sigmoid(values: Confidences) -> Confidences:
     """Return the logistic function, without overflow."""
     return np.asarray(0.5 * (1 + np.tanh(values / 2)), dtype=np.float64)
@@ -137,12 +118,12 @@ def sigmoid(values: Confidences) -> Confidences:
 
 @dataclass(frozen=True, slots=True)
 class Observations:
-    """For each question the features of its scores, and whether its first answer is correct."""
+    """What was observed of each question."""
 
-    features: Features
+    features: Rows
     correct: Correct
-    answerable: int
-    """Number of questions with an answer among their candidates."""
+    answerable: Correct
+    """Whether any of its candidates is an answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,24 +134,32 @@ class CalibrationReport:
     method: str
     questions: int
     answerable: int
+    """Number of questions with an answer among their candidates."""
     curve: Curve
+    """By confidence."""
     area_share: float
     """The area under the curve as a share of the oracle's."""
     calibration_error: float
+    """Of the confidence."""
     precision: float
-    """Share of correct answers at or above the threshold; 1 if nothing is answered."""
+    """Share of correct answers where it does not abstain; 1 if nothing is answered."""
     answer_rate: float
+    right_stated: float
+    """Share of the correct first answers where it does not abstain; 1 if there are none."""
+    unanswerable_refused: float
+    """Share of the questions without an answer where it abstains; 1 if there are none."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return the figures as plain JSON types, the curve at 20 answer rates."""
-        names = ("method", "questions", "answerable", "area_share", "calibration_error")
+        figures = (
+            *("method", "questions", "answerable", "area_share", "calibration_error"),
+            *("precision", "answer_rate", "right_stated", "unanswerable_refused"),
+        )
         places = np.linspace(0, len(self.curve.rates) - 1, 21).round().astype(int)[1:]
         columns = (self.curve.rates, self.curve.precisions, self.curve.thresholds)
         return {
-            **{name: getattr(self, name) for name in names},
+            **{name: getattr(self, name) for name in figures},
             "threshold": self.calibration.threshold,
-            "precision": self.precision,
-            "answer_rate": self.answer_rate,
             "curve": [
                 dict(zip(("answer_rate", "precision", "threshold"), row, strict=True))
                 for row in np.column_stack(columns)[places].tolist()
@@ -183,80 +172,114 @@ def fit_confidence(
 ) -> CalibrationReport:
     """Cross-validate every method, and fit the one with the lowest log loss to all questions.
 
-    The figures are of the held-out folds: each question is rated by weights that were fitted
-    to the other folds.  The threshold is the lowest that reaches the precision, or that at which
-    the share `answer_rate` of the questions is answered; 0.5 if neither is given.
+    The answerability is fitted too, if some questions have an answer and some have none.  The
+    figures are of the held-out folds: each question is rated by weights that were fitted to the
+    other folds.  The threshold is the lowest that reaches the precision, or that at which the
+    share `answer_rate` of the questions is answered; 0.5 if neither is given.
     """
-    correct = observations.correct
-    if min(correct.sum(), (~correct).sum()) < FOLDS:
+    rows, correct, answerable = observations.features, observations.correct, observations.answerable
+    if _count_rarer(correct) < FOLDS:
         raise InputError(
             f"{correct.sum()} first answers are right and {(~correct).sum()} wrong;"
             f" calibration needs {FOLDS} of each"
         )
-    held_out = {name: _rate_held_out(observations, fit) for name, fit in METHODS.items()}
+    held_out = {
+        name: _rate_held_out(rows, correct, lambda *fold, fit=fit: fit(*fold).rate)
+        for name, fit in METHODS.items()
+    }
     method = min(held_out, key=lambda name: measure_log_loss(held_out[name], correct))
-    curve = trace_curve(held_out[method], correct)
-    threshold = _choose_threshold(curve, precision, answer_rate)
-    fitted = METHODS[method](observations.features, correct)
+    fitted, decisive = METHODS[method](rows, correct), held_out[method]
+    if _count_rarer(answerable) >= FOLDS:
+        fitted = replace(fitted, answerability=_fit_answerability(rows, answerable))
+        decisive = _rate_held_out(rows, answerable, lambda *fold: _fit_answerability(*fold).rate)
+    threshold = _choose_threshold(trace_curve(decisive, correct), precision, answer_rate)
     calibration = replace(fitted, threshold=threshold)
-    return _report(calibration, method, observations, held_out[method])
+    is_stated = decisive >= threshold
+    return _report(calibration, method, observations, held_out[method], is_stated)
 
 
 def check_confidence(calibration: Calibration, observations: Observations) -> CalibrationReport:
     """Return the figures of a calibration on questions that it was not fitted to."""
-    confidences = _rate(calibration, observations.features)
-    return _report(calibration, "as stored", observations, confidences)
+    confidences = _rate(calibration.rate, observations.features)
+    abstains = [calibration.abstains(Features(*row)) for row in observations.features]
+    return _report(calibration, "as stored", observations, confidences, ~np.array(abstains))
+
+
+def _count_rarer(labels: Correct) -> int:
+    """Return the number of those that are true, or not, whichever is less."""
+    return int(min(labels.sum(), (~labels).sum()))
 
 
 def _report(
-    calibration: Calibration, method: str, observations: Observations, confidences: Confidences
+    calibration: Calibration,
+    method: str,
+    observations: Observations,
+    confidences: Confidences,
+    is_stated: Correct,
 ) -> CalibrationReport:
-    correct = observations.correct
-    answered = confidences >= calibration.threshold
+    correct, answerable = observations.correct, observations.answerable
     return CalibrationReport(
         calibration,
         method,
         len(correct),
-        observations.answerable,
+        int(answerable.sum()),
         trace_curve(confidences, correct),
         measure_area_share(confidences, correct),
         measure_calibration_error(confidences, correct),
-        float(correct[answered].mean()) if answered.any() else 1.0,
-        float(answered.mean()),
+        precision=_share(correct, is_stated),
+        answer_rate=float(is_stated.mean()),
+        right_stated=_share(is_stated, correct),
+        unanswerable_refused=_share(~is_stated, ~answerable),
     )
 
 
-def _fit_logistic(features: Features, correct: Correct) -> Calibration:
-    return Calibration(*fit_logistic(features, correct).tolist())
+def _share(is_so: Correct, among: Correct) -> float:
+    return float(is_so[among].mean()) if among.any() else 1.0
 
 
-def _fit_isotonic(features: Features, correct: Correct) -> Calibration:
-    logistic = _fit_logistic(features, correct)
-    values = logistic.intercept + features @ logistic.weights
-    return replace(logistic, knots=tuple(fit_isotonic(values, correct)))
+def _fit_columns(names: Sequence[str]) -> Callable[[Rows, Correct], Calibration]:
+    """Return a method: a logistic function of some features."""
+    places = [FEATURES.index(name) for name in names]
+
+    def fit(features: Rows, correct: Correct) -> Calibration:
+        intercept, *weights = fit_logistic(features[:, places], correct).tolist()
+        return Calibration(Logistic(intercept, **dict(zip(names, weights, strict=True))))
+
+    return fit
 
 
-METHODS: dict[str, Callable[[Features, Correct], Calibration]] = {
-    "logistic of the best score": lambda rows, correct: _fit_logistic(rows[:, :1], correct),
-    "logistic of best score, margin and count": _fit_logistic,
-    "isotonic over the logistic": _fit_isotonic,
+def _fit_answerability(features: Rows, answerable: Correct) -> Logistic:
+    """Return a logistic function of the best candidate's own score, count, rank and headings.
+
+    Without its document prior, which compares the documents with one another: one is always best.
+    """
+    best, _, counts, priors, ranks, headed = features.T
+    columns = np.column_stack([best - priors, counts, ranks, headed])
+    intercept, own, count, rank, headings = fit_logistic(columns, answerable).tolist()
+    return Logistic(intercept, own, count=count, prior=-own, rank=rank, headings=headings)
+
+
+CONFIDENCE = ("best", "margin", "count", "prior", "rank")
+METHODS: dict[str, Callable[[Rows, Correct], Calibration]] = {
+    "logistic of the best score": _fit_columns(("best",)),
+    "logistic of best score, margin, count, prior and rank": _fit_columns(CONFIDENCE),
 }
 
 
 def _rate_held_out(
-    observations: Observations, fit: Callable[[Features, Correct], Calibration]
+    rows: Rows, labels: Correct, fit: Callable[[Rows, Correct], Callable[[Features], float]]
 ) -> Confidences:
-    folds = np.random.default_rng(0).permutation(len(observations.correct)) % FOLDS
-    confidences = np.empty(len(folds))
+    """Return the probability of each row, by a function that was fitted to the other folds."""
+    folds = np.random.default_rng(0).permutation(len(labels)) % FOLDS
+    rated = np.empty(len(folds))
     for fold in range(FOLDS):
         held_out = folds == fold
-        fitted = fit(observations.features[~held_out], observations.correct[~held_out])
-        confidences[held_out] = _rate(fitted, observations.features[held_out])
-    return confidences
+        rated[held_out] = _rate(fit(rows[~held_out], labels[~held_out]), rows[held_out])
+    return rated
 
 
-def _rate(calibration: Calibration, features: Features) -> Confidences:
-    return np.array([calibration.rate_features(row) for row in features])
+def _rate(rate: Callable[[Features], float], rows: Rows) -> Confidences:
+    return np.array([rate(Features(*row)) for row in rows.tolist()])
 
 
 def _choose_threshold(curve: Curve, precision: float | None, answer_rate: float | None) -> float:

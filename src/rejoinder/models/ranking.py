@@ -27,8 +27,8 @@ def rank(
         budget_ms: the time limit.  The ranking holds the scores known by then, and its trace
             says which stages timed out; at least one batch of the first stage is always scored.
         deadline: the same as a moment, where the time began to count earlier.
-        min_confidence: abstain below this confidence, instead of below the scorer's own
-            threshold.
+        min_confidence: abstain below this confidence, instead of where the scorer finds
+            no answer likely.
 
     Raises:
         InputError: the question is empty, the candidates are no list, the scorer is only a

@@ -10,7 +10,7 @@ pytest.importorskip("onnxruntime")
 
 from tests.models.hashers import make_has, write_tiny_has
 
-from rejoinder.cascade.calibration import Calibration
+from rejoinder.cascade.calibration import Calibration, Logistic
 from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.engine.binding import bind_scorer
 from rejoinder.engine.engine import Engine
@@ -139,7 +139,7 @@ def test_answers_of_another_bundle_are_named_and_left_out(
         open_answers(stored, other)
 
     cascade = Cascade(
-        "c", [Stage(WordOverlap(), 3), Stage(other)], calibration=Calibration(0.0, 1.0)
+        "c", [Stage(WordOverlap(), 3), Stage(other)], calibration=Calibration(Logistic(0.0, 1.0))
     )
     bound = bind_scorer(cascade, stored)
     found = Engine(stored, cascade).answer("is tea hot?")

@@ -37,11 +37,12 @@ if TYPE_CHECKING:
 @options.data_folder
 @takes_format
 def calibrate(scorer: str, datasets: tuple[str, ...], output: Output, **given: Any) -> None:
-    """Fit how likely SCORER's first candidate is an answer, on one DATASET or several.
+    """Fit how likely SCORER's first candidate is an answer, and when no candidate is one.
 
     DATASET is NAME[:SPLIT] or a JSON-lines file, with answerable and unanswerable questions;
-    the default split is dev.  Without --precision or --answer-rate the threshold is 0.5.  The
-    figures come from five-fold cross-validation.
+    the default split is dev.  Without --precision or --answer-rate, SCORER will abstain where it
+    is likelier than not that no candidate answers.  The figures come from five-fold
+    cross-validation.
     """
     from rejoinder.evaluation import CalibrateOptions, calibrate
 
@@ -53,12 +54,20 @@ def calibrate(scorer: str, datasets: tuple[str, ...], output: Output, **given: A
     if not output.is_json:
         _print(result, output)
     fitted = result.fitted
-    say(f"wrote {result.path}: {fitted.method}, threshold {fitted.calibration.threshold:.3f}")
+    calibration = fitted.calibration
+    decisive = "answerability" if calibration.answerability else "confidence"
+    say(
+        f"wrote {result.path}: {fitted.method}; it abstains below"
+        f" {calibration.threshold:.3f} {decisive}"
+    )
 
 
 def _print(result: "CalibrateResult", output: Output) -> None:
     output.show(
-        ["data set", "questions", "answerable", "precision", "answer rate", "of oracle", "ECE"],
+        [
+            *("data set", "questions", "answerable", "precision", "answer rate"),
+            *("right stated", "unanswerable refused", "of oracle", "ECE"),
+        ],
         [
             [
                 name,
@@ -66,6 +75,8 @@ def _print(result: "CalibrateResult", output: Output) -> None:
                 str(item.answerable),
                 percent(item.precision),
                 percent(item.answer_rate),
+                percent(item.right_stated),
+                percent(item.unanswerable_refused),
                 percent(item.area_share),
                 f"{item.calibration_error:.4f}",
             ]
@@ -73,7 +84,7 @@ def _print(result: "CalibrateResult", output: Output) -> None:
         ],
     )
     output.show(
-        ["answer rate", "precision", "threshold"],
+        ["answer rate", "precision", "min confidence"],
         [
             [percent(row["answer_rate"]), percent(row["precision"]), f"{row['threshold']:.3f}"]
             for row in result.fitted.to_dict()["curve"][1::2]

@@ -1,4 +1,4 @@
-// How sure an answer must be: the server's threshold, or the user's own.
+// How sure an answer must be: as sure as the scorer finds usual, or the user's own threshold.
 
 import { submit } from "./ask.js";
 import { find } from "./dom.js";
@@ -6,24 +6,28 @@ import { percent } from "./numbers.js";
 
 const DEBOUNCE_MS = 300;
 
-let usual = null; // the server's threshold; null without a calibrated scorer
+const START = 0.25; // where the slider stands while the scorer decides by another figure
+
+let hasConfidence = false;
+let usual = null; // the scorer's threshold; null if it decides by another figure
 let chosen = null;
 
-// The user's threshold; null for the server's.
+// The user's threshold; null for the scorer's decision.
 export const getMinConfidence = () => chosen;
 
-// The threshold that counts.
+// The threshold that counts; null if the scorer decides by another figure.
 export const getThreshold = () => chosen ?? usual;
 
 export function setMinConfidence(share) {
-  chosen = usual === null || share === null || !(share >= 0 && share <= 1) ? null : share;
+  chosen = !hasConfidence || share === null || !(share >= 0 && share <= 1) ? null : share;
   render();
 }
 
 export function startSureness(info) {
   usual = info.threshold;
-  find("sureness").hidden = usual === null;
-  if (usual === null) return;
+  hasConfidence = info.has_confidence;
+  find("sureness").hidden = !hasConfidence;
+  if (!hasConfidence) return;
   let timer;
   find("least").addEventListener("input", ({ target }) => {
     setMinConfidence(Number(target.value) / 100);
@@ -35,7 +39,7 @@ export function startSureness(info) {
     find("least").focus(); // the button goes away
     askAgain();
   });
-  find("usual").textContent = `Back to the usual ${percent(usual)}`;
+  find("usual").textContent = `Back to the usual${usual === null ? "" : ` ${percent(usual)}`}`;
   render();
 }
 
@@ -44,11 +48,12 @@ function askAgain() {
 }
 
 function render() {
-  if (usual === null) return;
-  const shown = percent(getThreshold());
+  if (!hasConfidence) return;
+  const threshold = getThreshold();
+  const shown = threshold === null ? "as usual" : percent(threshold);
   find("sureness").classList.toggle("chosen", chosen !== null);
-  find("least-summary").textContent = `At least ${shown} sure`;
-  find("least").value = Math.round(100 * getThreshold());
+  find("least-summary").textContent = threshold === null ? "As sure as usual" : `At least ${shown} sure`;
+  find("least").value = Math.round(100 * (threshold ?? START));
   find("least").setAttribute("aria-valuetext", shown);
   find("least-shown").textContent = shown;
   find("usual").hidden = chosen === null;

@@ -234,7 +234,8 @@ def _describe(scorer: Scorer, name: str, *, has_index: bool) -> WorkerInfo:
         scorer.name,
         [StageInfo(stage.scorer.name, stage.keep) for stage in scorer.stages],
         has_index,
-        scorer.calibration.threshold if scorer.calibration else None,
+        scorer.calibration.min_confidence if scorer.calibration else None,
+        scorer.calibration is not None,
         dict(file.tuned),
         file.frontier,
     )

@@ -35,7 +35,7 @@ class AskOptions(Struct, frozen=True, kw_only=True):
     """Only search documents whose metadata have this value, or one of several; `folder` stands for
     its sub-folders too."""
     min_confidence: Annotated[float, Meta(ge=0, le=1)] | None = None
-    """Abstain below this confidence; below the scorer's own threshold by default."""
+    """Abstain below this confidence; by default, if the scorer finds no answer likely."""
     context: Literal["sentence", "paragraph", "section"] | None = None
     """What to return around each sentence: its paragraph (or list, or table; the default), its
     whole section, or nothing."""
@@ -81,7 +81,7 @@ class RankRequest(Struct, frozen=True):
     budget_ms: Budget | None = None
     """Time limit in milliseconds, queueing included; the server's by default."""
     min_confidence: Annotated[float, Meta(ge=0, le=1)] | None = None
-    """Abstain below this confidence; below the scorer's own threshold by default."""
+    """Abstain below this confidence; by default, if the scorer finds no answer likely."""
     spans: Annotated[int, Meta(ge=0)] | None = None
     """How many sentences to return of each document, best first; 1 by default."""
 
@@ -263,7 +263,11 @@ class WorkerInfo(Struct, frozen=True):
     stages: list[StageInfo]
     has_index: bool
     threshold: float | None = None
-    """The confidence below which the server abstains; null without calibration."""
+    """The confidence below which the server abstains; null if it abstains by answerability, or
+    never."""
+    has_confidence: bool = False
+    """Whether the scorer is calibrated: answers have a confidence, which `min_confidence` compares
+    with."""
     tuned: dict[str, str | int | float] = field(default_factory=dict)
     """The `[tuned]` table of the cascade file."""
     frontier: tuple[Point, ...] = ()
