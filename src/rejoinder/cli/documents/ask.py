@@ -301,7 +301,7 @@ def _show_source(source: Source) -> str:
 def _repeats(title: str, headings: Sequence[str]) -> bool:
     """Return whether a title is the first heading and a name behind it, as on web pages."""
     rest = title.removeprefix(headings[0]) if headings else title
-    return rest != title and rest.lstrip()[:1] in "\u2014\u2013-|:\u00b7"
+    return rest != title and rest.lstrip().startswith(("\u2014", "\u2013", "-", "|", ":", "\u00b7"))
 
 
 def _truncate(heading: str) -> str:

@@ -5,7 +5,7 @@ import { make } from "./dom.js";
 // "uploaded:" stays, so that no upload passes for a file of the server.
 const baseName = (document) => document.replace(/^(uploaded:)?.*\//s, "$1");
 
-const NAME_BEHIND = /^\s*(?:[—–|:·-]|$)/u;
+const NAME_BEHIND = /^\s*[—–|:·-]/u;
 
 // The title of a web page often begins with its first heading, which is then left out.
 export function getPath({ document, title, headings }) {
