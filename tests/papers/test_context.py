@@ -21,6 +21,7 @@ from rejoinder.papers import context_costs, context_data  # noqa: E402
 from rejoinder.papers.context import (  # noqa: E402
     ContextRun,
     ContextTableOptions,
+    _Trainer,
     set_rows,
     summarise_sets,
     train_rows,
@@ -148,6 +149,9 @@ def test_rows_start_from_the_given_encoder(encoder: Path, tmp_path: Path, recipe
     (folder,) = tmp_path.glob("none-0-*")
     training = open_bundle(folder).manifest.training
     assert training["from"] == str(encoder)
+    more = " --recipe paper" if recipe == "paper" else ""
+    command = f"rejoinder reproduce context --models none --pairs 12 --encoder {encoder}{more}"
+    assert training["command"] == command
     assert training["loss"] == ("pointwise" if recipe == "paper" else "anchored")
 
 
@@ -159,6 +163,16 @@ def test_by_the_papers_recipe_all_pairs_are_read() -> None:
     assert ContextTableOptions(1).most_pairs == 10_000
     assert context_data.name_start(paper) == (None, "all-MiniLM-L6-v2")
     assert "shipped" not in [row.name for row in set_rows(paper)]
+
+
+def test_a_manifest_names_a_command_that_can_be_run(tmp_path: Path) -> None:
+    paper = Ingredients(recipe="paper", train=("qed", "selqa:dev@0.5"))
+    options = ContextTableOptions(1, to=tmp_path, ingredients=paper)
+    trainer = _Trainer("context", lambda: pytest.fail("reads nothing"), options, tmp_path)
+
+    assert trainer._get_command(BASE) == (
+        "rejoinder reproduce context --models none --train qed --train selqa:dev@0.5 --recipe paper"
+    )
 
 
 def test_a_row_that_int8_rounds_badly_is_tested_in_fp32(

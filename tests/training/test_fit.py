@@ -178,6 +178,7 @@ def test_the_best_epoch_is_chosen_by_the_given_measure(
 ) -> None:
     steps: list[Step] = []
     plan = replace(PLAN, keeps_best=True, best_by="P@1")
+    assert plan.describe() != replace(PLAN, keeps_best=True).describe()
 
     fit_ranker(plan, [Part(examples)], vectors, dev=examples, on_step=steps.append)
 

@@ -6,6 +6,7 @@ shipped selector was trained without context on most of the training questions, 
 that is the same for all rows.  Rows are tested as the bundles that they become.
 """
 
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import cache, partial
@@ -217,7 +218,7 @@ class _Trainer:
         if not row.is_trained:
             return list_shipped().get(context_data.START, Path(context_data.START))
         folder, ingredients = self._name(row, seed), self.options.ingredients
-        command = f"rejoinder reproduce context --models {row.name} --pairs {self._pairs}"
+        command = self._get_command(row)
         if _is_kept(folder, {"command": command, "seed": seed}):
             return folder
         start, encoder = context_data.name_start(ingredients)
@@ -258,9 +259,15 @@ class _Trainer:
         )
         return train_ranker(options, self.data().train, on_step=on_step).bundle
 
-    @property
-    def _pairs(self) -> float:
-        return self.options.most_pairs
+    def _get_command(self, row: ContextRow) -> str:
+        """Return the command that trains a row, for the manifest."""
+        pairs, ingredients = self.options.most_pairs, self.options.ingredients
+        words = ["rejoinder", "reproduce", "context", "--models", row.name]
+        words += [] if pairs == inf else ["--pairs", str(pairs)]
+        words += ["--encoder", ingredients.encoder] if ingredients.encoder else []
+        words += [word for name in ingredients.train for word in ("--train", name)]
+        words += ["--recipe", ingredients.recipe] if ingredients.is_paper else []
+        return shlex.join(words)
 
     def _name(self, row: ContextRow, seed: int) -> Path:
         """Return the folder of a bundle; other ingredients than the table's own have others."""

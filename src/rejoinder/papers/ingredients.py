@@ -191,8 +191,8 @@ def _check_encoder(name: str) -> None:
         page = facts.page if facts else f"https://huggingface.co/{name}" if is_hub else ""
         published = f" from {page}" if page else ""
         raise InputError(
-            f"{error}; put config.json, model.safetensors and tokenizer.json{published} into a"
-            " folder, and give the folder as --encoder"
+            f"{str(error).rstrip('.')}; put config.json, model.safetensors and tokenizer.json"
+            f"{published} into a folder, and give the folder as --encoder"
         ) from error
 
 

@@ -81,7 +81,8 @@ VECTORS = {
         "https://nlp.stanford.edu/projects/glove",
     ),
     "wiki-news": Pretrained(
-        "Wikipedia and news; no question data", "https://fasttext.cc/docs/en/english-vectors.html"
+        "Wikipedia, web text and news; no question data",
+        "https://fasttext.cc/docs/en/english-vectors.html",
     ),
     "crawl": Pretrained(
         "web text; no question data", "https://fasttext.cc/docs/en/english-vectors.html"

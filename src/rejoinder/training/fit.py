@@ -55,6 +55,8 @@ class Plan(Generic[Config]):
         """
         described = asdict(replace(self, recipe=replace(self.recipe, questions_at_once=None)))
         del described["compute"], described["measures_dev"]
+        if self.best_by == "MAP":  # the only one there was
+            del described["best_by"]
         return described
 
 
