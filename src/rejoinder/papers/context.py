@@ -156,7 +156,8 @@ def reproduce_context(options: ContextTableOptions, reporter: Reporter = SILENT)
     cost = {item.row: item.natural_ms for item in latencies}
     cascades = compare_at_equal_time(selectors, runs, cost)
     pretraining = describe_pretraining(item.summary.ingredients for item in quality)
-    for table in _print(quality, latencies, searches, cascades, pretraining, start_label):
+    costs = _print_costs(latencies, searches, cascades, show_ingredients(start_label))
+    for table in (*_print_quality(quality, pretraining), *costs):
         reporter.show(table)
     return {
         "quality": [item.to_dict() for item in quality],
@@ -355,13 +356,8 @@ def compare_at_equal_time(
     return results
 
 
-def _print(
-    quality: Sequence[Quality],
-    latencies: Sequence[PairLatency],
-    searches: Sequence[ContextSearch],
-    cascades: Sequence[EqualTime],
-    pretraining: Sequence[str],
-    start: Mapping[str, str],
+def _print_quality(
+    quality: Sequence[Quality], pretraining: Sequence[str]
 ) -> Iterator[PrintedTable]:
     over = ["P@1 over no context", "95 %", "P@1 published (ASNQ)", "ingredients"]
     for dataset in dict.fromkeys(item.dataset for item in quality):
@@ -376,6 +372,14 @@ def _print(
         title = f"{dataset}: {own[0].summary.questions} questions"
         header = ["context", "seeds", "precision", *MEASURES, *over]
         yield PrintedTable(header, rows, title=title, footer=pretraining)
+
+
+def _print_costs(
+    latencies: Sequence[PairLatency],
+    searches: Sequence[ContextSearch],
+    cascades: Sequence[EqualTime],
+    start: str,
+) -> Iterator[PrintedTable]:
     base = latencies[0]
     yield PrintedTable(
         ["context", "tokens", "equal length", "of none", "natural length", "of none"],
@@ -387,7 +391,7 @@ def _print(
             ]
             for item in latencies
         ],
-        title=f"milliseconds per pair, one thread, int8, {show_ingredients(start)}",
+        title=f"milliseconds per pair, one thread, int8, {start}",
     )
     yield PrintedTable(
         ["similarity", "once a document, ms", "a question, ms", "of the selector's time"],
@@ -398,7 +402,7 @@ def _print(
             ]
             for item in searches
         ],
-        title=f"finding the context of 100 candidates of one article, {show_ingredients(start)}",
+        title=f"finding the context of 100 candidates of one article, {start}",
     )
     yield PrintedTable(
         ["context", "seeds", "kept", "P@1", "over none", "95 %"],

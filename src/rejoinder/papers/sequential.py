@@ -117,33 +117,36 @@ def _measure_set(
                 firsts, selectors, lists, on_question=lambda done: progress(done, len(lists), "")
             )
         )
-    made = [
-        {"selector": labels[pair.selector], **({"first": labels[pair.first]} if pair.first else {})}
+    candidates = round(sum(len(item.candidates) for item in lists) / len(lists))
+    rows = [
+        {
+            **asdict(pair),
+            "ingredients": {
+                "selector": labels[pair.selector],
+                **({"first": labels[pair.first]} if pair.first else {}),
+            },
+        }
         for pair in pairs
     ]
-    candidates = round(sum(len(item.candidates) for item in lists) / len(lists))
-    table = PrintedTable(
-        ["selector", "first", "k", "P@1", "ms", "speed-up", "P@1 over all", "95 %", "ingredients"],
+    title = f"{name}: {len(lists)} questions, {candidates} candidates each"
+    reporter.show(_print(pairs, [row["ingredients"] for row in rows], title))
+    return {"dataset": name, "questions": len(lists), "candidates": candidates, "rows": rows}
+
+
+def _print(
+    pairs: Sequence[ScorerPair], ingredients: Sequence[Mapping[str, str]], title: str
+) -> PrintedTable:
+    header = ["selector", "first", "k", "P@1", "ms", "speed-up", "P@1 over all", "95 %"]
+    rows = [
         [
-            [
-                *(pair.selector, pair.first or "–", str(pair.keep or "all")),
-                *(f"{100 * pair.accuracy:.2f}", f"{pair.latency_ms:.1f}", f"{pair.speed_up:.1f}"),
-                *(f"{100 * pair.difference:+.2f}", show_interval(pair.interval)),
-                show_ingredients(own),
-            ]
-            for pair, own in zip(pairs, made, strict=True)
-        ],
-        title=f"{name}: {len(lists)} questions, {candidates} candidates each",
-    )
-    reporter.show(table)
-    return {
-        "dataset": name,
-        "questions": len(lists),
-        "candidates": candidates,
-        "rows": [
-            {**asdict(pair), "ingredients": own} for pair, own in zip(pairs, made, strict=True)
-        ],
-    }
+            *(pair.selector, pair.first or "–", str(pair.keep or "all")),
+            *(f"{100 * pair.accuracy:.2f}", f"{pair.latency_ms:.1f}", f"{pair.speed_up:.1f}"),
+            *(f"{100 * pair.difference:+.2f}", show_interval(pair.interval)),
+            show_ingredients(made),
+        ]
+        for pair, made in zip(pairs, ingredients, strict=True)
+    ]
+    return PrintedTable([*header, "ingredients"], rows, title=title)
 
 
 def measure_pairs(
