@@ -59,8 +59,16 @@ class Clone:
 
     def run(self, step: Step) -> subprocess.CompletedProcess[str]:
         """Run a step to its end; it must succeed."""
+        done = self.try_(step)
+        assert done.returncode == 0, f"{step.code}\n{done.stdout}{done.stderr}"
+        if step.code.startswith(". "):
+            self.activation.append(step.code)
+        return done
+
+    def try_(self, step: Step) -> subprocess.CompletedProcess[str]:
+        """Run a step to its end."""
         code = ["python", "-c", step.code] if step.is_python else ["sh", "-c", step.code]
-        done = subprocess.run(
+        return subprocess.run(
             self._in_shell(code),
             cwd=self.folder,
             env=self.environment,
@@ -69,10 +77,6 @@ class Clone:
             encoding="utf-8",
             timeout=MAX_SECONDS,
         )
-        assert done.returncode == 0, f"{step.code}\n{done.stdout}{done.stderr}"
-        if step.code.startswith(". "):
-            self.activation.append(step.code)
-        return done
 
     @contextmanager
     def serve(self, step: Step, port: int) -> Iterator[None]:
@@ -263,15 +267,7 @@ def test_without_an_extra_a_command_names_it(clone: Clone) -> None:
     clone.packages.mkdir()
     try:
         clone.show_packages()
-        shown = subprocess.run(
-            [clone.folder / ".venv/bin/rejoinder", "serve", "my-index"],
-            cwd=clone.folder,
-            env=clone.environment,
-            check=False,
-            capture_output=True,
-            encoding="utf-8",
-            timeout=MAX_SECONDS,
-        )
+        shown = clone.try_(Step(".venv/bin/rejoinder serve my-index"))
     finally:
         shutil.rmtree(clone.packages)
         hidden.rename(clone.packages)
