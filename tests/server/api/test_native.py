@@ -384,6 +384,27 @@ def test_facets_count_the_values_of_metadata(fresh: TestClient) -> None:
     assert {"value": ".html", "documents": 3} in facets["suffix"]["values"]
 
 
+def test_a_folder_is_a_facet_and_a_filter(fresh: TestClient) -> None:
+    for name in ("sea/birds/gull.txt", "sea/crab.txt", "land/newt.txt"):
+        kind = name.rpartition("/")[2].removesuffix(".txt")
+        fresh.post(f"/v1/documents?name={name}", content=f"The {kind} lives in a folder.")
+
+    facets = {item["key"]: item for item in fresh.get("/v1/documents/facets").json()["facets"]}
+    values = {item["value"]: item["documents"] for item in facets["folder"]["values"]}
+    request = {"question": "who lives in a folder?", "top": 9, "where": {"folder": "uploaded:sea"}}
+    found = fresh.post("/v1/answer", json=request).json()["answers"]
+
+    assert values["uploaded:sea"] == 2
+    assert values["uploaded:sea/birds"] == values["uploaded:land"] == 1
+    assert {item["source"]["document"] for item in found} == {
+        "uploaded:sea/birds/gull.txt",
+        "uploaded:sea/crab.txt",
+    }
+    reserved = fresh.post("/v1/documents?name=x.txt&meta=folder=sea", content="The cat sleeps.")
+    assert reserved.status_code == 422
+    assert "'folder' is reserved for the folder of the file" in reserved.json()["error"]
+
+
 def test_several_documents_are_removed(fresh: TestClient) -> None:
     for number in range(3):
         fresh.post(f"/v1/documents?name=many-{number}.txt", content="One.")

@@ -109,6 +109,24 @@ def test_pool_follows_its_index(tmp_path: Path, caplog: pytest.LogCaptureFixture
     assert logged[2] == "the index can be read again"
 
 
+def test_index_that_is_replaced_before_the_first_look_is_noticed(tmp_path: Path) -> None:
+    index, old = make(tmp_path / "index", 1), tmp_path / "old"
+    new = make(tmp_path / "new", 2)
+
+    async def replace() -> None:
+        pool = make_pool(index)
+        await pool.start()
+        try:
+            put(index, new)  # nothing is asked, and no other task has run
+            assert has_open(pool._workers[0], old)
+            await wait_until(lambda: not has_open(pool._workers[0], old))
+            assert has_open(pool._workers[0], index)
+        finally:
+            await pool.stop()
+
+    asyncio.run(replace())
+
+
 def test_worker_that_is_late_opens_the_new_index_later(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
