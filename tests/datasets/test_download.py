@@ -245,8 +245,8 @@ def test_data_without_a_download_names_its_source_and_target(tmp_path: Path) -> 
 
     assert str(raised.value) == (
         "asnq cannot be downloaded automatically: get asnq.tar from"
-        " https://github.com/amazon-science/wqa_tanda, and the lists unique.dev and unique.test from"
-        " https://github.com/alexa/wqa-cascade-transformers,"
+        " https://github.com/amazon-science/wqa_tanda, and the lists unique.dev and unique.test"
+        " from https://github.com/alexa/wqa-cascade-transformers,"
         f" and put asnq/train.tsv, asnq/dev.tsv, asnq/unique.dev, asnq/unique.test into {tmp_path}"
     )
 

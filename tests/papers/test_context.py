@@ -15,6 +15,7 @@ from tests.models.selectors import TOKENIZER, WORDS, make_selector  # noqa: E402
 from rejoinder.bundle.folder import open_bundle  # noqa: E402
 from rejoinder.cli import main  # noqa: E402
 from rejoinder.datasets.readers.jsonl import write_examples  # noqa: E402
+from rejoinder.datasets.stream import ExampleStream  # noqa: E402
 from rejoinder.errors import BundleError  # noqa: E402
 from rejoinder.models.selector.export import write_selector  # noqa: E402
 from rejoinder.papers import context_costs, context_data  # noqa: E402
@@ -234,6 +235,7 @@ def test_the_tables_are_reproduced_on_a_fixture(
 
     assert result.exit_code == 0, result.output
     assert "left out: asnq" in result.stderr
+    assert "questions, 12 pairs" in result.stdout
     lines = [line.split() for line in result.stdout.splitlines()]
     assert [line[0] for line in lines if line][2:8] == ROWS_TRIED.split(",")
     assert len(runs.read_text().splitlines()) == 7  # two of none, one of each other
@@ -259,3 +261,57 @@ def test_the_tables_are_reproduced_on_a_fixture(
     }
     low, high = other["gain"]["interval"].values()
     assert low <= other["gain"]["mean"] <= high
+
+
+def write_asnq(folder: Path) -> None:
+    """Write three questions of ASNQ with 25 sentences each, and the list of its test half."""
+    lines = [
+        f"where is {q}?\tthe {WORDS[place % len(WORDS)]} is {q} {place}\t{4 if place == 3 else 1}\n"
+        for q in range(3)
+        for place in range(25)
+    ]
+    (folder / "asnq").mkdir(parents=True)
+    (folder / "asnq" / "dev.tsv").write_text("".join(lines), encoding="utf-8")
+    (folder / "asnq" / "train.tsv").write_text("".join(lines), encoding="utf-8")
+
+
+def test_asnq_is_tested_in_the_form_that_is_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(context_data, "SETS", ())
+    write_asnq(tmp_path)
+    told: list[str] = []
+
+    def read(**options: Any) -> context_data.ContextData:
+        return context_data.read_data(tmp_path, 30, told.append, ["asnq:train"], **options)
+
+    whole = read()
+    (tmp_path / "asnq" / "unique.test").write_text("where is 1?\n", encoding="utf-8")
+    half = read()
+
+    assert list(whole.tests) == ["asnq:dev"]
+    assert [item.question for item in half.tests["asnq:cascade-test"]] == ["where is 1?"]
+    assert [len(read(test_pairs=count).tests) for count in (1, 10)] == [1, 1]
+    assert told == [next(text for text in told if "asnq:dev: 3 questions with 75" in text)]
+
+
+def test_asnq_is_trained_on_as_a_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(context_data, "SETS", ())
+    write_asnq(tmp_path)
+
+    data = context_data.read_data(tmp_path, float("inf"), lambda _: None, ["asnq:train"])
+    few = context_data.read_data(tmp_path, 10, lambda _: None, ["asnq:train"])
+
+    assert isinstance(data.train, ExampleStream)
+    assert [item.id for item in data.train] == [item.id for item in data.train] == ["0", "1", "2"]
+    assert data.parts[0].examples is data.train
+    assert data.get_timed() == list(data.train)
+    assert isinstance(few.train, list)
+    assert len(few.train) == 1
+
+
+def test_runs_on_other_test_pairs_are_other_runs() -> None:
+    assert ContextTableOptions(1).table == "context, 10000 pairs"
+    assert ContextTableOptions(1, pairs=5).table == "context, 5 pairs"
+    whole = ContextTableOptions(1, test_pairs=float("inf"))
+    assert whole.table == "context, 10000 pairs, all pairs of each test set"

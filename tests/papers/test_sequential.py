@@ -1,4 +1,5 @@
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -6,11 +7,13 @@ from click.testing import CliRunner
 from tests.evaluation.test_replay import make_examples
 
 from rejoinder.cli import main
+from rejoinder.datasets.stream import ExampleStream
 from rejoinder.evaluation.score_cache import CachedScorer
 from rejoinder.models.lexical.scorers import Bm25, Jaccard, WordOverlap
 from rejoinder.papers import examples as examples_module
-from rejoinder.papers.examples import build_lists
+from rejoinder.papers.examples import build_lists, choose_answered
 from rejoinder.papers.sequential import measure_pairs
+from rejoinder.types import Example
 
 HEADER = "QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel\n"
 
@@ -81,3 +84,55 @@ def test_the_command_prints_both_tables(data: Path, monkeypatch: pytest.MonkeyPa
     nothing = CliRunner().invoke(main, [*arguments[:-1], str(data / "none")])
     assert nothing.exit_code == 1
     assert "none of the data sets was found" in nothing.stderr
+
+
+@pytest.fixture
+def asnq(tmp_path: Path) -> Path:
+    rows = [
+        f"red cat {q}\tthe {'cat' if s == q else 'dog'} {q} {s}\t{4 if s == q else 1}\n"
+        for q in range(6)
+        for s in range(q + 2)
+    ]
+    (tmp_path / "asnq").mkdir()
+    (tmp_path / "asnq" / "dev.tsv").write_text("".join(rows), encoding="utf-8")
+    return tmp_path
+
+
+def test_the_lists_of_asnq_are_read_as_they_are(
+    asnq: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(asnq / "none"))
+    monkeypatch.delenv("REJOINDER_DATA", raising=False)
+    arguments = ["reproduce", "sequential", "--selector", "bm25", "--data", str(asnq)]
+    plot = asnq / "figure.png"
+
+    shown = CliRunner().invoke(main, [*arguments, "--all", "--plot", str(plot)])
+    few = CliRunner().invoke(main, [*arguments, "--questions", "2", "--json"])
+
+    assert shown.exit_code == 0, shown.output
+    # 2 + 3 + 4 + 5 + 6 + 7 candidates; no list was extended.
+    title = "asnq dev: 6 questions, 4 candidates each, 27 pairs; neighbours: the order of the file"
+    assert title in shown.stdout
+    assert "not the published file: made from dev.tsv" in shown.stdout
+    assert "asnq:dev: 6 questions with 27 candidates; the published file has 2,672" in shown.stderr
+    assert shown.stderr.count("this is another release") == 1
+    assert plot.read_bytes().startswith(b"\x89PNG")
+    natural, longer = json.loads(few.stdout)
+    assert (natural["dataset"], natural["questions"], natural["pairs"]) == ("asnq dev", 2, 7)
+    assert (longer["dataset"], longer["questions"]) == ("asnq++ dev", 2)
+    assert longer["note"].startswith("not the published file")
+
+
+def test_answered_questions_are_chosen_from_a_stream() -> None:
+    examples = make_examples(count=20, size=4)
+    passes: list[int] = []
+
+    def read() -> Iterator[Example]:
+        passes.append(1)
+        return iter(examples)
+
+    chosen = choose_answered(ExampleStream(read), 5)
+
+    assert [item.id for item in chosen] == ["0", "4", "8", "12", "16"]
+    assert len(passes) == 2
+    assert choose_answered(ExampleStream(read), None) == examples

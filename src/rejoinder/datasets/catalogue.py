@@ -98,6 +98,15 @@ def find_splits(dataset: Dataset, folder: Path | None = None) -> dict[str, str |
     return locations
 
 
+def find_source(choice: str | Path, folder: Path | None = None) -> SplitFiles | None:
+    """Return the source that NAME[:SPLIT] is read from; None for a file, and for missing data."""
+    name, split = resolve_split(choice)
+    if split is not None:
+        with suppress(MissingDataError):
+            return locate(DATASETS[name], split, find_data_folders(folder))[0]
+    return None
+
+
 def locate(
     dataset: Dataset, split: str, folders: Sequence[Path]
 ) -> tuple[SplitFiles, tuple[Path, ...]]:

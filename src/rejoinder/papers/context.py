@@ -26,6 +26,7 @@ from rejoinder.models.registry import list_shipped, open_scorer
 from rejoinder.papers import context_costs, context_data
 from rejoinder.papers.context_costs import ContextSearch, PairLatency
 from rejoinder.papers.context_data import BASE, COSINET, KEEP, ROWS, ContextData, ContextRow
+from rejoinder.papers.examples import describe_source
 from rejoinder.papers.ingredients import (
     Ingredients,
     checksum,
@@ -68,8 +69,19 @@ class ContextTableOptions(TableOptions):
     pairs: int | None = None
     """Pairs that each run is trained on, approximately; by default 10,000, and all of them by
     the paper's recipe."""
+    test_pairs: float = context_data.TEST_PAIRS
+    """Pairs of each test set, approximately; infinite for all."""
     to: Path | None = None
     """Folder of trained bundles, which are not trained again."""
+
+    @property
+    def table(self) -> str:
+        """The name of the table in journals: runs on other pairs are other runs."""
+        pairs, tested = (
+            "all" if count == inf else count for count in (self.most_pairs, self.test_pairs)
+        )
+        own = "" if tested == context_data.TEST_PAIRS else f", {tested} pairs of each test set"
+        return f"context, {pairs} pairs{own}"
 
     @property
     def most_pairs(self) -> float:
@@ -88,6 +100,8 @@ class ContextRun(Run):
     """Per long list, the labels of the candidates that the first stage kept, best first."""
     scores: list[list[float]] = field(default_factory=list)
     """The row's scores of the same candidates."""
+    pairs: dict[str, int] = field(default_factory=dict)
+    """Tested pairs by test set; empty in journals from before it was recorded."""
 
     def measure_cascade(self, keep: int) -> list[float]:
         """Return per long list whether the best of the first `keep` candidates is an answer."""
@@ -142,7 +156,13 @@ def reproduce_context(options: ContextTableOptions, reporter: Reporter = SILENT)
     rows = choose_rows(set_rows(options.ingredients), options.models, of="context")
     training = options.ingredients.train or context_data.TRAIN
     data = cache(
-        lambda: context_data.read_data(options.folder, options.most_pairs, reporter.say, training)
+        lambda: context_data.read_data(
+            options.folder,
+            options.most_pairs,
+            reporter.say,
+            training,
+            test_pairs=options.test_pairs,
+        )
     )
     runs = train_rows(rows, data, options, reporter)
     quality = summarise_sets(rows, runs)
@@ -157,10 +177,12 @@ def reproduce_context(options: ContextTableOptions, reporter: Reporter = SILENT)
     cascades = compare_at_equal_time(selectors, runs, cost)
     pretraining = describe_pretraining(item.summary.ingredients for item in quality)
     costs = _print_costs(latencies, searches, cascades, show_ingredients(start_label))
-    for table in (*_print_quality(quality, pretraining), *costs):
+    describe = partial(_describe_set, runs=runs, folder=options.folder)
+    for table in (*_print_quality(quality, pretraining, describe), *costs):
         reporter.show(table)
     return {
         "quality": [item.to_dict() for item in quality],
+        "tests": {name: describe(name) for name in dict.fromkeys(q.dataset for q in quality)},
         "pretraining": pretraining,
         "latency": [{**asdict(item), "ingredients": start_label} for item in latencies],
         "construction": [{**asdict(item), "ingredients": start_label} for item in searches],
@@ -175,8 +197,7 @@ def train_rows(
     reporter: Reporter,
 ) -> list[ContextRun]:
     """Return one run per row and seed; `data` is only called when a row has to be trained."""
-    pairs = options.most_pairs
-    name = f"context, {'all' if pairs == inf else pairs} pairs"
+    name = options.table
     with TemporaryDirectory() as place:
         trainer = _Trainer(name, cache(data), options, options.to or Path(place))
         get_own = partial(get_own_ingredients, is_paper=options.ingredients.is_paper)
@@ -207,6 +228,10 @@ class _Trainer:
             seed,
             round_values(values),
             precision=open_bundle(folder).manifest.precision,
+            pairs={
+                name: sum(len(item.candidates) for item in examples)
+                for name, examples in data.tests.items()
+            },
             ingredients=_read_compute(folder) if row.is_trained else {},
             labels=[labels for _, _, labels in data.lists],
             scores=[
@@ -240,7 +265,7 @@ class _Trainer:
             device=ingredients.device,
             precision=ingredients.precision,
         )
-        train = partial(train_selector, data=self.data().train, on_step=on_step, command=command)
+        train = partial(train_selector, data=self.data().parts, on_step=on_step, command=command)
         try:
             train(options)
         except BundleError:  # one row that rounds badly must not end a long table
@@ -258,7 +283,7 @@ class _Trainer:
             device=self.options.ingredients.device,
             precision=self.options.ingredients.precision,
         )
-        return train_ranker(options, self.data().train, on_step=on_step).bundle
+        return train_ranker(options, self.data().parts, on_step=on_step).bundle
 
     def _get_command(self, row: ContextRow) -> str:
         """Return the command that trains a row, for the manifest."""
@@ -356,8 +381,15 @@ def compare_at_equal_time(
     return results
 
 
+def _describe_set(dataset: str, *, runs: Sequence[ContextRun], folder: Path | None) -> str:
+    """Return the tested pairs of a set, and how its files differ from the paper's."""
+    pairs = next((run.pairs[dataset] for run in runs if dataset in run.pairs), None)
+    counted = "" if pairs is None else f"{pairs:,} pairs"
+    return "; ".join(filter(None, (counted, describe_source(dataset, folder))))
+
+
 def _print_quality(
-    quality: Sequence[Quality], pretraining: Sequence[str]
+    quality: Sequence[Quality], pretraining: Sequence[str], describe: Callable[[str], str]
 ) -> Iterator[PrintedTable]:
     over = ["P@1 over no context", "95 %", "P@1 published (ASNQ)", "ingredients"]
     for dataset in dict.fromkeys(item.dataset for item in quality):
@@ -369,7 +401,8 @@ def _print_quality(
             cells += [*map(summary.show, MEASURES), *show_gain(item.gain)]
             cells.append(f"{published['P@1']:.1f}" if published else "")
             rows.append([*cells, show_ingredients(summary.ingredients)])
-        title = f"{dataset}: {own[0].summary.questions} questions"
+        counted = f"{own[0].summary.questions} questions"
+        title = f"{dataset}: {', '.join(filter(None, (counted, describe(dataset))))}"
         header = ["context", "seeds", "precision", *MEASURES, *over]
         yield PrintedTable(header, rows, title=title, footer=pretraining)
 

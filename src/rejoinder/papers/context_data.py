@@ -3,20 +3,24 @@
 "Modeling Context in Answer Sentence Selection Systems on a Latency Budget", Tables 2 and 4.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, islice
+from math import inf
 from pathlib import Path
 
 import numpy as np
 
+from rejoinder.datasets.catalogue import find_source
+from rejoinder.datasets.stream import ExampleStream
 from rejoinder.datasets.transforms.join_pages import join_pages
 from rejoinder.models.encoders.loading import DEFAULT
 from rejoinder.models.registry import open_scorer
 from rejoinder.models.scorer import Scorer
-from rejoinder.papers.examples import keep_answered, read_available, spread_evenly
+from rejoinder.papers.examples import open_available, spread_evenly
 from rejoinder.papers.ingredients import Ingredients
 from rejoinder.training.batches import MAX_CANDIDATES
-from rejoinder.training.mixing import read_parts
+from rejoinder.training.mixing import Part, read_parts
 from rejoinder.types import Candidate, Example
 
 COSINET = "cosinet"
@@ -65,15 +69,19 @@ ROWS = (
 TRAIN = ("squad-train-part:fit", "squad-v1:dev-not-in-v2")
 SETS = (
     *("squad-train-part:dev", "squad-v2:dev", "wikiqa:dev", "wikiqa:test"),
-    *("selqa:dev", "asnq:dev"),
+    "selqa:dev",
 )
+ASNQ = ("asnq-pages:cascade-test", "asnq:cascade-test", "asnq-pages:dev", "asnq:dev")
+"""The paper's test set, or what is nearest to it: the first that is here is tested on."""
 LISTS = "squad-v2:dev"
 """The set whose whole articles are ranked by a cascade."""
 KEEP = 20
 """Candidates of an article that the first stage passes to the selector without context."""
 LIST_QUESTIONS = 300
 TEST_PAIRS = 10_000
-"""Pairs of each test set; questions are spread evenly over larger ones."""
+"""Pairs of each test set by default; questions are spread evenly over larger ones."""
+TIMED = 1_000
+"""Training questions that costs are measured on, without a test set for it."""
 LEAST_SENTENCES = 20
 """Sentences of a training page; on a shorter page everything is a neighbour."""
 
@@ -82,14 +90,20 @@ LEAST_SENTENCES = 20
 class ContextData:
     """Training questions, test sets by name, and long lists."""
 
-    train: list[Example]
+    train: Iterable[Example]
+    """A stream where not all of it fits into memory."""
     tests: dict[str, list[Example]]
     lists: list[tuple[str, list[Candidate], list[bool]]]
     """Per question: the candidates that the first stage kept, and which are answers."""
 
+    @property
+    def parts(self) -> list[Part]:
+        """The training questions as training reads them."""
+        return [Part(self.train)]
+
     def get_timed(self) -> list[Example]:
         """Return the questions that costs are measured on."""
-        return self.tests.get(LISTS, self.train)
+        return self.tests[LISTS] if LISTS in self.tests else [*islice(self.train, TIMED)]
 
 
 def name_start(ingredients: Ingredients) -> tuple[str | None, str]:
@@ -107,39 +121,77 @@ def read_data(
     pairs: float,
     say: Callable[[str], None],
     training: Sequence[str] | None = None,
+    *,
+    test_pairs: float = TEST_PAIRS,
 ) -> ContextData:
     """Read all sets that are here and report the others; MissingDataError without training data.
 
     Args:
+        pairs: to train on, approximately; all of them where it is infinite.
         training: the data sets to train on; by default `TRAIN`.
+        test_pairs: of each test set, approximately.
     """
-    tests = {}
-    for choice in SETS:
-        if examples := read_available(choice, folder, say):
-            tests[choice] = spread(keep_answered(join_pages(examples)), TEST_PAIRS)
-    train = [
-        example
-        for part in read_parts(TRAIN if training is None else training, folder)
-        for example in join_pages(list(part.take_share(0).examples))
-        if len(_get_page(example)) >= LEAST_SENTENCES
-    ]
-    return ContextData(
-        spread(keep_answered(train), pairs, most=MAX_CANDIDATES + 1),
-        tests,
-        _keep_best(tests.get(LISTS, []), open_scorer(COSINET)),
-    )
+    tests = {
+        choice: spread(filter_stream(joined, is_answered), test_pairs)
+        for choice in (*SETS, *find_asnq(folder, say))
+        if (joined := open_pages(open_available(choice, folder, say)))
+    }
+    parts = read_parts(TRAIN if training is None else training, folder)
+    pages = [open_pages(part.take_share(0).examples) for part in parts]
+    fitting = filter_stream(ExampleStream(lambda: chain.from_iterable(pages)), is_trained_on)
+    is_streamed = pairs == inf and not all(isinstance(one, list) for one in pages)
+    train = fitting if is_streamed else spread(fitting, pairs, most=MAX_CANDIDATES + 1)
+    return ContextData(train, tests, _keep_best(tests.get(LISTS, []), open_scorer(COSINET)))
 
 
-def spread(examples: Sequence[Example], pairs: float, *, most: int | None = None) -> list[Example]:
-    """Return questions with about so many pairs in all, spread evenly over the set.
+def find_asnq(folder: Path | None, say: Callable[[str], None]) -> list[str]:
+    """Return the first form of ASNQ that is here, in a list; report it if there is none."""
+    found = [choice for choice in ASNQ if find_source(choice, folder)]
+    if not found:
+        open_available(ASNQ[-1], folder, say)
+    return found[:1]
+
+
+def open_pages(examples: Iterable[Example]) -> Iterable[Example]:
+    """Return examples over whole pages.
+
+    Only pages with a title, which may be spread over the set, are all read into memory.
+    """
+    first = next(iter(examples), None)
+    documents = (item.document for item in (first.candidates if first else ()))
+    if first and any(item and item.title for item in documents):
+        return join_pages(list(examples))
+    return examples if first else []
+
+
+def filter_stream(
+    examples: Iterable[Example], is_kept: Callable[[Example], bool]
+) -> Iterable[Example]:
+    """Return the examples that are kept, as a stream."""
+    return ExampleStream(lambda: filter(is_kept, examples))
+
+
+def is_answered(example: Example) -> bool:
+    """Whether any candidate answers."""
+    return any(example.labels)
+
+
+def is_trained_on(example: Example) -> bool:
+    """Whether the question has an answer, on a page that is not short."""
+    return is_answered(example) and len(_get_page(example)) >= LEAST_SENTENCES
+
+
+def spread(examples: Iterable[Example], pairs: float, *, most: int | None = None) -> list[Example]:
+    """Return questions with about so many pairs in all, spread evenly; reads a stream twice.
 
     Args:
         most: candidates of a question that count.
     """
     sizes = [min(len(item.candidates), most or len(item.candidates)) for item in examples]
-    count = max(1, round(len(examples) * min(1.0, pairs / max(1, sum(sizes)))))
-    places = np.linspace(0, len(examples) - 1, min(count, len(examples))).round().astype(int)
-    return [examples[place] for place in places.tolist()]
+    count = max(1, round(len(sizes) * min(1.0, pairs / max(1, sum(sizes)))))
+    places = np.linspace(0, len(sizes) - 1, min(count, len(sizes))).round().astype(int)
+    kept = set(places.tolist())
+    return [item for place, item in enumerate(examples) if place in kept]
 
 
 def _keep_best(

@@ -1,9 +1,9 @@
-"""Sequential rerankers of Matsubara et al. 2020, on candidate lists of open data.
+"""Sequential rerankers of Matsubara et al. 2020, on their lists and on lists of open data.
 
-"Reranking for Efficient Transformer-based Answer Selection", Tables 4 and 5: a first scorer
-passes its k best candidates to a selector, which is compared in accuracy (P@1) and latency with
-the selector on all candidates.  Their lists are ASNQ (about 350 candidates) and ASNQ++ (1,300);
-ours are also built from SQuAD v2.0 dev and WikiQA test.
+"Reranking for Efficient Transformer-based Answer Selection", Tables 4 and 5 and Figure 2: a first
+scorer passes its k best candidates to a selector, which is compared in accuracy (P@1) and latency
+with the selector on all candidates.  Their lists are ASNQ (350 candidates on average) and ASNQ++
+(1,300), read as they are; ours are SQuAD v2.0 dev and WikiQA test, extended to these lengths.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,18 +15,28 @@ from rejoinder.cascade.budget import Cost
 from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.cascade.loading import load
 from rejoinder.errors import MissingDataError
+from rejoinder.evaluation.plots import plotting
 from rejoinder.evaluation.replay import Contender, Outcome, replay
 from rejoinder.evaluation.score_cache import CachedScorer
 from rejoinder.evaluation.significance import Interval
 from rejoinder.evaluation.timing import measure_latency
-from rejoinder.papers.examples import build_lists, read_available
+from rejoinder.papers.examples import (
+    build_lists,
+    choose_answered,
+    describe_source,
+    open_available,
+)
 from rejoinder.papers.ingredients import label_scorer, show_ingredients
 from rejoinder.papers.table import SILENT, PrintedTable, Reporter, show_interval
 from rejoinder.types import Example
 
-KEEPS = (10, 20, 50, 100, 200, 300)
-SIZES = (350, 1300)
-SETS = ("squad-v2:dev", "wikiqa:test", "asnq:dev")
+KEEPS = (10, 20, 50, 100, 200, 250, 300)
+SETS: tuple[tuple[str, int | None], ...] = (
+    *(("squad-v2:dev", 350), ("squad-v2:dev", 1300)),
+    *(("wikiqa:test", 350), ("wikiqa:test", 1300)),
+    *(("asnq:dev", None), ("asnq++:dev", None)),
+)
+"""Data sets, and the length to which their lists are extended; None keeps them as they are."""
 TIMED = 10
 """Questions whose latency is measured, for each pair of scorers."""
 PUBLISHED = PrintedTable(
@@ -41,8 +51,14 @@ PUBLISHED = PrintedTable(
         ["ASNQ++", "BERT-Base", "Jaccard", "100", "44.3", "0.580"],
         ["ASNQ++", "BERT-Base", "CA", "100", "52.8", "0.924"],
         ["ASNQ++", "BERT-Base", "–", "all", "53.6", "4.230"],
+        ["GPD", "BERT-Base", "Jaccard", "100", "27.0", "0.564"],
+        ["GPD", "BERT-Base", "Jaccard", "200", "37.6", "0.840"],
+        ["GPD", "BERT-Base", "Jaccard", "250", "38.2", "0.977"],
+        ["GPD", "BERT-Base", "Jaccard", "300", "41.1", "1.110"],
+        ["GPD", "BERT-Base", "CA", "100", "45.0", "0.962"],
+        ["GPD", "BERT-Base", "–", "all", "47.6", "4.590"],
     ],
-    title="published (Matsubara et al. 2020), on one V100",
+    title="published (Matsubara et al. 2020, Tables 3 to 5), on one V100; GPD is not public",
 )
 
 
@@ -52,7 +68,10 @@ class SequentialOptions:
 
     selectors: Sequence[str]
     firsts: Sequence[str] = ("jaccard",)
-    questions: int = 500
+    questions: int | None = 500
+    """Questions of each set, spread evenly over it; None for all."""
+    plot: Path | None = None
+    """Picture of P@1 against k, as the paper's Figure 2."""
     score_cache: Path | None = None
     """Journal of scored lists, which are not scored again."""
     folder: Path | None = None
@@ -91,33 +110,50 @@ def reproduce_sequential(
         for scorer, name in zip((*firsts, *selectors), names, strict=True)
     }
     results = []
-    for choice in SETS:
-        examples = read_available(choice, options.folder, reporter.say)
-        for size in SIZES if examples else ():
-            lists = build_lists(examples, size=size, questions=options.questions)
-            results.append(_measure_set(choice, lists, firsts, selectors, labels, reporter))
+    for choice, size in SETS:
+        if lists := _read_lists(choice, size, options, reporter):
+            place = _describe(choice, options.folder)
+            results.append(_measure_set(place, lists, firsts, selectors, labels, reporter))
     if not results:
         raise MissingDataError("none of the data sets was found; give their folder as --data")
     reporter.show(PUBLISHED)
+    if options.plot:
+        plot_sizes(options.plot, results)
+        reporter.say(f"wrote {options.plot}")
     return results
 
 
+def _read_lists(
+    choice: str, size: int | None, options: SequentialOptions, reporter: Reporter
+) -> list[Example]:
+    """Return the lists of a set: its own from a stream, or extended ones; none if it is missing."""
+    examples = open_available(choice, options.folder, reporter.say)
+    if size is None:
+        return choose_answered(examples, options.questions)
+    return build_lists(list(examples), size=size, questions=options.questions)
+
+
+def _describe(choice: str, folder: Path | None) -> dict[str, str]:
+    return {"dataset": choice.replace(":", " "), "note": describe_source(choice, folder)}
+
+
 def _measure_set(
-    choice: str,
+    place: Mapping[str, str],
     lists: Sequence[Example],
     firsts: Sequence[CachedScorer],
     selectors: Sequence[CachedScorer],
     labels: Mapping[str, str],
     reporter: Reporter,
 ) -> dict[str, Any]:
-    name = choice.replace(":", " ")
+    name = place["dataset"]
     with reporter.progress(name) as progress:
         pairs = list(
             measure_pairs(
                 firsts, selectors, lists, on_question=lambda done: progress(done, len(lists), "")
             )
         )
-    candidates = round(sum(len(item.candidates) for item in lists) / len(lists))
+    total = sum(len(item.candidates) for item in lists)
+    candidates = round(total / len(lists))
     rows = [
         {
             **asdict(pair),
@@ -128,9 +164,16 @@ def _measure_set(
         }
         for pair in pairs
     ]
-    title = f"{name}: {len(lists)} questions, {candidates} candidates each"
+    counted = f"{len(lists)} questions, {candidates} candidates each, {total:,} pairs"
+    title = "; ".join(filter(None, (f"{name}: {counted}", place["note"])))
     reporter.show(_print(pairs, [row["ingredients"] for row in rows], title))
-    return {"dataset": name, "questions": len(lists), "candidates": candidates, "rows": rows}
+    return {
+        **place,
+        "questions": len(lists),
+        "candidates": candidates,
+        "pairs": total,
+        "rows": rows,
+    }
 
 
 def _print(
@@ -147,6 +190,27 @@ def _print(
         for pair, made in zip(pairs, ingredients, strict=True)
     ]
     return PrintedTable([*header, "ingredients"], rows, title=title)
+
+
+def plot_sizes(path: Path, results: Sequence[Mapping[str, Any]]) -> None:
+    """Plot P@1 against k, one line for each set, selector and first scorer.
+
+    Raises:
+        RejoinderError: see `plotting`.
+    """
+    with plotting(path) as axes:
+        for result in results:
+            lines: dict[str, dict[int, float]] = {}
+            for row in result["rows"]:
+                label = f"{result['dataset']}/{result['candidates']}: {row['selector']}"
+                if row["keep"] is None:
+                    axes.axhline(100 * row["accuracy"], label=label, linewidth=0.8, linestyle="--")
+                else:
+                    line = lines.setdefault(f"{label} behind {row['first']}", {})
+                    line[row["keep"]] = 100 * row["accuracy"]
+            for label, line in lines.items():
+                axes.plot([*line], [*line.values()], ".-", label=label)
+        axes.set(xlabel="k", ylabel="P@1")
 
 
 def measure_pairs(

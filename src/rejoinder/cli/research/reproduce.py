@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -84,7 +85,15 @@ for _name, _title in RANKERS.items():
 )
 @click.option("--first", "firsts", multiple=True, default=["jaccard"], help=_SCORER)
 @click.option("--selector", "selectors", multiple=True, required=True, help=_SCORER)
-@click.option("--questions", type=click.IntRange(min=1), default=500, show_default=True)
+@click.option(
+    "--questions",
+    type=click.IntRange(min=1),
+    default=500,
+    show_default=True,
+    help="Questions of each data set, spread evenly over it.",
+)
+@click.option("--all", "takes_all", is_flag=True, help="All questions.")
+@click.option("--plot", type=options.PATH, help="Plot P@1 against k.")
 @takes_ingredients(
     "sequential",
     takes=[],
@@ -94,16 +103,18 @@ for _name, _title in RANKERS.items():
 @options.score_cache
 @options.data_folder
 @takes_format
-def sequential(output: Output, **given: Any) -> None:
-    """Tables 4 and 5 of the sequential-reranker paper, on lists of open data.
+def sequential(output: Output, takes_all: bool, questions: int, **given: Any) -> None:
+    """Tables 4 and 5 and Figure 2 of the sequential-reranker paper, on its lists and on others.
 
-    Lists of 350 and 1,300 candidates from SQuAD v2.0 dev, WikiQA test and, where you have it,
-    ASNQ dev; the selector on all candidates against the selector on the k best of a first
-    scorer.  P@1 is over all questions; milliseconds are measured on ten of them.
+    The lists of ASNQ dev and of ASNQ++ as they are, where you have them, and lists of 350 and
+    1,300 candidates from SQuAD v2.0 dev and WikiQA test; the selector on all candidates against
+    the selector on the k best of a first scorer.  P@1 is over all questions; milliseconds are
+    measured on ten of them.
     """
     from rejoinder.papers.sequential import SequentialOptions, reproduce_sequential
 
-    _report(partial(reproduce_sequential, SequentialOptions(**given)), output)
+    chosen = SequentialOptions(questions=None if takes_all else questions, **given)
+    _report(partial(reproduce_sequential, chosen), output)
 
 
 @reproduce.command(
@@ -127,6 +138,14 @@ def sequential(output: Output, **given: Any) -> None:
     "  [default: 10,000; all by the paper's recipe]",
 )
 @click.option(
+    "--test-pairs",
+    type=click.IntRange(min=1),
+    default=10_000,
+    show_default=True,
+    help="Pairs of each test set, approximately; its questions are spread evenly over it.",
+)
+@click.option("--all", "takes_all", is_flag=True, help="Test on all pairs.")
+@click.option(
     "--to",
     type=click.Path(path_type=Path),
     help="Keep the trained bundles in this folder, and resume from those that are there.",
@@ -134,16 +153,18 @@ def sequential(output: Output, **given: Any) -> None:
 @options.threads
 @options.data_folder
 @takes_format
-def context(output: Output, **given: Any) -> None:
+def context(output: Output, takes_all: bool, test_pairs: int, **given: Any) -> None:
     """Tables 2 and 4 of the context paper: selectors that see more than a sentence.
 
     Every row starts from the shipped selector and is trained on the same questions of SQuAD over
     whole pages; it is tested as a bundle, in int8 where that is close enough, on SQuAD, WikiQA,
-    SelQA and, where you have it, ASNQ.  Latencies are for one thread; measure them on an idle
-    machine.
+    SelQA and, where you have it, ASNQ: the test half with the neighbours that pages of Natural
+    Questions give, else what is nearest to it.  Latencies are for one thread; measure them on an
+    idle machine.
     """
     from rejoinder.papers.context import ContextTableOptions, reproduce_context
 
+    given["test_pairs"] = inf if takes_all else test_pairs
     _report(partial(reproduce_context, ContextTableOptions(**given)), output)
 
 

@@ -66,7 +66,7 @@ def read_asnq_over_pages(path: Path, *others: Path, has_list: bool = False) -> I
         places.setdefault(_reduce(example.question), []).append(place)
     for page in read_pages(files):
         for place in places.pop(_reduce(page.question), ()):
-            examples[place] = _order(examples[place], page.title, page.list_words())
+            examples[place] = _order(examples[place], page.list_words())
     yield from examples
 
 
@@ -75,12 +75,13 @@ def _remove_order(example: Example) -> Example:
     return replace(example, candidates=tuple(items))
 
 
-def _order(example: Example, title: str, words: Iterable[str]) -> Example:
+def _order(example: Example, words: Iterable[str]) -> Example:
     """Return the example with the document that its sentences are on this page."""
     text = _reduce("".join(words))
     starts = {item.text: text.find(_reduce(item.text)) for item in example.candidates}
     sentences = sorted((start, text) for text, start in starts.items() if start >= 0)
-    document = Document(example.id, title, tuple(text for _, text in sentences))
+    # Without the title: two questions about a page would be joined into one long page.
+    document = Document(example.id, "", tuple(text for _, text in sentences))
     positions = {text: place for place, text in enumerate(document.sentences)}
     candidates = [
         replace(item, document=document, position=positions[item.text])
