@@ -1,14 +1,14 @@
 """Measure the memory and speed of a training on data of ASNQ's size and shape.
 
-Usage: python -m benchmarks.large_training [--model selector] [--steps N] > large_training.json
+Usage: python -m benchmarks.large_training [--model selector] [--max-steps N] > large_training.json
 
 Writes two synthetic data sets in ASNQ's format: one of this many questions with 350 candidates
-each, and one of 1 % of it.  Words follow Zipf's law, a sentence has 25 of them on average, and
-one or two sentences of each question answer it.  A process of its own trains a model on each, for
-an epoch or for `--steps` steps, on one thread.  Transformers are small and have random weights, so
+each, and one of 1 % of it; or reads a data folder (`--data`), such as one that
+`benchmarks.published_sizes` wrote.  A process of its own trains a model on each, for an epoch or
+for `--max-steps` steps, on one thread.  Transformers are small and have random weights, so
 that reading the data and making batches weigh as much as they can.  Seconds are CPU time.  Prints
-one JSON object; the table goes to stderr.  Needs the extra `train`, and 4 GB of disk for 57,000
-questions.
+one JSON object with the seconds of a step and of the whole epoch, as projected from the steps; the
+table goes to stderr.  Needs the extra `train`, and 4 GB of disk for 57,000 questions.
 """
 
 import argparse
@@ -17,10 +17,9 @@ import resource
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -28,13 +27,10 @@ from typing import Any
 import numpy as np
 
 from benchmarks.common import describe_machine
+from benchmarks.generated import draw_pairs, list_words
 from rejoinder.text.wordpiece import WordPiece
 
-CANDIDATES, WORDS, QUESTION_WORDS = 350, 25, 9
-RARE_WORDS = 300_000
-SYLLABLES = [f"{first}{second}" for first in "bdfgklmnprstvz" for second in "aeiou"]
-SHARED = 4
-"""Words of the question in an answer."""
+CANDIDATES = 350
 SMALL = 100
 """The small data set has one of so many questions."""
 MIN_QUESTIONS = 100
@@ -48,15 +44,16 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--model", choices=MODELS, default="selector")
     parser.add_argument("--questions", type=int, default=57_000)
-    parser.add_argument("--steps", type=int, help="of each training; an epoch by default")
+    parser.add_argument("--max-steps", type=int, help="of each training; an epoch by default")
+    parser.add_argument("--data", type=Path, help="train on asnq:train of this folder alone")
     parser.add_argument("--folder", type=Path, help="for the data; a temporary one by default")
     parser.add_argument("--measure", type=Path, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
-    if arguments.measure:
-        print(json.dumps(train(arguments.model, arguments.measure, arguments.steps)))
+    if folder := arguments.measure or arguments.data:
+        print(json.dumps(train(arguments.model, folder, arguments.max_steps)))
         return
     with TemporaryDirectory(dir=arguments.folder) as folder:
-        result = compare(arguments.model, Path(folder), arguments.questions, arguments.steps)
+        result = compare(arguments.model, Path(folder), arguments.questions, arguments.max_steps)
     print_to_stderr(show(result["rows"]))
     print(json.dumps(result, indent=2))
 
@@ -72,7 +69,7 @@ def compare(model: str, folder: Path, questions: int, steps: int | None) -> dict
         write_data(data, count)
         command = [sys.executable, "-m", "benchmarks.large_training", "--model", model]
         command += ["--measure", str(data)]
-        command += [] if steps is None else ["--steps", str(steps)]
+        command += [] if steps is None else ["--max-steps", str(steps)]
         done = subprocess.run(command, check=True, stdout=subprocess.PIPE)
         rows.append(
             {"questions": count, "candidates": count * CANDIDATES, **json.loads(done.stdout)}
@@ -83,6 +80,7 @@ def compare(model: str, folder: Path, questions: int, steps: int | None) -> dict
 def show(rows: Sequence[dict[str, Any]]) -> str:
     """Return the rows as a Markdown table."""
     head = ["questions", "candidates", "read_seconds", "questions_per_second", "peak_mb"]
+    head += ["seconds_per_step", "projected_seconds"]
     lines = [" | ".join(head), "|".join("---:" for _ in head)]
     lines += [" | ".join(f"{row[name]:,}" for name in head) for row in rows]
     return "\n".join(f"| {line} |" for line in lines)
@@ -93,40 +91,8 @@ def write_data(folder: Path, questions: int) -> Path:
     path = folder / "asnq" / "train.tsv"
     path.parent.mkdir(parents=True)
     with path.open("w", encoding="ascii") as file:
-        for lines in draw_questions(questions):
-            file.write(lines)
+        file.writelines(draw_pairs(questions, CANDIDATES))
     return path
-
-
-def draw_questions(count: int) -> Iterator[str]:
-    """Yield the lines of each question: question, sentence and label, with tabs between."""
-    words = np.array(list_words(), dtype=object)
-    chances = np.cumsum(1 / np.arange(1, len(words) + 1))
-    rng = np.random.default_rng(0)
-
-    def draw(number: int) -> list[str]:
-        drawn = np.searchsorted(chances, rng.random(number) * chances[-1])
-        return list(words[drawn])
-
-    for _ in range(count):
-        question = draw(QUESTION_WORDS)
-        lengths = rng.integers(WORDS - 10, WORDS + 11, CANDIDATES)
-        flat, ends = draw(int(lengths.sum())), np.cumsum(lengths).tolist()
-        answers = rng.choice(CANDIDATES, rng.integers(1, 3), replace=False).tolist()
-        asked, lines = " ".join(question), []
-        for place, (start, end) in enumerate(zip([0, *ends], ends, strict=False)):
-            sentence = flat[start:end]
-            if place in answers:
-                sentence[:SHARED] = question[-SHARED:]
-            lines.append(f"{asked}\t{' '.join(sentence)}\t{4 if place in answers else 1}\n")
-        yield "".join(lines)
-
-
-def list_words() -> list[str]:
-    """Return the vocabulary, the most frequent and shortest words first."""
-    two = [f"{first}{second}" for first in SYLLABLES for second in SYLLABLES]
-    three = (f"{first}{second}" for first in two for second in SYLLABLES)
-    return [*SYLLABLES, *two, *islice(three, RARE_WORDS)]
 
 
 def train(model: str, folder: Path, max_steps: int | None) -> dict[str, Any]:
@@ -140,7 +106,11 @@ def train(model: str, folder: Path, max_steps: int | None) -> dict[str, Any]:
     base = get_peak_mb()
     times = [time.process_time()]
 
+    steps_of_epoch = 0
+
     def stop(step: Step) -> None:
+        nonlocal steps_of_epoch
+        steps_of_epoch = step.of
         times.append(time.process_time())
         if step.number == max_steps:
             raise _EnoughError
@@ -152,6 +122,9 @@ def train(model: str, folder: Path, max_steps: int | None) -> dict[str, Any]:
     return {
         "read_seconds": round(first - step, 1),
         "steps": len(steps) + 1,
+        "seconds_per_step": round(step, 3),
+        "steps_of_epoch": steps_of_epoch,
+        "projected_seconds": round(first + (steps_of_epoch - 1) * step),
         "questions_per_second": round(questions_per_step / step, 1),
         "peak_mb": get_peak_mb(),
         "before_reading_mb": base,
