@@ -112,3 +112,30 @@ def test_a_list_without_a_wrong_candidate_draws_from_others() -> None:
     row = places.tolist().index(1)  # the answer is at 0
     drawn = texts.ids[row, : int(texts.mask[row].sum())].tolist()
     assert drawn in [tokens.encode(item.text) for item in CANDIDATES if item.id != "b"]
+
+
+@pytest.mark.parametrize("composition", ["has", "attention", "pooling"])
+def test_lists_that_are_scored_beforehand_have_the_same_scores(
+    composition: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model = make_has(composition=composition)
+    monkeypatch.setattr("rejoinder.training.has.PAIRS_AT_ONCE", 3)
+    encoded: list[int] = []
+
+    class Counting(HasTorchScorer):
+        def _encode(self, texts: Any) -> Any:
+            encoded.append(len(texts))
+            return super()._encode(texts)
+
+    prepared = Counting(model, TOKENIZER).prepare([EXAMPLE, OTHER])
+
+    # Two questions, and each of four answers once, though both lists have them.
+    assert sum(encoded) == 2 + len(CANDIDATES)
+    plain = HasTorchScorer(model, TOKENIZER)
+    for example in (EXAMPLE, OTHER):
+        expected = plain.score(example.question, example.candidates)
+        assert prepared.score(example.question, example.candidates) == pytest.approx(expected)
+    # Another list is scored as ever.
+    assert prepared.score("another?", CANDIDATES) == pytest.approx(
+        plain.score("another?", CANDIDATES)
+    )

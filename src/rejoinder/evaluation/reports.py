@@ -1,6 +1,6 @@
 """Ranks the questions of a data set with a scorer and measures the rankings."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean, stdev
@@ -16,6 +16,7 @@ from rejoinder.evaluation.measures import (
     measure,
     parse_measures,
 )
+from rejoinder.evaluation.stored_answers import storing_answers
 from rejoinder.evaluation.trec import RankedQuestion, RunFile, is_run_file, read_run
 from rejoinder.models.registry import list_named
 from rejoinder.models.scorer import Scorer
@@ -136,16 +137,14 @@ def evaluate(
     """
     protocol = protocol or Protocol()
     name, split, opened = open_examples(dataset, split, folder)
-    examples = opened if seeds == 1 else list(opened)
+    # A stream is read again for each seed.
+    examples = list(opened) if seeds > 1 and isinstance(opened, Iterator) else opened
     runs = [_open(scorer, protocol, seed) for seed in range(seeds)]
     named = list_named().get(str(scorer))
     if seeds > 1 and not (named and named.is_seeded):
         raise InputError(f"scorer {runs[0].name!r} draws no random numbers; leave out the seeds")
     parse_measures(measures)  # fails before the work, not after it
-    rankings = tuple(
-        tuple(_rank(run, example, protocol) for example in examples if protocol.counts(example))
-        for run in runs
-    )
+    rankings = tuple(_rank_all(run, examples, protocol) for run in runs)
     if not rankings[0]:
         raise InputError(f"no question counts under protocol {protocol.questions!r}")
     if isinstance(runs[0], RunFile) and not any(item.labels for item in rankings[0]):
@@ -183,6 +182,14 @@ def open_examples(
         return None, None, dataset
     name, split = resolve_split(dataset, split)
     return name, split, open_dataset(name, split=split, folder=folder)
+
+
+def _rank_all(
+    scorer: Scorer | RunFile, examples: Iterable[Example], protocol: Protocol
+) -> tuple[RankedQuestion, ...]:
+    counted = (example for example in examples if protocol.counts(example))
+    with storing_answers(scorer, counted) as (bound, ready):
+        return tuple(_rank(bound, example, protocol) for example in ready)
 
 
 def _rank(scorer: Scorer | RunFile, example: Example, protocol: Protocol) -> RankedQuestion:

@@ -3,9 +3,11 @@
 import os
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import TypeVar
 
 import numpy as np
 
@@ -21,11 +23,16 @@ from rejoinder.models.sidecar import StoredRows
 from rejoinder.models.static_vectors.vectors import load_vectors
 from rejoinder.types import Candidate, Example
 
+T = TypeVar("T")
 PER_DOCUMENT = 256
 ANSWERS = 500
 STORED = 4_000
 """Answers whose memory is measured; fewer would vanish in the memory of the process."""
 STORED_PER_DOCUMENT = 40
+POOL_ANSWERS, POOL_WORDS = 24_981, 200
+"""InsuranceQA V1, and the length to which the HAS paper pads an answer."""
+POOL_SAMPLE = 200
+"""Answers of that length whose bytes are measured."""
 
 
 class StoredTexts:
@@ -61,6 +68,24 @@ def store_texts(folder: Path, encoder: AnswerEncoder, texts: Iterable[str]) -> S
     return StoredTexts(RowStore(folder), places)
 
 
+@contextmanager
+def storing_answers(
+    scorer: T, examples: Iterable[Example]
+) -> Iterator[tuple[T, Iterable[Example]]]:
+    """Yield a HAS scorer over stored answers, each encoded once, and the examples to score.
+
+    Pools of InsuranceQA V1 list each of 24,981 answers 36 times.  Answers are stored on disk, as
+    an index would store them, until the block ends.  Other scorers are yielded as they are.
+    """
+    if not isinstance(scorer, HasScorer) or scorer.is_bound:
+        yield scorer, examples
+        return
+    kept = list(examples)
+    with TemporaryDirectory(prefix="rejoinder-answers-") as place:
+        stored = store_texts(Path(place, "store"), scorer.sidecar, list_texts(kept))
+        yield scorer.bind(stored), kept
+
+
 def list_texts(examples: Iterable[Example]) -> list[str]:
     """Return the texts of all candidates, each once."""
     texts = (item.text for example in examples for item in example.candidates)
@@ -79,6 +104,8 @@ class AnswerCost:
     p95_ms: float
     disk_bytes: int | None = None
     resident_bytes: int | None = None
+    pool_gb: float | None = None
+    """Of the answers of InsuranceQA V1, each padded to 200 words as the HAS paper stores them."""
 
 
 def measure_costs(
@@ -96,7 +123,10 @@ def measure_costs(
         with TemporaryDirectory() as place:
             texts = [item.text for item in candidates]
             bound = scorer.bind(store_texts(Path(place, "store"), scorer.sidecar, texts))
-            memory = _measure_memory(Path(place, "memory"), scorer, stored)
+            memory = (
+                *_measure_memory(Path(place, "memory"), scorer, stored),
+                _measure_pool(Path(place, "pool"), scorer),
+            )
             label = f"{name} (stored)" if name == "attention" else name
             yield AnswerCost(label, *_time(bound, scorer, candidates, repeats), *memory)
             if name == "has":
@@ -126,7 +156,15 @@ def _time(
     return question_ms, statistics.median(times), statistics.quantiles(times, n=20)[-1]
 
 
-def _measure_memory(folder: Path, scorer: HasScorer, answers: int) -> tuple[int, int]:
+def _measure_pool(folder: Path, scorer: HasScorer) -> float:
+    """Return the gigabytes (of 1,024³ bytes, as in the paper) of all answers of InsuranceQA V1."""
+    disk, _ = _measure_memory(folder, scorer, POOL_SAMPLE, words=POOL_WORDS)
+    return round(disk * POOL_ANSWERS / 2**30, 2)
+
+
+def _measure_memory(
+    folder: Path, scorer: HasScorer, answers: int, *, words: int = LENGTH
+) -> tuple[int, int]:
     """Return the bytes of one answer on disk, and in memory after all were read."""
     encoder = scorer.sidecar
     rng = np.random.default_rng(0)
@@ -135,9 +173,9 @@ def _measure_memory(folder: Path, scorer: HasScorer, answers: int) -> tuple[int,
     with store.changing() as writer:
         for number in range(1, count + 1):
             states = rng.standard_normal(
-                (STORED_PER_DOCUMENT, LENGTH, encoder.texts.width), np.float32
+                (STORED_PER_DOCUMENT, words, encoder.texts.width), np.float32
             )
-            writer.add(number, [encoder.composition.to_rows(words) for words in states])
+            writer.add(number, [encoder.composition.to_rows(answer) for answer in states])
         writer.commit(1)
     del store
     before = _get_resident()

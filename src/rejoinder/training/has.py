@@ -3,8 +3,6 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, Unpack
 
 import numpy as np
@@ -13,7 +11,7 @@ from torch import Tensor, nn
 
 from rejoinder.bundle.folder import open_bundle
 from rejoinder.evaluation import evaluate
-from rejoinder.evaluation.stored_answers import list_texts, store_texts
+from rejoinder.evaluation.stored_answers import list_texts
 from rejoinder.models.encoders.tokens import TextTokens
 from rejoinder.models.has.export import write_has
 from rejoinder.models.has.module import (
@@ -39,6 +37,8 @@ from rejoinder.training.options import HasOptions, Trained
 from rejoinder.types import Example, to_candidates
 
 MARGIN = 0.1
+PAIRS_AT_ONCE = 64
+"""Pairs whose attention is computed together, where each answer is encoded once."""
 PARITY_TEXTS = 60
 """Candidates that the bundle must encode as torch does."""
 DEFAULTS: dict[str, Any] = {"loss": "triplet", "weight_decay": 0.01, "clip": 1.0}
@@ -73,16 +73,9 @@ def train_has(options: HasOptions, data: TrainingData = (), **hooks: Unpack[Hook
     bundle = open_bundle(training_set.target)
     return replace(
         trained,
-        means=_measure(HasScorer(bundle), training_set.dev) if training_set.dev else {},
+        means=evaluate(HasScorer(bundle), training_set.dev).means if training_set.dev else {},
         flipped_bits=bundle.manifest.scores["flipped bits"],
     )
-
-
-def _measure(scorer: HasScorer, dev: Sequence[Example]) -> Mapping[str, float]:
-    """Return the measures over stored answers, as an index would hold them."""
-    with TemporaryDirectory() as place:
-        stored = store_texts(Path(place, "store"), scorer.sidecar, list_texts(dev))
-        return evaluate(scorer.bind(stored), dev).means
 
 
 def fit_has(
@@ -99,7 +92,9 @@ def fit_has(
         model,
         [split_answers(part) for part in parts],
         lambda answered: Triplets(answered, tokens),
-        to_scorer=lambda trained: HasTorchScorer(trained, tokenizer),
+        to_scorer=lambda trained: HasTorchScorer(trained, tokenizer).prepare(
+            control.get("dev", ())
+        ),
         measure=partial(measure_loss, compute=plan.compute),
         **control,
     )
@@ -129,14 +124,45 @@ class HasTorchScorer:
     def __init__(self, model: Has, tokenizer: Tokenizer) -> None:
         self._model = model.eval()
         self._tokens = TextTokens(tokenizer, max_tokens=model.config.max_tokens)
+        self._known: dict[tuple[str, str], float] = {}
         self.name = model.config.composition
+
+    def prepare(self, examples: Sequence[Example]) -> "HasTorchScorer":
+        """Score all lists beforehand: an answer that many of them have is encoded once.
+
+        In pools of InsuranceQA V1, each of 24,981 answers stands in dozens of lists.
+        """
+        asked: dict[str, list[str]] = {}
+        for example in examples:
+            for item in example.candidates:
+                asked.setdefault(item.text, []).append(example.question)
+        questions = {example.question: self._pool(example.question) for example in examples}
+        texts = [*asked]
+        encoded = [self._tokens.encode(text) for text in texts]
+        for places in group_by_length([*map(len, encoded)], CHUNK):
+            own = [texts[place] for place in places]
+            pairs = [(at, question) for at, text in enumerate(own) for question in asked[text]]
+            with torch.inference_mode():
+                words = self._model.to_bits(self._encode([encoded[place] for place in places]))
+                for first in range(0, len(pairs), PAIRS_AT_ONCE):
+                    part = pairs[first : first + PAIRS_AT_ONCE]
+                    rows = [at for at, _ in part]
+                    pooled = torch.cat([questions[question] for _, question in part])
+                    listed = Words(words.states[rows], words.mask[rows])
+                    scores = self._model.score(pooled, listed).tolist()
+                    keys = [(question, own[at]) for at, question in part]
+                    self._known.update(zip(keys, scores, strict=True))
+        return self
 
     def score(self, question: str, candidates: Candidates) -> Scores:
         """Return one score per candidate, in the order given."""
-        texts = [self._tokens.encode(item.text) for item in to_candidates(candidates)]
+        items = to_candidates(candidates)
+        if all((question, item.text) in self._known for item in items):
+            return np.array([self._known[question, item.text] for item in items], np.float64)
+        texts = [self._tokens.encode(item.text) for item in items]
         scores = np.empty(len(texts), dtype=np.float64)
+        pooled = self._pool(question)
         with torch.inference_mode():
-            pooled = pool(self._encode([self._tokens.encode(question)]))
             for places in group_by_length([*map(len, texts)], CHUNK):
                 words = self._encode([texts[place] for place in places])
                 found = self._model.score(
@@ -144,6 +170,10 @@ class HasTorchScorer:
                 )
                 scores[places] = found.numpy(force=True)
         return scores
+
+    def _pool(self, question: str) -> Tensor:
+        with torch.inference_mode():
+            return pool(self._encode([self._tokens.encode(question)]))
 
     def _encode(self, texts: Sequence[Sequence[int]]) -> Words:
         device = next(self._model.parameters()).device

@@ -12,6 +12,7 @@ from click.testing import CliRunner, Result
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnxruntime")
 
+from benchmarks.generated import write_insuranceqa, write_yahooqa  # noqa: E402
 from tests.models.selectors import write_encoder  # noqa: E402
 
 from rejoinder.cli import main  # noqa: E402
@@ -30,7 +31,7 @@ def run(*arguments: str | Path) -> Result:
 
 @pytest.fixture
 def _tiny(dataset: Path, encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def read(*_: object) -> object:
+    def read(*_: object, **__: object) -> object:
         examples = list(read_examples(dataset))
         return has_paper.HasData([Part(examples[:4])], examples[4:6], examples[6:])
 
@@ -225,3 +226,63 @@ def test_the_study_covers_both_settings_of_the_paper() -> None:
     assert [row.config.delta for row in rows] == [1e-6] * 5 + [0, 1e-7, 1e-5, 1e-4]
     assert rows[0].name == "beta=1 delta=1e-06"
     assert len({row.name for row in rows}) == len(rows)
+
+
+@pytest.mark.parametrize(
+    ("table", "measures", "others"),
+    [
+        ("insuranceqa-v1", ["P@1", "P@1 (test2)"], "Table 2"),
+        ("yahooqa", ["P@1", "MRR"], "Table 3"),
+    ],
+)
+def test_a_table_is_reproduced_on_generated_files_of_its_format(
+    table: str, measures: list[str], others: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_insuranceqa(tmp_path, 0.001)
+    write_yahooqa(tmp_path, 0.001)
+    encoder = write_encoder(tmp_path / "encoder")
+    monkeypatch.setattr(has_paper, "measure_untrained", lambda *_: [])
+    command = ["reproduce", "has", "--tables", table, "--seeds", "1", "--no-int8"]
+    command += ["--data", str(tmp_path), "--encoder", str(encoder), "--recipe", "paper"]
+    command += ["--epochs", "1", "--runs", str(tmp_path / "runs.jsonl")]
+
+    shown = run(*command, "--models", "pooling,has", "--max-tokens", "16", "--batch", "8")
+    printed = run(
+        *command, "--models", "pooling,has", "--max-tokens", "16", "--batch", "8", "--json"
+    )
+
+    assert shown.exit_code == 0, shown.output
+    assert others in shown.stdout
+    (result,) = json.loads(printed.stdout)["tables"]
+    for row in result["rows"]:
+        assert set(row["measured"]) == {*measures, "dev MAP"}
+        assert set(row["published"]) == set(measures)
+    kept = [json.loads(line) for line in (tmp_path / "runs.jsonl").read_text().splitlines()]
+    assert [one["table"] for one in kept] == [
+        f"{table}, 1 epochs at 5e-06, fp32, 8 triplets, 16 tokens"
+    ] * 2
+
+
+def test_widths_and_lengths_are_the_papers_or_those_given() -> None:
+    paper = has_paper.Ingredients(recipe="paper")
+    table = next(item for item in has_paper.TABLES if item.name == "insuranceqa-v1")
+
+    rows = has_paper.set_rows(table, paper)
+    given = HasTableOptions(1, attention_width=7, max_tokens=9)
+    changed = has_paper.set_rows(table, has_paper.Ingredients(), given)
+
+    assert {(row.config.attention_width, row.config.max_tokens) for row in rows} == {(768, 200)}
+    assert {(row.name, row.config.attention_width) for row in changed} >= {
+        ("has", 7),
+        ("has-attention-32", 32),
+    }
+    assert {row.config.max_tokens for row in changed} == {9}
+    recipe = has_paper.make_recipe(table, HasTableOptions(1, ingredients=paper))
+    assert (recipe.epochs, recipe.questions_per_step, recipe.learning_rate) == (60, 32, 5e-6)
+
+
+def test_the_study_is_also_made_on_insuranceqa(tmp_path: Path) -> None:
+    options = HasTableOptions(1, tables=("insuranceqa-v1", "yahooqa"), study=True)
+
+    assert has_paper._choose_tables(options) == [has_paper.INSURANCEQA_STUDY]
+    assert has_paper.INSURANCEQA_STUDY.dev == has_paper.INSURANCEQA_STUDY.test

@@ -185,19 +185,34 @@ def context(output: Output, takes_all: bool, test_pairs: int, **given: Any) -> N
 @takes_ingredients("has", seeds=3)
 @click.option("--epochs", type=click.IntRange(min=1), help="[default: the table's own]")
 @click.option("--learning-rate", type=float, help="[default: the recipe's]")
+@click.option("--batch", type=options.COUNT, help="Triplets per step.  [default: the recipe's]")
+@click.option(
+    "--attention-width",
+    type=options.COUNT,
+    help="M of the paper.  [default: 128; 768 for InsuranceQA by the paper's recipe]",
+)
+@click.option(
+    "--max-tokens",
+    type=options.COUNT,
+    help="L of the paper.  [default: 128; 200 by the paper's recipe]",
+)
 @click.option(
     "--int8/--no-int8",
     default=True,
     show_default=True,
     help="Measure bundles in int8; --no-int8 measures fp32.",
 )
-@click.option("--study", is_flag=True, help="The study over beta and delta, on WikiQA dev.")
+@click.option(
+    "--study",
+    is_flag=True,
+    help="The study over beta and delta, on the dev part of wikiqa or insuranceqa-v1.",
+)
 @click.option("--costs", is_flag=True, help="Time and memory only, without training.")
 @options.threads
 @options.data_folder
 @takes_format
 def has(tables: str, output: Output, **given: Any) -> None:
-    """Tables 5 and 6 of the HAS paper: pooling, attention, answers as bits.
+    """Tables 2 to 6 of the HAS paper: pooling, attention, answers as bits.
 
     Trains every row once per seed, keeps the epoch that is best on dev, writes the bundle,
     stores the test's answers, and measures from the reopened store.  Then time per question

@@ -94,6 +94,11 @@ class HasScorer:
         self._leaves_missing = False
         self._rows: CandidateRows | None = None
 
+    @property
+    def is_bound(self) -> bool:
+        """Whether it reads stored rows."""
+        return self._rows is not None
+
     def bind(self, rows: CandidateRows) -> "HasScorer":
         """Return the same scorer over stored rows."""
         bound = copy.copy(self)
