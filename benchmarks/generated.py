@@ -89,7 +89,8 @@ class Texts:
         """Return a question, its candidates, and the places of one or two answers."""
         question = self.draw_words(QUESTION_WORDS)
         sentences = self.draw_sentences(count, words)
-        answers = set(self.rng.choice(count, min(count, self.rng.integers(1, 3)), False).tolist())
+        number = min(count, int(self.rng.integers(1, 3)))
+        answers = set(self.rng.choice(count, number, replace=False).tolist())
         for place in answers:
             own = sentences[place].split(" ")
             own[:SHARED] = question[-SHARED:]

@@ -2,16 +2,28 @@
 
 import json
 import time
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from benchmarks.generated import write_nq_dev
 from click.testing import CliRunner
 
 from rejoinder.cli import main
 from rejoinder.datasets.catalogue import open_dataset
+from rejoinder.datasets.stream import ExampleStream
 from rejoinder.evaluation import Protocol, evaluate
 from rejoinder.models.registry import list_named
-from rejoinder.papers.baselines import BASELINES, Baseline, BaselineTable, compare_baselines
+from rejoinder.papers import baselines as baselines_module
+from rejoinder.papers.baselines import (
+    BASELINES,
+    Baseline,
+    BaselineFigure,
+    BaselineTable,
+    compare_baselines,
+    reproduce_baselines,
+)
 from rejoinder.types import Candidate, Example
 
 
@@ -110,3 +122,24 @@ def test_a_small_table_is_compared_with_the_published_one() -> None:
     # "cat!" is no shared word for white space, but "red" is.
     assert (figure.published, figure.measured, figure.in_our_words) == (50.0, 100.0, 100.0)
     assert (figure.dataset, figure.split, figure.ties) == ("mine", "test", "pessimistic")
+
+
+def test_pages_of_natural_questions_are_read_as_streams(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_nq_dev(tmp_path, 0.001)
+    written: list[bool] = []
+    compare = baselines_module.compare_baselines
+
+    def note(table: BaselineTable, examples: object, seeds: int) -> Iterator[BaselineFigure]:
+        written.append(isinstance(examples, ExampleStream))
+        return compare(replace(table, words="unicode"), examples, seeds)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(baselines_module, "compare_baselines", note)
+    monkeypatch.delenv("REJOINDER_DATA", raising=False)
+
+    figures = reproduce_baselines(tmp_path, seeds=2)
+
+    assert written == [True]
+    assert {item["dataset"] for item in figures} == {"nq-la"}
+    assert {item["questions"] for item in figures} == {4}

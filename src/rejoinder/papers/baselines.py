@@ -8,14 +8,14 @@ NQ-LA, and split at white space for SQuAD, where the first annotated answer coun
 questions with an answer count.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from rejoinder.errors import MissingDataError
 from rejoinder.evaluation import Protocol, evaluate
-from rejoinder.papers.examples import read_available
+from rejoinder.papers.examples import is_large, open_available
 from rejoinder.papers.table import SILENT, PrintedTable, Reporter
 from rejoinder.types import Example
 
@@ -103,7 +103,8 @@ def reproduce_baselines(
     """
     figures: list[BaselineFigure] = []
     for table in BASELINES:
-        examples = read_available(table.test, folder, reporter.say)
+        examples = open_available(table.test, folder, reporter.say)
+        examples = examples if is_large(table.test) else list(examples)
         figures.extend(compare_baselines(table, examples, seeds) if examples else ())
     if not figures:
         raise MissingDataError("none of the data sets was found; give their folder as --data")
@@ -121,7 +122,7 @@ def reproduce_baselines(
 
 
 def compare_baselines(
-    table: BaselineTable, examples: Sequence[Example], seeds: int = RANDOM_SEEDS
+    table: BaselineTable, examples: Iterable[Example], seeds: int = RANDOM_SEEDS
 ) -> Iterator[BaselineFigure]:
     """Yield each published percentage of a table with the measured ones."""
     questions = sum(any(example.labels) for example in examples)
@@ -139,7 +140,7 @@ def compare_baselines(
 def measure_baseline(
     row: Baseline,
     words: str,
-    examples: Sequence[Example],
+    examples: Iterable[Example],
     measures: Sequence[str],
     seeds: int = RANDOM_SEEDS,
 ) -> dict[str, float]:

@@ -7,12 +7,11 @@ Bonadiman & Moschitti 2020, Tables 4 (WikiQA), 5 (SQuAD-sent) and 6 (NQ-LA); Mat
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache, partial
+from functools import cache
 from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.evaluation import Protocol, evaluate
 from rejoinder.evaluation.plots import plotting
@@ -29,6 +28,7 @@ from rejoinder.models.scorer import Scorer
 from rejoinder.models.static_vectors.files import load_published_vectors
 from rejoinder.models.static_vectors.vectors import StaticVectors, load_vectors
 from rejoinder.papers.baselines import BASELINES, measure_baseline
+from rejoinder.papers.examples import is_large, open_examples
 from rejoinder.papers.ingredients import (
     OWN_VECTORS,
     Ingredients,
@@ -57,7 +57,7 @@ from rejoinder.papers.table import (
 from rejoinder.training.devices import Compute, choose_compute
 from rejoinder.training.fit import Fitted, Plan
 from rejoinder.training.loop import Recipe
-from rejoinder.training.mixing import join_parts, read_parts
+from rejoinder.training.mixing import Part, join_parts, read_parts
 from rejoinder.training.ranker import fit_ranker
 from rejoinder.training.selector import ADAPTING, SelectorTorchScorer, fit_selector, open_start
 from rejoinder.types import Example
@@ -303,7 +303,7 @@ def _run_table(
     table: RankerTable, rows: Sequence[RankerRow], options: RankerTableOptions, reporter: Reporter
 ) -> list[Run]:
     trainer = RankerTrainer(options.ingredients, table, options.folder)
-    read_test = cache(lambda: list(open_dataset(table.test, folder=options.folder)))
+    read_test = cache(lambda: open_examples(table.test, options.folder))
 
     def train(row: RankerRow, seed: int, on_step: OnStep) -> Run:
         trained = trainer.train(row, seed, on_step)
@@ -338,6 +338,12 @@ class TrainedRow:
         return self.compute.describe() if self.compute else {}
 
 
+def _read_parts(choices: Sequence[str], folder: Path | None) -> list[Part]:
+    """Return the training data: in memory for many trainings, large sets as streams."""
+    parts = zip(choices, read_parts(choices, folder), strict=True)
+    return [part if is_large(choice) else part.load() for choice, part in parts]
+
+
 class RankerTrainer:
     """Trains the rows of a table from its own ingredients, or from those that are given."""
 
@@ -346,11 +352,10 @@ class RankerTrainer:
     ) -> None:
         self._ingredients = ingredients
         self._compute = choose_compute(ingredients.device, ingredients.precision)
-        read = partial(open_dataset, folder=folder)
         choices = ingredients.train or (table.train,)
-        self.read_parts = cache(lambda: [part.load() for part in read_parts(choices, folder)])
-        self._read_dev = cache(lambda: list(read(table.dev)) if table.dev else [])
-        self._read_test = cache(lambda: list(read(table.test)))
+        self.read_parts = cache(lambda: _read_parts(choices, folder))
+        self._read_dev = cache(lambda: list(open_examples(table.dev, folder)) if table.dev else [])
+        self._read_test = cache(lambda: open_examples(table.test, folder))
         self._load_vectors = cache(self._open_vectors)
 
     def train(self, row: RankerRow, seed: int, on_step: OnStep) -> TrainedRow:
@@ -424,7 +429,7 @@ def _measure_baselines(
     """Measure the lexical rows of the paper's table, where it has them."""
     rows: list[dict[str, Any]] = []
     for lexical in (item for item in BASELINES if item.test == table.test):
-        examples = list(open_dataset(table.test, folder=folder))
+        examples = open_examples(table.test, folder)
         for row in lexical.rows[1:]:
             try:
                 means = measure_baseline(row, lexical.words, examples, table.measures)

@@ -18,6 +18,21 @@ LARGE_SETS = ("asnq", "asnq-pages", "nq-la")
 Say = Callable[[str], None]
 
 
+def is_large(choice: str) -> bool:
+    """Whether NAME[:SPLIT][@WEIGHT] is read again for each pass instead of kept in memory.
+
+    >>> is_large("nq-la:dev"), is_large("asnq@0.5"), is_large("wikiqa")
+    (True, True, False)
+    """
+    return choice.partition("@")[0].partition(":")[0] in LARGE_SETS
+
+
+def open_examples(choice: str, folder: Path | None) -> Iterable[Example]:
+    """Return the examples of NAME:SPLIT, or of a file: a list, or a stream of a large set."""
+    stream = ExampleStream(lambda: open_dataset(choice, folder=folder))
+    return stream if is_large(choice) else list(stream)
+
+
 def open_available(choice: str, folder: Path | None, say: Say) -> Iterable[Example]:
     """Open NAME:SPLIT, or a file, as a stream; report a missing data set and return nothing.
 

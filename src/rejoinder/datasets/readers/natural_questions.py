@@ -22,7 +22,7 @@ _TAG = re.compile(r"</?[A-Z]\S*>")
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class QuestionPage:
     """A question with the tokens of its page."""
 
     question: str
@@ -53,7 +53,7 @@ def read_natural_questions(*paths: Path) -> Iterator[Example]:
         )
 
 
-def read_pages(paths: Iterable[Path]) -> Iterator[Page]:
+def read_pages(paths: Iterable[Path]) -> Iterator[QuestionPage]:
     """Yield the page of each line."""
     return map(_read_page, _read_rows(paths))
 
@@ -62,9 +62,9 @@ def _read_rows(paths: Iterable[Path]) -> Iterator[JsonObject]:
     return (row for path in paths for row in read_json_lines(path))
 
 
-def _read_page(row: JsonObject) -> Page:
+def _read_page(row: JsonObject) -> QuestionPage:
     title = row.get_optional("document_title", str, "")
-    return Page(row.get("question_text", str), title, _read_tokens(row))
+    return QuestionPage(row.get("question_text", str), title, _read_tokens(row))
 
 
 def _read_tokens(row: JsonObject) -> list[str]:
