@@ -15,7 +15,7 @@ from urllib.parse import urlsplit
 import pytest
 
 from rejoinder.server import serve
-from rejoinder.server.serve import _accept_all, _drop_new_connections, _listen, run_server
+from rejoinder.server.serve import _accept_all, _drop_new_connections, listen, run_server
 from rejoinder.server.settings import Settings
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -52,7 +52,7 @@ async def read_head(reader: asyncio.StreamReader) -> str:
 
 def test_connections_have_nagle_disabled() -> None:
     with (
-        _listen("127.0.0.1", 0) as listening,
+        listen("127.0.0.1", 0) as listening,
         socket.create_connection(listening.getsockname()),
     ):
         accepted, _ = listening.accept()
@@ -117,7 +117,7 @@ def test_backlog_is_answered_during_a_stop(
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux has packet filters")
 def test_new_connections_are_dropped_and_the_backlog_is_not() -> None:
-    with _listen("127.0.0.1", 0) as listening:
+    with listen("127.0.0.1", 0) as listening:
         listening.setblocking(False)
         place = listening.getsockname()
         with socket.create_connection(place) as client:

@@ -1,6 +1,6 @@
 """Options that several commands share."""
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -67,6 +67,37 @@ models = click.option(
     callback=lambda _context, _option, value: split_names(value),
     help="Only the rows with these names or prefixes; comma-separated.",
 )
+
+_ACCESS = (
+    click.option(
+        "--keys",
+        type=click.Path(dir_okay=False, path_type=Path),
+        help="File of API keys, from `rejoinder key`; every request then needs one.",
+    ),
+    click.option("--open", "is_open", is_flag=True, help="Allow other machines without a key."),
+    click.option(
+        "--allow-host",
+        "hosts",
+        multiple=True,
+        metavar="NAME",
+        help="A host name of this server; * for any.",
+    ),
+    click.option(
+        "--allow-origin",
+        "origins",
+        multiple=True,
+        metavar="URL",
+        help="A site whose pages may call this server (CORS).",
+    ),
+)
+
+
+def access(command: Callable[..., None]) -> Callable[..., None]:
+    """Add the options that say who may use a server."""
+    for option in reversed(_ACCESS):
+        command = option(command)
+    return command
+
 
 SIZE = "Extend each list to this many: the whole document, then sentences of other questions."
 

@@ -3,6 +3,8 @@
 import logging
 import time
 import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from http import HTTPStatus
 
 from starlette.applications import Starlette
@@ -13,7 +15,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from rejoinder.server.operation import Call, Operation
-from rejoinder.server.problems import NativeError, Problem, respond
+from rejoinder.server.problems import ErrorShape, NativeError, Problem, respond
 from rejoinder.server.routes import Endpoint, make_routes
 from rejoinder.server.security import Guard
 from rejoinder.server.settings import Settings
@@ -23,57 +25,53 @@ from rejoinder.server.workers.messages import Backend
 _log = logging.getLogger("rejoinder.server")
 
 
-class Server:
-    """The HTTP side of a server: security, metrics and logs around the operations."""
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What a gate asks about a route; `Operation` says what each field means."""
 
-    def __init__(self, settings: Settings, backend: Backend, metrics: Metrics) -> None:
+    method: str
+    path: str
+    error: ErrorShape = NativeError
+    writes: bool = False
+    is_public: bool = False
+
+
+class Gate:
+    """Security, metrics and logs around the handlers of requests."""
+
+    def __init__(self, settings: Settings, metrics: Metrics) -> None:
         self._settings = settings
-        self._backend = backend
         self._metrics = metrics
         self._guard = Guard(settings)
         self.is_stopping = False
         """If set, every response closes its connection."""
 
-    def make_app(self) -> Starlette:
-        """Return the application."""
-        origins = list(self._settings.allowed_origins)
-        cors = Middleware(
-            CORSMiddleware,
-            allow_origins=origins,
-            allow_methods=["GET", "POST", "DELETE"],
-            allow_headers=["authorization", "content-type"],
-        )
-        return Starlette(
-            routes=list(make_routes(self._make_endpoint)),
-            middleware=[cors] if origins else [],
-            exception_handlers={HTTPException: _respond_to_http_exception},
-        )
+    def wrap(self, access: Access, handle: Callable[[Request], Awaitable[Response]]) -> Endpoint:
+        """Return an endpoint that authorises, measures and logs what a handler does."""
 
-    def _make_endpoint(self, operation: Operation) -> Endpoint:
         async def endpoint(request: Request) -> Response:
             start = time.perf_counter()
             id_ = uuid.uuid4().hex
             key = None
             try:
-                if not operation.is_public:
-                    key = self._guard.check(request, writes=operation.writes)
-                call = Call(request, self._settings, self._backend, self._metrics)
-                response = await operation.handle(call)
+                if not access.is_public:
+                    key = self._guard.check(request, writes=access.writes)
+                response = await handle(request)
             except Problem as problem:
-                response = respond(problem, operation.error)
+                response = respond(problem, access.error)
             except Exception:
                 _log.exception("a request failed", extra={"request": id_})
                 message = f"internal error; see request {id_} in the server's log"
-                response = respond(Problem(500, message), operation.error)
+                response = respond(Problem(500, message), access.error)
             self._add_headers(response, id_)
             seconds = time.perf_counter() - start
-            self._metrics.observe(operation.path, operation.method, response.status_code, seconds)
+            self._metrics.observe(access.path, access.method, response.status_code, seconds)
             _log.info(
                 "request",
                 extra={
                     "request": id_,
-                    "method": operation.method,
-                    "path": operation.path,
+                    "method": access.method,
+                    "path": access.path,
                     "status": response.status_code,
                     "milliseconds": round(1000 * seconds, 2),
                     "client": request.client.host if request.client else "",
@@ -84,6 +82,16 @@ class Server:
 
         return endpoint
 
+    def allow_origins(self, *headers: str) -> list[Middleware]:
+        """Return the middleware that lets pages of the allowed origins send these headers."""
+        cors = Middleware(
+            CORSMiddleware,
+            allow_origins=list(self._settings.allowed_origins),
+            allow_methods=["GET", "POST", "DELETE"],
+            allow_headers=["authorization", "content-type", *headers],
+        )
+        return [cors] if self._settings.allowed_origins else []
+
     def _add_headers(self, response: Response, id_: str) -> None:
         response.headers["x-request-id"] = id_
         response.headers["x-content-type-options"] = "nosniff"
@@ -92,9 +100,40 @@ class Server:
             response.headers["connection"] = "close"
 
 
-async def _respond_to_http_exception(request: Request, error: Exception) -> Response:
+class Server(Gate):
+    """The HTTP side of a server of an index: its operations behind a gate."""
+
+    def __init__(self, settings: Settings, backend: Backend, metrics: Metrics) -> None:
+        super().__init__(settings, metrics)
+        self._backend = backend
+
+    def make_app(self) -> Starlette:
+        """Return the application."""
+        return Starlette(
+            routes=list(make_routes(self._make_endpoint)),
+            middleware=self.allow_origins(),
+            exception_handlers={HTTPException: respond_to_http_exception},
+        )
+
+    def _make_endpoint(self, operation: Operation) -> Endpoint:
+        async def handle(request: Request) -> Response:
+            call = Call(request, self._settings, self._backend, self._metrics)
+            return await operation.handle(call)
+
+        access = Access(
+            operation.method,
+            operation.path,
+            operation.error,
+            operation.writes,
+            operation.is_public,
+        )
+        return self.wrap(access, handle)
+
+
+async def respond_to_http_exception(request: Request, error: Exception) -> Response:
     """Respond to errors that Starlette raises itself, mostly 404."""
     assert isinstance(error, HTTPException)
     phrase = HTTPStatus(error.status_code).phrase.lower()
-    problem = Problem(error.status_code, f"{phrase}: {request.method} {request.url.path[:200]}")
+    message = f"{phrase}: {request.method} {request.url.path[:200]}"
+    problem = Problem(error.status_code, message, headers=error.headers)
     return respond(problem, NativeError)

@@ -12,9 +12,10 @@ import time
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager, suppress
 from functools import partial
-from typing import Any
+from typing import Any, Protocol
 
 import uvicorn
+from starlette.applications import Starlette
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from rejoinder.errors import InputError
@@ -32,6 +33,16 @@ SO_ATTACH_FILTER = 26
 """A socket option of Linux that Python does not name."""
 
 _log = logging.getLogger(__name__)
+
+
+class App(Protocol):
+    """An application that can be served."""
+
+    is_stopping: bool
+    """If set, every response closes its connection."""
+
+    def make_app(self) -> Starlette:
+        """Return the application."""
 
 
 def serve(settings: Settings) -> None:
@@ -62,16 +73,27 @@ async def run_server(settings: Settings, on_ready: Callable[[str], None]) -> Non
     metrics = Metrics()
     pool = Pool(settings, metrics)
     server = Server(settings, pool, metrics)
-    listening = _listen(settings.host, settings.port)
+    listening = listen(settings.host, settings.port)
     try:
         async with _reloading_on_sighup(pool):
             await pool.start()
-            host, port = listening.getsockname()[:2]
-            on_ready(f"http://{f'[{host}]' if ':' in host else host}:{port}")
-            await _Uvicorn(settings, server).serve(sockets=[listening])
+            await run_app(settings, server, listening, on_ready)
     finally:
         listening.close()
         await pool.stop()
+
+
+async def run_app(
+    settings: Settings, app: App, listening: socket.socket, on_ready: Callable[[str], None]
+) -> None:
+    """Serve an application until SIGTERM or SIGINT; all requests that arrived are answered.
+
+    Args:
+        on_ready: called with the address.
+    """
+    host, port = listening.getsockname()[:2]
+    on_ready(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+    await _Uvicorn(settings, app).serve(sockets=[listening])
 
 
 @asynccontextmanager
@@ -119,7 +141,7 @@ def _has_terminal() -> bool:
     return True
 
 
-class _Protocol(H11Protocol):
+class _Connection(H11Protocol):
     """Closes connections on which no request arrives, or no reply is read."""
 
     timeout_seconds = 20.0
@@ -195,13 +217,13 @@ class _Protocol(H11Protocol):
 class _Uvicorn(uvicorn.Server):
     """Stops in an order in which no request that has arrived is refused."""
 
-    def __init__(self, settings: Settings, server: Server) -> None:
-        class Protocol(_Protocol):
+    def __init__(self, settings: Settings, app: App) -> None:
+        class Connection(_Connection):
             timeout_seconds = settings.body_timeout_seconds
 
         config = uvicorn.Config(
-            server.make_app(),
-            http=Protocol,
+            app.make_app(),
+            http=Connection,
             # Longer than clients keep idle connections, so that none is closed as it is used.
             timeout_keep_alive=75,
             log_config=None,
@@ -211,8 +233,8 @@ class _Uvicorn(uvicorn.Server):
             timeout_graceful_shutdown=int(settings.write_timeout_seconds),
         )
         super().__init__(config)
-        self._server = server
-        self._protocol = Protocol
+        self._app = app
+        self._protocol = Connection
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
@@ -228,7 +250,7 @@ class _Uvicorn(uvicorn.Server):
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         _log.info("stopping after all accepted requests are answered")
         # Every response now closes its connection, so that none stays idle.
-        self._server.is_stopping = True
+        self._app.is_stopping = True
         await asyncio.sleep(SETTLE_SECONDS)
         # Closing a listening socket resets the connections in its backlog: accept them first.
         for one in sockets or ():
@@ -247,7 +269,7 @@ class _Uvicorn(uvicorn.Server):
         end = time.monotonic() + IDLE_SECONDS
         connections = self.server_state.connections
         while time.monotonic() < end and any(
-            isinstance(one, _Protocol) and one.is_idle for one in connections
+            isinstance(one, _Connection) and one.is_idle for one in connections
         ):
             await asyncio.sleep(SETTLE_SECONDS / 10)
 
@@ -274,7 +296,12 @@ def _accept_all(listening: socket.socket) -> Iterator[socket.socket]:
             return
 
 
-def _listen(host: str, port: int) -> socket.socket:
+def listen(host: str, port: int) -> socket.socket:
+    """Return a listening socket.
+
+    Raises:
+        InputError: the address cannot be used.
+    """
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     try:
         listening = socket.create_server((host, port), family=family, backlog=2048)

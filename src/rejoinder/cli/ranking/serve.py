@@ -34,26 +34,7 @@ from rejoinder.errors import MissingExtraError
     type=options.MILLISECONDS,
     help="Time limit for requests without a budget of their own.",
 )
-@click.option(
-    "--keys",
-    type=click.Path(dir_okay=False, path_type=Path),
-    help="File of API keys, from `rejoinder key`; every request then needs one.",
-)
-@click.option("--open", "is_open", is_flag=True, help="Allow other machines without a key.")
-@click.option(
-    "--allow-host",
-    "hosts",
-    multiple=True,
-    metavar="NAME",
-    help="A host name of this server; * for any.",
-)
-@click.option(
-    "--allow-origin",
-    "origins",
-    multiple=True,
-    metavar="URL",
-    help="A site whose pages may call this server (CORS).",
-)
+@options.access
 @click.option(
     "--max-waiting",
     default=64,
