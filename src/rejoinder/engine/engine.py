@@ -263,6 +263,17 @@ class Engine:
 
         return [stored.mark for stored in get_marks(self.index.store)]
 
+    @contextmanager
+    def writing(self) -> Iterator[Index]:
+        """Open the index a second time, to change it while questions are answered from the first.
+
+        At the end of the block the rows that the scorer stores are brought up to date.
+        """
+        with Index(self.index.folder) as index:
+            yield index
+            if self._scorer:
+                bind_scorer(self._scorer, index)
+
     def __enter__(self) -> Self:
         return self
 

@@ -324,10 +324,19 @@ class Index:
         with self._lease() as files:
             return [to_document(files.store, stored) for stored in files.store.get_documents()]
 
-    def get_text(self, document: Document) -> str:
-        """Return the text that offsets of a document's sentences count in; empty if removed."""
+    def get_text(self, document: Document, start: int = 0, end: int | None = None) -> str:
+        """Return the text that offsets of a document's sentences count in, or `text[start:end]`.
+
+        It is empty if the document was removed.
+        """
         with self._lease() as files:
-            return files.store.get_text(get_number(document))
+            return files.store.get_text(get_number(document), start, end)
+
+    def get_document(self, name: str) -> Document | None:
+        """Return a document by its id; None where there is none.  Sentences are read lazily."""
+        with self._lease() as files:
+            found = files.store.find_documents("name", [name])
+            return to_document(files.store, found[0]) if found else None
 
     def count(self) -> Counts:
         """Return how many documents and sentences there are."""

@@ -1,7 +1,6 @@
 """Run jobs with an engine; nothing here knows HTTP."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager, nullcontext
+from contextlib import nullcontext
 from itertools import groupby
 from pathlib import Path
 
@@ -9,7 +8,6 @@ from rejoinder.cascade.cascade import Cascade
 from rejoinder.cascade.file import read_cascade_file
 from rejoinder.cascade.loading import find_cascade, load
 from rejoinder.engine.answers import TextOptions
-from rejoinder.engine.binding import bind_scorer
 from rejoinder.engine.engine import Engine
 from rejoinder.engine.explain import explain_answers
 from rejoinder.engine.texts import DocumentRanking, answer_text, rank_documents
@@ -101,7 +99,7 @@ class JobRunner:
     def _change(self, job: AddDocument | RemoveDocument | RemoveDocuments) -> Reply | Failure:
         match job:
             case AddDocument():
-                with self._writing() as index:
+                with self._get_engine().writing() as index:
                     return index.add_upload(job.name, Path(job.path), metadata=job.metadata)
             case RemoveDocument():
                 return self._remove(job)
@@ -192,7 +190,7 @@ class JobRunner:
         )
 
     def _remove(self, job: RemoveDocument) -> Removed | Failure:
-        with self._writing() as index:
+        with self._get_engine().writing() as index:
             name = index.remove_document(job.id)
         if name is None:
             return _describe_missing(job.id)
@@ -200,7 +198,7 @@ class JobRunner:
 
     def _remove_many(self, job: RemoveDocuments) -> RemovedMany:
         removed, missing = [], []
-        with self._writing() as index:
+        with self._get_engine().writing() as index:
             for id_ in dict.fromkeys(job.ids):
                 name = index.remove_document(id_)
                 if name is None:
@@ -208,13 +206,6 @@ class JobRunner:
                 else:
                     removed.append(Removed(id_, name))
         return RemovedMany(removed, missing)
-
-    @contextmanager
-    def _writing(self) -> Iterator[Index]:
-        """Open the index a second time, so that other threads keep reading the first."""
-        with Index(self._get_engine().index.folder) as index:
-            yield index
-            bind_scorer(self._scorer, index)  # brings the sidecar rows of its models up to date
 
     def _get_engine(self) -> Engine:
         if self._engine is None:
