@@ -53,6 +53,8 @@ def main() -> None:
         assert "pip install 'rejoinder[evaluate]'" in refused.stderr, refused.stderr
         refused = run(python, "-c", OFFLINE, "serve")
         assert "pip install 'rejoinder[serve]'" in refused.stderr, refused.stderr
+        refused = run(python, "-c", OFFLINE, "mcp", "my-index")
+        assert "pip install 'rejoinder[mcp]'" in refused.stderr, refused.stderr
         refused = run(python, "-c", "import rejoinder.adapters.langchain")
         assert "pip install 'rejoinder[langchain]'" in refused.stderr, refused.stderr
         encoder = "from rejoinder.adapters.cross_encoder import CrossEncoder; "

@@ -27,6 +27,7 @@ LAYERS = [
     {"evaluation", "engine"},
     {"training"},
     {"papers", "server", "adapters", "batch"},
+    {"mcp"},
     {"cli"},
     {"__main__"},
 ]
@@ -155,7 +156,17 @@ def test_no_two_classes_share_a_name() -> None:
 
 @pytest.mark.parametrize(
     "heavy",
-    ["torch", "ir_measures", "spacy", "scipy", "rich", "sentencex", "onnxruntime", "pyarrow"],
+    [
+        "torch",
+        "ir_measures",
+        "spacy",
+        "scipy",
+        "rich",
+        "sentencex",
+        "onnxruntime",
+        "pyarrow",
+        "mcp",
+    ],
 )
 def test_importing_rejoinder_imports_nothing_heavy(heavy: str) -> None:
     code = f"import sys, rejoinder; sys.exit({heavy!r} in sys.modules)"

@@ -22,6 +22,7 @@ SECTIONS = {
     "ranking": {
         "rank": "Rank candidates for a question.",
         "serve": "Answer and rank over HTTP.",
+        "mcp": "Let assistants ask, search and read an index (MCP).",
         "key": "Create an API key for the server.",
         "rank-table": "Rank a table of questions, here or on a cluster.",
         "encode-table": "Split a table of documents for an index, here or on a cluster.",

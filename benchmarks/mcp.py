@@ -1,0 +1,150 @@
+"""Time the calls of an assistant: `rejoinder mcp` over the manuals, through the SDK's own client.
+
+Usage: python -m benchmarks.mcp --manuals FOLDER --cache FOLDER [--calls 1000] > mcp.json
+
+One client at a time, over stdio and over streamable HTTP, makes so many calls over each, in turn:
+`answer` with a question of the manuals' dev part, `search` with the same question, and `read` of
+the document of the first answer, from its paragraph on.  Prints one JSON object: percentiles in
+milliseconds per tool, errors, and the seconds until the server was ready.
+
+The index is built by `benchmarks.open_corpus`'s own function where CACHE lacks it; --index gives
+another one.  Needs the extra `mcp`.
+"""
+
+import argparse
+import asyncio
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from itertools import cycle
+from pathlib import Path
+from typing import Any
+
+from mcp import Client, StdioServerParameters
+
+from benchmarks.common import get_percentiles
+from benchmarks.corpora.indexes import build_index, compute_source_digest
+from benchmarks.corpora.questions import read_manual_questions
+from benchmarks.manuals.packages import fetch_manuals
+
+MAX_START_SECONDS = 120
+BEFORE = 500
+"""Characters that are read before an answer."""
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--manuals", type=Path, default=Path("manuals"))
+    parser.add_argument("--cache", type=Path, default=Path("build"))
+    parser.add_argument("--index", type=Path)
+    parser.add_argument("--calls", type=int, default=1000)
+    options = parser.parse_args()
+    index = options.index or find_index(options.manuals, options.cache)
+    questions = [question.text for question in read_manual_questions()]
+    result: dict[str, Any] = {"cores": os.cpu_count(), "calls_per_transport": options.calls}
+    for connect in (over_stdio, over_http):
+        name = connect.__name__.removeprefix("over_")
+        result[name] = asyncio.run(measure(connect(index), questions, options.calls))
+    print(json.dumps(result, indent=2))
+
+
+def find_index(manuals: Path, cache: Path) -> Path:
+    fetch_manuals(manuals)
+    cache.mkdir(parents=True, exist_ok=True)
+    folder = cache / f"manuals-{compute_source_digest()}"
+    build_index(folder, manuals.resolve()).close()
+    return folder
+
+
+@asynccontextmanager
+async def over_stdio(index: Path) -> AsyncIterator[Client]:
+    arguments = ["-m", "rejoinder", "mcp", str(index)]
+    async with Client(StdioServerParameters(command=sys.executable, args=arguments)) as client:
+        yield client
+
+
+@asynccontextmanager
+async def over_http(index: Path) -> AsyncIterator[Client]:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port = free.getsockname()[1]
+    arguments = ["-m", "rejoinder", "mcp", str(index), "--http", "--port", str(port)]
+    process = subprocess.Popen([sys.executable, *arguments], stderr=subprocess.DEVNULL)
+    try:
+        await wait_for(port)
+        async with Client(f"http://127.0.0.1:{port}/mcp") as client:
+            yield client
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait()
+
+
+async def wait_for(port: int) -> None:
+    end = time.monotonic() + MAX_START_SECONDS
+    while time.monotonic() < end:
+        try:
+            _, writer = await asyncio.open_connection("127.0.0.1", port)
+        except OSError:
+            await asyncio.sleep(0.02)
+        else:
+            writer.close()
+            return
+    sys.exit("the server did not start")
+
+
+async def measure(connection: Any, questions: Sequence[str], calls: int) -> dict[str, Any]:
+    start = time.perf_counter()
+    async with connection as client:
+        await client.list_tools()
+        seconds = time.perf_counter() - start
+        times, errors = await call(client, questions, calls)
+    every = [one for group in times.values() for one in group]
+    return {
+        "seconds_until_ready": round(seconds, 2),
+        "errors": errors,
+        "all": describe(every),
+        **{name: describe(group) for name, group in times.items()},
+    }
+
+
+async def call(
+    client: Client, questions: Sequence[str], calls: int
+) -> tuple[dict[str, list[float]], int]:
+    """Make so many calls; return the milliseconds of each by tool, and the number of errors."""
+    times: dict[str, list[float]] = defaultdict(list)
+    errors = 0
+
+    async def run(tool: str, **arguments: Any) -> Any:
+        nonlocal errors
+        start = time.perf_counter()
+        result = await client.call_tool(tool, arguments)
+        times[tool].append(1000 * (time.perf_counter() - start))
+        errors += result.is_error
+        return result.structured_content
+
+    done = 0
+    for question in cycle(questions):
+        answers = (await run("answer", question=question))["answers"]
+        await run("search", question=question)
+        done += 2
+        if answers:
+            first = max(0, answers[0]["start"] - BEFORE)
+            await run("read", document=answers[0]["document"], **{"from": first})
+            done += 1
+        if done >= calls:
+            return times, errors
+    raise AssertionError("there are no questions")
+
+
+def describe(times: Sequence[float]) -> dict[str, float]:
+    return {"calls": len(times), **get_percentiles(times, 50, 95, 99)}
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,71 @@
+"""`rejoinder mcp`: a server for assistants, over the Model Context Protocol."""
+
+from importlib.util import find_spec
+from pathlib import Path
+
+import click
+
+from rejoinder.cli import options
+from rejoinder.errors import MissingExtraError
+
+
+@click.command(
+    epilog=options.example(
+        "rejoinder mcp my-index",
+        "rejoinder mcp my-index --http --host 0.0.0.0 --keys keys.txt",
+    ),
+    context_settings={"auto_envvar_prefix": "REJOINDER_MCP"},
+)
+@click.argument("index", type=click.Path(file_okay=False, path_type=Path))
+@options.scorer
+@options.provider
+@options.budget_ms
+@click.option("--writable", is_flag=True, help="Offer a tool that adds documents to INDEX.")
+@click.option("--http", is_flag=True, help="Serve streamable HTTP at /mcp instead of stdio.")
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option(
+    "--port",
+    default=8081,
+    show_default=True,
+    type=click.IntRange(0, 65535),
+    help="Port; 0 for a free one.",
+)
+@options.access
+def mcp(
+    index: Path,
+    scorer: str,
+    provider: str,
+    budget_ms: float | None,
+    writable: bool,
+    http: bool,
+    host: str,
+    port: int,
+    keys: Path | None,
+    is_open: bool,
+    hosts: tuple[str, ...],
+    origins: tuple[str, ...],
+) -> None:
+    """Let assistants ask, search and read INDEX over the Model Context Protocol.
+
+    A client starts this command and speaks to it over stdin and stdout; with --http, clients
+    connect to it.  --host, --port, --keys, --open, --allow-host and --allow-origin need --http.
+    With --writable an INDEX that does not exist is created, empty.
+    """
+    if find_spec("mcp") is None or find_spec("msgspec") is None:
+        raise MissingExtraError("the MCP server", extra="mcp")
+    from rejoinder.mcp.transports import serve_http, serve_stdio
+    from rejoinder.server.settings import Settings
+
+    settings = Settings(
+        index=index,
+        scorer=scorer,
+        provider=provider,
+        budget_ms=budget_ms,
+        host=host,
+        port=port,
+        keys=keys,
+        is_open=is_open,
+        allowed_hosts=hosts,
+        allowed_origins=origins,
+    )
+    (serve_http if http else serve_stdio)(settings, writable=writable)

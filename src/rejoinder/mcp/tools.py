@@ -1,0 +1,167 @@
+"""The tools: each is one small function over a call of the library.
+
+The docstring of a function is what a model reads about its tool, and the types of its parameter
+and of its result are the tool's schemas.
+"""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+from typing import Any, get_type_hints
+
+from msgspec import Struct
+
+from rejoinder.documents.formats import find_suffix
+from rejoinder.engine.engine import Engine
+from rejoinder.errors import InputError
+from rejoinder.index.update import check_upload_name
+from rejoinder.mcp.messages import (
+    MAX_HEADINGS,
+    MAX_SENTENCE,
+    MAX_TITLE,
+    AddArguments,
+    AddResult,
+    AnswerArguments,
+    AnswerResult,
+    Quotation,
+    QuotedAnswer,
+    ReadArguments,
+    ReadResult,
+    Result,
+    SearchArguments,
+    SearchResult,
+    cut_around,
+)
+from rejoinder.mcp.resources import make_uri, read_part
+from rejoinder.models.ranking import check_question, check_where
+from rejoinder.types import Answer, Source
+
+Run = Callable[[Engine, Any], Result]
+
+
+@dataclass(frozen=True, slots=True)
+class Tool:
+    """A tool: a function of an engine and arguments, and what clients are told about it."""
+
+    name: str
+    title: str
+    description: str
+    takes: type[Struct]
+    gives: type[Result]
+    run: Run
+    writes: bool
+    """Whether it changes the index."""
+
+
+def tool(title: str, *, writes: bool = False) -> Callable[[Run], Tool]:
+    """Return a decorator that makes a tool of a function of an engine and arguments."""
+
+    def decorate(run: Run) -> Tool:
+        hints = get_type_hints(run)
+        takes, gives = hints["given"], hints["return"]
+        paragraphs = (inspect.getdoc(run) or "").split("\n\n")
+        description = "\n\n".join(" ".join(part.split()) for part in paragraphs)
+        return Tool(run.__name__, title, description, takes, gives, run, writes)
+
+    return decorate
+
+
+@tool("Answer from the documents")
+def answer(engine: Engine, given: AnswerArguments) -> AnswerResult:
+    """Answer a question with sentences of the user's documents, word for word, best first.
+
+    Each comes with its document, place and paragraph. Quote it, and name its document. Where
+    `abstains` is true, no sentence is likely to answer: say so instead of answering.
+    """
+    found = engine.answer(
+        given.question,
+        top=given.top,
+        budget_ms=given.budget_ms,
+        where=given.where,
+        min_confidence=given.min_confidence,
+    )
+    return AnswerResult(
+        abstains=found.abstains,
+        confidence=found.confidence,
+        answers=[_to_quoted_answer(item) for item in found.answers],
+        note=found.note,
+        cut=[stage.scorer for stage in found.trace if stage.timed_out],
+    )
+
+
+@tool("Search the documents")
+def search(engine: Engine, given: SearchArguments) -> SearchResult:
+    """List the sentences of the documents that match by words and by meaning, best first.
+
+    Use it to see what the documents have about a topic. To answer a question use `answer`, which
+    reads the sentences closely and says when none answers.
+    """
+    check_question(given.question)
+    check_where(given.where)
+    quotations = []
+    with engine.leased() as current:
+        for hit in current.index.search(given.question, given.top, where=given.where):
+            source = current.index.locate(hit.candidate)
+            if source is not None:  # else it was removed meanwhile
+                quotations.append(Quotation(**_describe(hit.candidate.text, source)))
+    return SearchResult(quotations)
+
+
+@tool("Read a document")
+def read(engine: Engine, given: ReadArguments) -> ReadResult:
+    """Return a part of a document's text, to read around an answer.
+
+    At most 8,000 characters are returned; `next` is the `from` of the next part.
+    """
+    return read_part(engine, given.document, given.start, given.end)
+
+
+@tool("Add a document", writes=True)
+def add(engine: Engine, given: AddArguments) -> AddResult:
+    """Add a text to the user's documents; it replaces the one that was added under this name.
+
+    Only do this if the user asked for it.
+    """
+    check_upload_name(given.name)
+    suffix = find_suffix(given.name)
+    with NamedTemporaryFile(
+        "w", encoding="utf-8", suffix=".unknown" if suffix is None else suffix
+    ) as file:
+        file.write(given.text)
+        file.flush()
+        with engine.writing() as index:
+            event = index.add_upload(given.name, Path(file.name), metadata=given.metadata)
+    if event.what == "skipped":
+        raise InputError(f"{given.name} was not added: {event.reason}")
+    return AddResult(f"uploaded:{given.name}", event.sentences, event.what == "changed")
+
+
+TOOLS = (answer, search, read, add)
+
+
+def _to_quoted_answer(item: Answer) -> QuotedAnswer:
+    return QuotedAnswer(
+        **_describe(item.sentence, item.source),
+        confidence=item.confidence,
+        paragraph=cut_around(item.context, item.source),
+    )
+
+
+def _describe(sentence: str, source: Source) -> dict[str, Any]:
+    """Return the fields of a quotation."""
+    return {
+        "sentence": sentence[:MAX_SENTENCE],
+        "document": source.document,
+        "title": source.title[:MAX_TITLE],
+        "headings": [heading[:MAX_TITLE] for heading in source.headings[-MAX_HEADINGS:]],
+        "line": source.line,
+        "page": source.page,
+        "anchor": source.anchor,
+        "url": source.url,
+        "start": source.start,
+        "end": source.end,
+        "uri": make_uri(source.document),
+        "truncated": len(sentence) > MAX_SENTENCE,
+    }
