@@ -33,7 +33,8 @@ def read_marks(folder: Path) -> list[dict[str, object]]:
 
 
 def test_a_sentence_that_ask_prints_can_be_marked(folder: Path) -> None:
-    printed = CliRunner().invoke(main, ["ask", QUESTION, "--index", str(folder)]).stdout
+    ask = ["ask", QUESTION, "--index", str(folder), "--min-confidence", "0"]
+    printed = CliRunner().invoke(main, ask).stdout
     result = run("right", QUESTION, printed.splitlines()[0], "--index", folder)
     run("wrong", QUESTION, MILK, "--index", folder)
 
