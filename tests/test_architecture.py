@@ -215,7 +215,7 @@ def test_a_question_to_an_index_imports_no_event_loop(tmp_path: Path) -> None:
         "import sys\n"
         "from rejoinder.cli import main\n"
         f"main(['ask', 'how hot is tea?', '--index', {str(folder)!r}], standalone_mode=False)\n"
-        "print({'asyncio', 'ssl', 'tempfile', 'multiprocessing'} & sys.modules.keys())"
+        "print({'asyncio', 'ssl', 'tempfile', 'multiprocessing', 'mcp'} & sys.modules.keys())"
     )
     result = subprocess.run(
         [sys.executable, "-c", code], check=True, capture_output=True, text=True

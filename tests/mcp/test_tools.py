@@ -168,7 +168,11 @@ def test_a_server_has_a_budget_for_calls_without_one(engine: Engine, settings: S
     own = call(engine, hurried, "answer", question="How hot is green tea?", budget_ms=60_000)
 
     assert without.structured_content["confidence"] is None
+    assert without.structured_content["cut"]
+    assert "there was no time to judge whether they answer" in text_of(without)
+    assert text_of(without).endswith("The time limit cut short: all.")
     assert own.structured_content["confidence"] is not None
+    assert own.structured_content["cut"] == []
 
 
 def test_search_finds_several_documents(engine: Engine, settings: Settings) -> None:

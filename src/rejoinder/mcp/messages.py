@@ -104,19 +104,13 @@ class AnswerResult(Result, frozen=True, kw_only=True):
     note: str
     """What to know about the answers, for example that they are not in English."""
     cut: list[str]
-    """The stages of the ranking that the time limit cut short."""
+    """The stages of the ranking that the time limit cut short; `all` if none began."""
 
     def list_blocks(self) -> list[str]:
         """Return the sentences, each with its place and the text around it."""
-        shown = "" if self.confidence is None else f" (confidence {self.confidence:.0%})"
         if not self.answers:
             return ["No sentence of the documents was found for this question."]
-        verdict = (
-            f"No sentence of the documents is likely to answer{shown}. The closest:"
-            if self.abstains
-            else f"From the documents, word for word{shown}:"
-        )
-        lines = [verdict]
+        lines = [self._describe_verdict()]
         for number, answer in enumerate(self.answers, start=1):
             lines += [
                 f'{number}. "{_join_lines(answer.sentence)}"',
@@ -127,6 +121,16 @@ class AnswerResult(Result, frozen=True, kw_only=True):
         if self.cut:
             lines.append(f"The time limit cut short: {', '.join(self.cut)}.")
         return ["\n".join([*lines, *filter(None, [self.note])])]
+
+    def _describe_verdict(self) -> str:
+        shown = "" if self.confidence is None else f" (confidence {self.confidence:.0%})"
+        if self.abstains:
+            return f"No sentence of the documents is likely to answer{shown}. The closest:"
+        if self.cut and self.confidence is None:
+            return (
+                "From the documents, word for word; there was no time to judge whether they answer:"
+            )
+        return f"From the documents, word for word{shown}:"
 
 
 class SearchArguments(Struct, frozen=True, forbid_unknown_fields=True):

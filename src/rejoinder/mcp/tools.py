@@ -35,6 +35,7 @@ from rejoinder.mcp.messages import (
     cut_around,
 )
 from rejoinder.mcp.resources import make_uri, read_part
+from rejoinder.models.lexical.scorers import RetrievalOrder
 from rejoinder.models.ranking import check_question, check_where
 from rejoinder.types import Answer, Source
 
@@ -82,12 +83,16 @@ def answer(engine: Engine, given: AnswerArguments) -> AnswerResult:
         where=given.where,
         min_confidence=given.min_confidence,
     )
+    cut = [stage.scorer for stage in found.trace if stage.timed_out]
+    is_late = given.budget_ms is not None and found.milliseconds >= given.budget_ms
+    if is_late and found.scorer == RetrievalOrder.name:
+        cut = ["all"]  # retrieval took all the time
     return AnswerResult(
         abstains=found.abstains,
         confidence=found.confidence,
         answers=[_to_quoted_answer(item) for item in found.answers],
         note=found.note,
-        cut=[stage.scorer for stage in found.trace if stage.timed_out],
+        cut=cut,
     )
 
 
