@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -83,7 +83,8 @@ def storing_answers(
     kept = list(examples)
     with TemporaryDirectory(prefix="rejoinder-answers-") as place:
         stored = store_texts(Path(place, "store"), scorer.sidecar, list_texts(kept))
-        yield scorer.bind(stored), kept
+        bound: Any = scorer.bind(stored)
+        yield bound, kept
 
 
 def list_texts(examples: Iterable[Example]) -> list[str]:

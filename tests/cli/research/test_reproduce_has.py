@@ -20,6 +20,7 @@ from rejoinder.datasets.readers.jsonl import read_examples  # noqa: E402
 from rejoinder.models.has.module import HasConfig  # noqa: E402
 from rejoinder.papers import has as has_paper  # noqa: E402
 from rejoinder.papers.has import HasRow, HasTable, HasTableOptions  # noqa: E402
+from rejoinder.papers.ingredients import Ingredients  # noqa: E402
 from rejoinder.papers.table import OnProgress, Reporter, Run  # noqa: E402
 from rejoinder.training import fit as fitting  # noqa: E402
 from rejoinder.training.mixing import Part  # noqa: E402
@@ -264,12 +265,12 @@ def test_a_table_is_reproduced_on_generated_files_of_its_format(
 
 
 def test_widths_and_lengths_are_the_papers_or_those_given() -> None:
-    paper = has_paper.Ingredients(recipe="paper")
+    paper = Ingredients(recipe="paper")
     table = next(item for item in has_paper.TABLES if item.name == "insuranceqa-v1")
 
     rows = has_paper.set_rows(table, paper)
     given = HasTableOptions(1, attention_width=7, max_tokens=9)
-    changed = has_paper.set_rows(table, has_paper.Ingredients(), given)
+    changed = has_paper.set_rows(table, Ingredients(), given)
 
     assert {(row.config.attention_width, row.config.max_tokens) for row in rows} == {(768, 200)}
     assert {(row.name, row.config.attention_width) for row in changed} >= {
