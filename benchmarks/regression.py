@@ -40,7 +40,6 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.common import cache_bytecode, draw_texts, get_peak_memory, list_processes, serving
-from benchmarks.corpora.indexes import build_index
 from benchmarks.corpora.pooled import read_pool
 
 ROOT = Path(__file__).parents[1]
@@ -89,6 +88,14 @@ with rejoinder.open(folder) as engine:
 Path(to).write_text(json.dumps(answers), encoding="utf-8")
 print(1e3 * times[0], 1e3 * statistics.median(times[1:]))
 """
+BUILD = """
+import json, sys
+import rejoinder
+documents, to = sys.argv[1:]
+with rejoinder.Index(to, create=True) as index, open(documents, encoding="utf-8") as lines:
+    index.add_documents([rejoinder.Document(**json.loads(line)) for line in lines])
+"""
+"""Each tree has an index of its own, because their formats may differ."""
 RERANKED, TOKENS = 96, 64
 QUESTIONS = 200
 
@@ -134,9 +141,14 @@ def write_inputs(folder: Path) -> None:
 
 
 def write_corpus(folder: Path, data: Path) -> None:
-    """Build the index that both trees read, and write questions that its documents answer."""
+    """Write the documents that each tree indexes, and questions that they answer."""
     pool = read_pool(data)
-    build_index(folder / "pooled", pool.documents).close()
+    rows = (
+        {"id": item.id, "title": item.title, "sentences": list(item.sentences), "text": item.text}
+        for item in pool.documents
+    )
+    lines = "".join(f"{json.dumps(row)}\n" for row in rows)
+    (folder / "pooled.jsonl").write_text(lines, encoding="utf-8")
     step = len(pool.questions) // QUESTIONS  # some of every set
     questions = [question.text for question in pool.questions[::step]][:QUESTIONS]
     (folder / "questions.json").write_text(json.dumps(questions), encoding="utf-8")
@@ -216,7 +228,10 @@ def first(tree: Path, folder: Path) -> float:
 
 def _answer(tree: Path, folder: Path) -> list[float]:
     """Return the milliseconds of the first question, and the median of the others."""
-    inputs = (folder.parent / "pooled", folder.parent / "questions.json", folder / "answers.json")
+    target = folder / "pooled"
+    if not target.exists():
+        run(tree, folder, "-c", BUILD, str(folder.parent / "pooled.jsonl"), str(target))
+    inputs = (target, folder.parent / "questions.json", folder / "answers.json")
     return [float(part) for part in run(tree, folder, "-c", ANSWER, *map(str, inputs)).split()]
 
 
