@@ -202,7 +202,8 @@ def make_documents(count: int, sentences: int) -> Iterator[Document]:
     draw = random.Random(7)
     for number in range(count):
         made = [" ".join(draw.choices(words, k=WORDS)).capitalize() for _ in range(sentences)]
-        body = " ".join(f"{sentence}." for sentence in made)
+        # A drawn word may be an abbreviation, whose full stop ends no sentence.
+        body = " ".join(f"{sentence} here." for sentence in made)
         id_ = f"folder-{number % FOLDERS}/note-{number}.md"
         yield Document(id_, f"Note {number}", text=body, metadata=make_metadata(number))
 

@@ -62,9 +62,9 @@ def test_a_resumed_training_continues_its_log(tmp_path: Path) -> None:
     assert resumed.epochs[1]["seconds"] >= resumed.epochs[0]["seconds"]
 
     # A training from the start begins a new log.
-    anew = LearningCurve(log)
+    restarted = LearningCurve(log)
     for step in STEPS[:2]:
-        anew.add(step)
+        restarted.add(step)
     assert read(log) == EPOCHS[:1]
 
 

@@ -31,7 +31,7 @@ int64_t has_transformer(void) {
 #define PANEL (WIDE * LINE) /* columns that are packed together */
 #define MAX_WIDTH 1024
 #define BLOCK 48    /* rows whose feed-forward states stay in the L2 cache; whole tiles */
-#define MAX_LINES 4 /* lines of columns in one product of attention */
+#define MAX_LINES 4 /* lines of columns in one product of attention, at most */
 #define ZERO_POINT 128
 #define PAIR_LIMIT 4095.0f   /* of 16-bit queries and keys: 128 products fit into 32 bits */
 #define SHARE_LIMIT 32767.0f /* of 16-bit values and weights, which add up to at most 1 */
@@ -54,8 +54,8 @@ int64_t has_transformer(void) {
 #define GELU_7 -3.31436957e-09f
 #define GELU_8 3.03610744e-11f
 
-/* For loops of a known, small number of rounds.  Unrolled any later, their arrays would stay in memory
- * instead of registers, which costs a product of states 3 %. */
+/* For loops of a known, small number of rounds.  Unrolled any later, their arrays would stay in
+ * memory instead of registers, which costs a product of states 3 %. */
 #define UNROLL _Pragma("GCC unroll 16")
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
 
@@ -67,17 +67,6 @@ typedef ints ints_anywhere __attribute__((aligned(1), may_alias));
 #define STORE(place, value) (*(vec_anywhere *)(place) = (value))
 #define LOAD_INTS(place) (*(const ints_anywhere *)(place))
 #define FETCH(place) __builtin_prefetch((place), 0, 2)
-
-/* Do something with the rows that are left below the last whole tile, all at once: a row alone would
- * wait for its sums and its loads.  A number of rows that is known lets sums stay in registers. */
-#define FOR_REST(rows, DO) \
-    switch (rows) { \
-        case 1: DO(1); break; \
-        case 2: DO(2); break; \
-        case 3: DO(3); break; \
-        case 4: DO(4); break; \
-        case 5: DO(5); break; \
-    }
 
 /* A linear layer; `multiply` describes the layout. */
 struct product {
@@ -285,7 +274,7 @@ ALWAYS_INLINE void multiply_bytes(const int is_residual, const uint8_t *restrict
                    product->start + first, product->scales + first, product->bias + first, \
                    out + r * columns + first, columns)
         for (; r + TALL <= rows; r += TALL) MULTIPLY(TALL);
-        FOR_REST(rows - r, MULTIPLY)
+        for (; r < rows; r++) MULTIPLY(1);
 #undef MULTIPLY
     }
 }
@@ -342,7 +331,7 @@ struct text {
     int16_t *parts;     /* (TALL, keys): weights as integers */
 };
 
-/* Transpose LINE rows of LINE numbers, in place: pairs of numbers, then of pairs, …, change places. */
+/* Transpose LINE rows of LINE numbers, in place: numbers change places in pairs, then pairs do, … */
 ALWAYS_INLINE void transpose(ints rows[LINE]) {
     ints half[LINE];
     UNROLL for (int r = 0; r < LINE; r += 2) {
