@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from playwright.sync_api import Browser, Page, Response, expect, sync_playwright
 
 from rejoinder.index.index import Index
 
@@ -71,6 +71,21 @@ def fill(index: Path, text: str) -> None:
 def ask(page: Page, question: str) -> None:
     """Ask as a user does, and wait for the reply."""
     page.fill("#question", question)
-    with page.expect_response("**/v1/answer"):
+    with page.expect_response(lambda reply: _get_question(reply) == question):
         page.press("#question", "Enter")
     page.wait_for_selector("#results[aria-busy=false] :is(.answer, .plain)")
+
+
+def _get_question(reply: Response) -> str | None:
+    """Return the question that this response answers; None if it answers none."""
+    if not reply.url.endswith("/v1/answer"):
+        return None
+    body = reply.request.post_data_json
+    return body["question"] if body else None
+
+
+def set_least(page: Page, share: int) -> None:
+    """Move the slider as a user does, and wait for the reply."""
+    with page.expect_response("**/v1/answer"):
+        page.locator("#least").fill(str(share))
+    page.wait_for_selector("#results[aria-busy=false]")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Locator, Page, expect
 
-from tests.browser import Open, add, ask
+from tests.browser import Open, add, ask, set_least
 from tests.server.running import serving
 
 CAVES = "How are glacier caves formed?"
@@ -42,13 +42,6 @@ def open_facet(page: Page, name: str) -> Locator:
     summary = page.locator("#filters summary", has_text=name)
     summary.click()
     return summary
-
-
-def set_least(page: Page, share: int) -> None:
-    """Move the slider as a user does, and wait for the reply."""
-    with page.expect_response("**/v1/answer"):
-        page.locator("#least").fill(str(share))
-    expect(page.locator("#results[aria-busy=false]")).to_be_visible()
 
 
 def test_a_folder_is_chosen_with_its_sub_folders(
@@ -111,6 +104,20 @@ def test_without_a_confidence_nothing_asks_how_sure_an_answer_must_be(
 
     expect(page.locator(".answer").first).to_be_visible()
     expect(page.locator("#sureness")).to_be_hidden()
+
+
+def test_a_question_right_after_the_slider_is_asked_once(page: Page) -> None:
+    asked: list[str] = []
+    ask(page, CAVES)
+    page.locator("#sureness summary").click()
+    page.on("request", lambda request: asked.append(request.url))
+
+    page.locator("#least").fill("100")
+    ask(page, "Who won the football world cup?")
+    page.wait_for_timeout(400)  # the slider would ask after 300 ms
+
+    assert [url for url in asked if url.endswith("/v1/answer")] == asked[:1]
+    assert page.url.endswith("&min_confidence=1")
 
 
 def test_the_threshold_is_raised_and_reset(page: Page) -> None:

@@ -4,7 +4,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Page, expect
 
-from tests.browser import Open, ask
+from tests.browser import Open, ask, set_least
 
 PHONE = {"width": 390, "height": 844}
 
@@ -26,7 +26,7 @@ def list_violations(page: Page) -> list[str]:
         summary.click()
     page.click("#explain")
     check("answers")
-    page.locator("#least").fill("99")
+    set_least(page, 99)
     expect(page.get_by_role("button", name="Back to the usual")).to_be_visible()
     check("another threshold")
     ask(page, "Who won the football world cup?")
@@ -90,7 +90,7 @@ def test_touch_targets_are_large(open_page: Open) -> None:
     ask(page, "How are glacier caves formed?")
     for summary in page.locator(".facet summary").all():
         summary.click()
-    page.locator("#least").fill("99")
+    set_least(page, 99)
     assert page.evaluate(TOO_SMALL) == []
     page.click("nav >> text=Documents")
     page.wait_for_selector("#documents-list li")

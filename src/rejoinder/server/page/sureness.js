@@ -34,6 +34,7 @@ export function startSureness(info) {
     clearTimeout(timer);
     timer = setTimeout(askAgain, DEBOUNCE_MS);
   });
+  find("ask").addEventListener("submit", () => clearTimeout(timer)); // this question has the threshold
   find("usual").addEventListener("click", () => {
     setMinConfidence(null);
     find("least").focus(); // the button goes away
