@@ -16,11 +16,12 @@ from rejoinder.index.index import Index, load_shipped_vectors
 from rejoinder.index.vectors import store
 from rejoinder.models import registry
 from rejoinder.models.passages import PassageScorer
+from rejoinder.models.ranker.scorer import RankerScorer
 from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.models.static_vectors import vectors
 from rejoinder.models.static_vectors.vectors import load_vectors
 from rejoinder.text.wordpiece import WordPiece
-from rejoinder.types import Answers, Candidate, Mark, ScoredCandidate
+from rejoinder.types import Answers, Candidate, Mark, ScoredCandidate, to_candidates
 
 PIECES = WordPiece(["[UNK]", "tea"])
 
@@ -390,6 +391,40 @@ def test_the_first_question_opens_nothing(index: Index, monkeypatch: pytest.Monk
         (answer,) = engine.answer("green tea").answers
 
     assert "meaning" in answer.found_by
+
+
+def test_a_scorer_that_is_loaded_ranks_before_the_first_question(
+    index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ranked: list[str] = []
+    score = RankerScorer.score
+
+    def record(self: RankerScorer, question: str, candidates: Candidates) -> Scores:
+        ranked.extend(candidate.text for candidate in to_candidates(candidates))
+        return score(self, question, candidates)
+
+    monkeypatch.setattr(RankerScorer, "score", record)
+
+    with rejoinder.open(index.folder, scorer="cosinet"):
+        pass
+
+    assert "A colony has one queen." in ranked
+
+
+def test_an_own_scorer_is_asked_the_callers_questions_only(index: Index) -> None:
+    scorer = Shortest()
+    with rejoinder.open(index.folder, scorer=scorer) as engine:
+        assert scorer.given == []
+        engine.answer("How hot is tea?")
+        assert scorer.given != []
+
+
+def test_an_empty_index_is_opened(index: Index) -> None:
+    for document in list(index.documents()):
+        index.remove_document(document.id)
+
+    with rejoinder.open(index.folder) as engine:
+        assert engine.answer("How hot is tea?").answers == ()
 
 
 def test_an_engine_with_another_retriever_opens_no_vectors(

@@ -46,6 +46,9 @@ if TYPE_CHECKING:
 RETRIEVED = 100
 """How many sentences are retrieved and ranked."""
 
+FIRST_QUESTION = "What is the name of the first one, and when was it made?"
+"""A question of common words, so that most indexes have sentences to rank for it."""
+
 P = ParamSpec("P")
 T = TypeVar("T")
 
@@ -142,6 +145,15 @@ class Engine:
     def _is_over(self, index: Index) -> bool:
         own = self.index.store, self._sidecar_stamp
         return own == (index.store, index.sidecar_stamp)
+
+    def prepare(self) -> None:
+        """Answer once, so that the first question is as fast as later ones.
+
+        The scorer then has its memory, and the words that many sentences share.
+        """
+        store = self.index.store
+        if store.is_complete and not store.is_empty:
+            self.answer(FIRST_QUESTION)
 
     @_over_current_index
     def answer(
@@ -326,7 +338,7 @@ class Engine:
 
 
 def open(folder: Path | str, *, scorer: Scorer | str | Path = DEFAULT) -> Engine:
-    """Open an index to answer questions from it.
+    """Open an index to answer questions from it; its first question is as fast as later ones.
 
     Args:
         folder: the folder of the index.
@@ -336,7 +348,10 @@ def open(folder: Path | str, *, scorer: Scorer | str | Path = DEFAULT) -> Engine
     Raises:
         StoreError: there is no index, or it cannot be read.
     """
-    return Engine(Index(folder), to_scorer(scorer))
+    engine = Engine(Index(folder), to_scorer(scorer))
+    if isinstance(scorer, (str, Path)):
+        engine.prepare()  # a scorer of the caller's own is asked nothing by itself
+    return engine
 
 
 def open_files(

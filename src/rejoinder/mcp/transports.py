@@ -31,8 +31,6 @@ from rejoinder.server.settings import Settings
 from rejoinder.server.telemetry import Metrics, start_logging
 
 PATH = "/mcp"
-FIRST_QUESTION = "What is the name of the first one, and when was it made?"
-"""Asked before clients are: their first question is then as fast as later ones."""
 
 _log = logging.getLogger(__name__)
 
@@ -74,8 +72,7 @@ def open_engine(settings: Settings, *, writable: bool) -> Iterator[Engine]:
         raise InputError("no index is given")
     scorer = load(settings.scorer, provider=settings.provider)
     with Engine(Index(settings.index, create=writable), scorer) as engine:
-        if not engine.index.store.is_empty:
-            engine.answer(FIRST_QUESTION)
+        engine.prepare()
         yield engine
 
 

@@ -197,10 +197,12 @@ def _is_path(question: str | None) -> bool:
 
 
 def _open_engine(folder: Path | None, paths: tuple[Path, ...], scorer: str) -> "Engine":
-    from rejoinder.engine.engine import open, open_files
+    from rejoinder.cascade.loading import to_scorer
+    from rejoinder.engine.engine import Engine, open_files
+    from rejoinder.index.index import Index
 
     if folder:
-        return open(folder, scorer=scorer)
+        return Engine(Index(folder), to_scorer(scorer))  # to prepare it takes longer than it gains
     with show_progress("reading", in_bytes=True) as progress:
 
         def show(event: "FileEvent") -> None:

@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import BinaryIO
 
+from rejoinder.engine.engine import FIRST_QUESTION
 from rejoinder.errors import InputError, RejoinderError, StoreError
 from rejoinder.server.telemetry import start_logging
 from rejoinder.server.workers.jobs import JobRunner
@@ -27,7 +28,6 @@ from rejoinder.server.workers.messages import (
 )
 from rejoinder.server.workers.pool import SLOTS
 
-FIRST_QUESTION = "What is the name of the first one, and when was it made?"
 FIRST_JOBS: tuple[Job, ...] = (
     RankRequest(FIRST_QUESTION, ("The first one was made in 1889.", "It has no name: \u2603.")),
     AnswerJob(FIRST_QUESTION, explain=True),
