@@ -15,9 +15,10 @@ from rejoinder.models.ranker.module.ranker import (  # noqa: E402
 )
 from rejoinder.training import checkpoint as checkpoints  # noqa: E402
 from rejoinder.training import fit as fitting  # noqa: E402
-from rejoinder.training.fit import Plan  # noqa: E402
+from rejoinder.training.fit import Pace, Plan  # noqa: E402
 from rejoinder.training.loop import Recipe, Step  # noqa: E402
 from rejoinder.training.mixing import Part  # noqa: E402
+from rejoinder.training.options import Projection  # noqa: E402
 from rejoinder.training.ranker import fit_ranker  # noqa: E402
 from rejoinder.types import Example  # noqa: E402
 from tests.models.examples import WIDTH, SpelledVectors  # noqa: E402
@@ -82,6 +83,48 @@ def test_an_interrupted_training_resumes_to_the_same_bits(
 
     assert numbers[0] == stop + 1
     assert equal(resumed.model, through)
+
+
+def test_a_stopped_training_projects_its_cost(
+    examples: list[Example],
+    vectors: SpelledVectors,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    checkpoint = tmp_path / "model.checkpoint"
+    through = fit_ranker(PLAN, [Part(examples)], vectors)
+
+    stopped = fit_ranker(
+        replace(PLAN, max_steps=5), [Part(examples)], vectors, checkpoint=checkpoint
+    )
+    resumed = fit_ranker(PLAN, [Part(examples)], vectors, checkpoint=checkpoint)
+
+    assert through.projection is None
+    assert (stopped.steps, through.steps) == (5, 12)
+    assert stopped.projection
+    assert stopped.projection.steps == 12
+    assert stopped.projection.seconds >= 11 * stopped.projection.seconds_per_step > 0
+    # Its learning rate is that of all steps, and it goes on where it stopped.
+    assert equal(resumed.model, through.model)
+
+
+def test_reading_the_data_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = iter([100.0, 110.0, 112.0, 114.0])
+    monkeypatch.setattr("rejoinder.training.fit.time.monotonic", lambda: next(clock))
+    pace = Pace()
+    for number in (1, 2, 3):
+        pace.add(Step(number, 100, 1, 0.5, ends_epoch=False))
+
+    # 10 s until the first step ends, then 2 s for each of 99.
+    assert pace.project() == Projection(100, 2.0, 208.0)
+
+
+def test_a_finished_training_is_not_projected(
+    examples: list[Example], vectors: SpelledVectors
+) -> None:
+    fitted = fit_ranker(replace(PLAN, max_steps=12), [Part(examples)], vectors)
+
+    assert (fitted.steps, fitted.projection) == (12, None)
 
 
 def test_the_checkpoint_stays_after_the_last_step(

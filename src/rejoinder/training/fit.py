@@ -20,7 +20,7 @@ from rejoinder.training.checkpoint import Best, keep_checkpoint, load_checkpoint
 from rejoinder.training.devices import Compute, choose_compute
 from rejoinder.training.loop import BatchSource, MeasureLoss, Recipe, Step, make_state, train
 from rejoinder.training.mixing import AnsweredQuestions, Part, TrainingSet, order_epoch
-from rejoinder.training.options import Trained, TrainingOptions
+from rejoinder.training.options import Projection, Trained, TrainingOptions
 from rejoinder.types import Example
 
 SECONDS_BETWEEN_CHECKPOINTS = 30.0
@@ -44,6 +44,8 @@ class Plan(Generic[Config]):
     """The measure that chooses the best epoch."""
     patience: int | None = None
     """Stop after this many epochs without a better one; needs `keeps_best`."""
+    max_steps: int | None = None
+    """Stop after this many steps; the learning rate falls as for all of them."""
     measures_dev: bool = False
     """Measure each epoch on dev also where the last one is kept, for a learning curve."""
     compute: Compute = field(default_factory=choose_compute)
@@ -51,10 +53,11 @@ class Plan(Generic[Config]):
     def describe(self) -> dict[str, Any]:
         """Return what determines the result, for a checkpoint's fingerprint.
 
-        A training may resume on another device, in another precision, or with less memory.
+        A training may resume on another device, in another precision, with less memory, or for
+        more steps.
         """
         described = asdict(replace(self, recipe=replace(self.recipe, questions_at_once=None)))
-        del described["compute"], described["measures_dev"]
+        del described["compute"], described["measures_dev"], described["max_steps"]
         if self.best_by == "MAP":  # the only one there was
             del described["best_by"]
         return described
@@ -68,6 +71,39 @@ class Fitted(Generic[Network]):
     seconds: float
     steps: int
     compute: Compute
+    is_best: bool = False
+    """Whether it is the epoch that was best on dev, not the last step."""
+    projection: Projection | None = None
+    """Of all steps, where `max_steps` stopped before them."""
+
+
+class Pace:
+    """Measures how long steps take, without reading the data before the first one."""
+
+    def __init__(self) -> None:
+        self._begun = time.monotonic()
+        self._ends: list[float] = []
+        self._last: Step | None = None
+
+    def add(self, step: Step) -> None:
+        """Note the end of a step."""
+        self._ends.append(self.get_seconds())
+        self._last = step
+
+    def get_seconds(self) -> float:
+        """Return the seconds since the beginning."""
+        return time.monotonic() - self._begun
+
+    def project(self) -> Projection | None:
+        """Return the cost of all steps; None after the last one.
+
+        A single step counts with reading the data.
+        """
+        if self._last is None or self._last.number == self._last.of:
+            return None
+        steps, (first, *_, last) = self._last.of, (*self._ends, self._ends[-1])
+        per_step = (last - first) / (len(self._ends) - 1) if len(self._ends) > 1 else last
+        return Projection(steps, round(per_step, 4), round(first + (steps - 1) * per_step, 1))
 
 
 class Control(TypedDict, total=False):
@@ -96,7 +132,14 @@ def make_plan(options: TrainingOptions, config: AnyConfig, **fixed: Any) -> Plan
     names = {item.name for item in fields(Recipe)} & {item.name for item in fields(options)}
     recipe = Recipe(**{name: getattr(options, name) for name in names}, **fixed)
     compute = choose_compute(options.device, options.precision)
-    return Plan(config, recipe, options.keep_best, patience=options.patience, compute=compute)
+    return Plan(
+        config,
+        recipe,
+        options.keep_best,
+        patience=options.patience,
+        max_steps=options.max_steps,
+        compute=compute,
+    )
 
 
 def fit_and_write(
@@ -132,7 +175,7 @@ def fit_and_write(
             "precision": fitted.compute.precision,
             "processes": devices.count_processes(),
             "learning_rate": plan.recipe.peak,
-            "kept": "best epoch on dev" if plan.keeps_best else "last epoch",
+            "kept": _name_kept(fitted),
             "steps": fitted.steps,
             "seconds": round(fitted.seconds, 1),
             **({"command": command} if command else {}),
@@ -140,7 +183,15 @@ def fit_and_write(
         if devices.is_first():
             write(fitted.model, training)
     parameters, seconds = count_parameters(fitted.model), round(fitted.seconds, 2)
-    return Trained(data.target, parameters, fitted.steps, seconds, data.dev_name)
+    cost = (parameters, fitted.steps, seconds)
+    return Trained(data.target, *cost, data.dev_name, projection=fitted.projection)
+
+
+def _name_kept(fitted: Fitted[Any]) -> str:
+    if fitted.is_best:
+        return "best epoch on dev"
+    whole = fitted.projection
+    return f"step {fitted.steps} of {whole.steps}" if whole else "last epoch"
 
 
 def fit_model(
@@ -165,7 +216,7 @@ def fit_model(
         measure: computes the loss of a batch, if it is not a loss over scores.
     """
     _check(plan, dev)
-    begun = saved = time.monotonic()
+    pace, saved = Pace(), time.monotonic()
     wait = SECONDS_BETWEEN_CHECKPOINTS
     answered = AnsweredQuestions(parts)
     recipe, source = plan.recipe, make_source(answered)
@@ -184,6 +235,7 @@ def fit_model(
     order = partial(order_epoch, counts, weights, recipe.seed)
     for step in train(state, source, recipe, order=order, done=done, measure=measure):
         done = step.number
+        pace.add(step)
         if step.ends_epoch and dev and (plan.keeps_best or plan.measures_dev):
             value = devices.compute_once(lambda: _measure(to_scorer(model), dev, plan.best_by))
             step = replace(step, dev={plan.best_by: value})
@@ -194,13 +246,22 @@ def fit_model(
             saved = time.monotonic()
             wait = max(SECONDS_BETWEEN_CHECKPOINTS, (saved - started) / CHECKPOINT_SHARE)
         on_step(step)
-        is_stale = best and plan.patience and step.epoch - best.epoch >= plan.patience
-        if step.ends_epoch and is_stale:
+        if _is_enough(plan, step, best):
             break
     save()
     if best:
         model.load_state_dict(dict(best.weights))
-    return Fitted(devices.to_host(model).eval(), time.monotonic() - begun, done, plan.compute)
+    fitted = (devices.to_host(model).eval(), pace.get_seconds(), done, plan.compute)
+    is_cut = plan.max_steps and plan.max_steps <= done
+    return Fitted(*fitted, is_best=best is not None, projection=pace.project() if is_cut else None)
+
+
+def _is_enough(plan: Plan[Any], step: Step, best: Best | None) -> bool:
+    """Whether the training stops here, before its last step."""
+    if plan.max_steps and plan.max_steps <= step.number:
+        return True
+    is_stale = best and plan.patience and step.epoch - best.epoch >= plan.patience
+    return bool(step.ends_epoch and is_stale)
 
 
 def _choose_best(best: Best | None, value: float, epoch: int, model: nn.Module) -> Best:

@@ -107,6 +107,11 @@ class TrainingOptions:
     tensorboard: Path | str | None = option(
         None, "Write the learning curve to this folder for TensorBoard."
     )
+    max_steps: int | None = option(
+        None,
+        "Stop after this many steps, write the bundle, and print what all steps would take.",
+        min=1,
+    )
     seed: int = option(0, "Seed of everything random.", min=0)
     device: str = option("auto", DEVICE_HELP, choices=DEVICES)
     precision: str | None = option(
@@ -345,6 +350,16 @@ class MiningOptions:
 
 
 @dataclass(frozen=True, slots=True)
+class Projection:
+    """The cost of a whole training, projected from its first steps."""
+
+    steps: int
+    seconds_per_step: float
+    seconds: float
+    """With reading the data before the first step."""
+
+
+@dataclass(frozen=True, slots=True)
 class Trained:
     """A written bundle, the cost of its training, and its quality."""
 
@@ -358,6 +373,8 @@ class Trained:
     """Each measure's mean over the questions of dev."""
     flipped_bits: float | None = None
     """Share of stored bits that differ from torch's; HAS only."""
+    projection: Projection | None = None
+    """Of all steps, where `max_steps` stopped the training before them."""
 
 
 @dataclass(frozen=True, slots=True)

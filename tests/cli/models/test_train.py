@@ -1,4 +1,5 @@
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -9,6 +10,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 torch = pytest.importorskip("torch")
+
+from benchmarks.generated import write_asnq  # noqa: E402
 
 from rejoinder.bundle.folder import open_bundle  # noqa: E402
 from rejoinder.cli import main  # noqa: E402
@@ -52,6 +55,25 @@ def test_the_learning_curve_is_recorded(dataset: Path, tmp_path: Path) -> None:
     assert means == json.loads(plain.stdout)["means"]
     assert plot.read_bytes().startswith(b"\x89PNG")
     assert list(events.glob("events.out.*"))
+
+
+def test_a_training_on_asnq_stops_and_says_what_all_steps_would_take(tmp_path: Path) -> None:
+    write_asnq(tmp_path / "data", share=0.002, splits=["train"])  # 114 questions, 356 candidates
+    arguments = ["asnq", "--data", tmp_path / "data", "--max-steps", "5", "--head", "none"]
+
+    plain = run("cosinet", *arguments, "--to", tmp_path / "m")
+    result = run("cosinet", *arguments, "--to", tmp_path / "n", "--json")
+
+    assert plain.exit_code == 0, plain.output
+    wrote, stopped = plain.stdout.splitlines()
+    assert wrote.startswith(f"wrote {tmp_path / 'm'}: ")
+    pattern = r"stopped after 5 of 87 steps: \d+\.\d{3} s per step, [\d,]+ s for all"
+    assert re.fullmatch(pattern, stopped)
+    printed = json.loads(result.stdout)
+    assert printed["steps"] == 5
+    assert printed["projection"]["steps"] == 87  # three epochs of 29
+    training = open_bundle(tmp_path / "n").manifest.training
+    assert (training["steps"], training["kept"]) == (5, "step 5 of 87")
 
 
 def test_training_learns_from_the_feedback_of_an_index(dataset: Path, tmp_path: Path) -> None:

@@ -68,6 +68,11 @@ def print_trained(trained: Trained, *, as_json: bool) -> None:
         print_json({**asdict(trained), "bundle": str(trained.bundle)})
         return
     click.echo(f"wrote {trained.bundle}: {trained.parameters:,} parameters in {trained.seconds} s")
+    if whole := trained.projection:
+        click.echo(
+            f"stopped after {trained.steps:,} of {whole.steps:,} steps:"
+            f" {whole.seconds_per_step:.3f} s per step, {whole.seconds:,.0f} s for all"
+        )
     if trained.flipped_bits is not None:
         click.echo(f"{trained.flipped_bits:.2%} of bits differ from torch's")
     for name, value in trained.means.items():
