@@ -16,17 +16,21 @@ from rejoinder.models import registry  # noqa: E402
 from rejoinder.models.registry import open_scorer  # noqa: E402
 from rejoinder.models.selector.module.classifier import Classifier  # noqa: E402
 from rejoinder.papers.cosinet import (  # noqa: E402
-    MATSUBARA,
+    RankerTableOptions,
+    _leave_out_missing,
+    measure_gains,
+    plot_quality_against_time,
+)
+from rejoinder.papers.cosinet_tables import (  # noqa: E402
     TABLES,
     UNSEEN,
     RankerRow,
     RankerTable,
-    RankerTableOptions,
+)
+from rejoinder.papers.cosinet_training import (  # noqa: E402
+    MATSUBARA,
     RankerTrainer,
     TrainedRow,
-    _leave_out_missing,
-    measure_gains,
-    plot_quality_against_time,
 )
 from rejoinder.papers.ingredients import Ingredients, _hash  # noqa: E402
 from rejoinder.papers.pretraining import VECTORS  # noqa: E402
@@ -199,9 +203,9 @@ def test_compare_aggregate_stops_early_by_its_papers_recipe(
 ) -> None:
     dev = tmp_path / "dev.jsonl"
     write_examples(dev, EXAMPLES)
-    monkeypatch.setattr("rejoinder.papers.cosinet.PATIENCE", 1)
+    monkeypatch.setattr("rejoinder.papers.cosinet_training.PATIENCE", 1)
     monkeypatch.setattr(
-        "rejoinder.papers.cosinet.MATSUBARA", replace(MATSUBARA, learning_rate=1e-9)
+        "rejoinder.papers.cosinet_training.MATSUBARA", replace(MATSUBARA, learning_rate=1e-9)
     )
     ingredients = Ingredients(recipe="paper", device="cpu")
     rows = TABLES["trecqa"][0].list_rows(ingredients)
@@ -210,7 +214,23 @@ def test_compare_aggregate_stops_early_by_its_papers_recipe(
     _, steps = train_row(rows[0], ingredients, table)
 
     assert rows[0].name == "compare-aggregate-bilstm/pointwise/none"
-    assert steps == 10  # the second epoch of five is no better than the first, so it is the last
+    assert steps == 2  # the second epoch is no better than the first, so it is the last
+
+
+def test_the_papers_pointwise_rows_read_pairs_in_batches_of_a_fixed_size(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("rejoinder.papers.cosinet_training.PAIRS_PER_STEP", 4)
+    row = RankerRow("cosinet", "none", "pointwise")
+
+    _, ours = train_row(row)
+    _, paper = train_row(row, Ingredients(recipe="paper", device="cpu"))
+    _, listwise = train_row(
+        replace(row, loss="listwise"), Ingredients(recipe="paper", device="cpu")
+    )
+
+    # Three epochs of five questions with two candidates each: 4 lists, or 4 pairs, per step.
+    assert (ours, paper, listwise) == (6, 9, 6)
 
 
 def nq_files() -> list[str]:

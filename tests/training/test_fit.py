@@ -1,4 +1,5 @@
 from dataclasses import replace
+from math import ceil
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from rejoinder.models.ranker.module.ranker import (  # noqa: E402
 )
 from rejoinder.training import checkpoint as checkpoints  # noqa: E402
 from rejoinder.training import fit as fitting  # noqa: E402
+from rejoinder.training.batches import split_pairs  # noqa: E402
 from rejoinder.training.fit import Pace, Plan  # noqa: E402
 from rejoinder.training.loop import Recipe, Step  # noqa: E402
 from rejoinder.training.mixing import Part  # noqa: E402
@@ -103,7 +105,8 @@ def test_a_stopped_training_projects_its_cost(
     assert (stopped.steps, through.steps) == (5, 12)
     assert stopped.projection
     assert stopped.projection.steps == 12
-    assert stopped.projection.seconds >= 11 * stopped.projection.seconds_per_step > 0
+    assert stopped.projection.seconds_per_step > 0
+    assert stopped.projection.seconds > 11 * stopped.projection.seconds_per_step - 0.01
     # Its learning rate is that of all steps, and it goes on where it stopped.
     assert equal(resumed.model, through.model)
 
@@ -303,3 +306,42 @@ def test_checkpoints_take_a_small_share_of_the_time(
     fitted = fit_ranker(PLAN, [Part(examples)], vectors, checkpoint=tmp_path / "checkpoint")
 
     assert saved == [1, fitted.steps]  # the second waits for its share, the last is always saved
+
+
+POINTWISE = Plan(
+    RankerConfig("cosinet", WIDTH), Recipe("pointwise", epochs=20, pairs_per_step=5, seed=1)
+)
+
+
+def test_pairs_in_batches_of_a_fixed_size_are_learned(
+    examples: list[Example], vectors: SpelledVectors
+) -> None:
+    unanswered = replace(examples[0], id="none", labels=(False,) * len(examples[0].labels))
+    pairs = sum(len(example.labels) for example in examples)
+
+    fitted = fit_ranker(POINTWISE, [Part([*examples, unanswered])], vectors)
+
+    assert fitted.steps == 20 * ceil(pairs / 5)  # without those of the unanswered question
+    assert evaluate(TorchScorer(fitted.model, vectors), examples).means["P@1"] == 1.0
+
+
+def test_each_pair_of_an_answered_question_is_an_example(examples: list[Example]) -> None:
+    unanswered = replace(examples[1], labels=(False,) * len(examples[1].labels))
+
+    part = split_pairs(Part([examples[0], unanswered], 0.5))
+
+    pairs = list(part.examples)
+    assert [pair.candidates for pair in pairs] == [(item,) for item in examples[0].candidates]
+    assert [pair.labels for pair in pairs] == [(label,) for label in examples[0].labels]
+    assert part.targets == [(float(label),) for label in examples[0].labels]
+    assert part.weight == 0.5
+
+
+@pytest.mark.parametrize(("loss", "head"), [("listwise", "none"), ("pointwise", "birnn")])
+def test_a_loss_or_head_over_lists_reads_no_single_pairs(
+    loss: str, head: str, examples: list[Example], vectors: SpelledVectors
+) -> None:
+    plan = Plan(RankerConfig("cosinet", WIDTH, head), Recipe(loss, pairs_per_step=5))
+
+    with pytest.raises(TrainingError, match=f"{loss} with head {head} learns from whole lists"):
+        fit_ranker(plan, [Part(examples)], vectors)

@@ -381,6 +381,27 @@ def _split_answers(examples: Iterable[Example]) -> Iterator[Example]:
             yield replace(example, candidates=(item, *wrong), labels=labels)
 
 
+def split_pairs(part: Part) -> Part:
+    """Return a part with one example per pair of its answered questions."""
+
+    def read() -> Iterator[Example]:
+        for example in filter(_has_answer, part.examples):
+            for item, label in zip(example.candidates, example.labels, strict=True):
+                yield replace(example, candidates=(item,), labels=(label,))
+
+    # Without targets, pairs that do not answer would be taken for unanswered questions.
+    answered = filter(_has_answer, part.examples)
+    targets = [_TARGETS[label] for example in answered for label in example.labels]
+    return Part(ExampleStream(read), part.weight, targets)
+
+
+_TARGETS = {False: (0.0,), True: (1.0,)}
+
+
+def _has_answer(example: Example) -> bool:
+    return any(example.labels)
+
+
 def _split_judged(example: Example) -> tuple[list[Candidate], list[Candidate]]:
     """Return the answers and the wrong candidates of an example."""
     judged = list(zip(example.candidates, example.labels, strict=True))

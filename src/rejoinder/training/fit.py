@@ -58,6 +58,8 @@ class Plan(Generic[Config]):
         """
         described = asdict(replace(self, recipe=replace(self.recipe, questions_at_once=None)))
         del described["compute"], described["measures_dev"], described["max_steps"]
+        if self.recipe.pairs_per_step is None:  # checkpoints from before there were any
+            del described["recipe"]["pairs_per_step"]
         if self.best_by == "MAP":  # the only one there was
             del described["best_by"]
         return described
@@ -103,7 +105,7 @@ class Pace:
             return None
         steps, (first, *_, last) = self._last.of, (*self._ends, self._ends[-1])
         per_step = (last - first) / (len(self._ends) - 1) if len(self._ends) > 1 else last
-        return Projection(steps, round(per_step, 4), round(first + (steps - 1) * per_step, 1))
+        return Projection(steps, round(per_step, 4), round(first + (steps - 1) * per_step, 2))
 
 
 class Control(TypedDict, total=False):

@@ -62,6 +62,8 @@ class Recipe:
     loss: str = "listwise"
     epochs: int = 3
     questions_per_step: int = 4
+    pairs_per_step: int | None = None
+    """Pairs per step, drawn from all lists, instead of whole lists; each is an example."""
     learning_rate: float | None = None
     new_learning_rate: float | None = None
     """Peak learning rate of new weights beside pretrained ones."""
@@ -71,6 +73,11 @@ class Recipe:
     questions_at_once: int | None = None
     """Accumulate gradients over parts of a step, to save memory; None computes all at once."""
     seed: int = 0
+
+    @property
+    def examples_per_step(self) -> int:
+        """How many examples a step reads."""
+        return self.pairs_per_step or self.questions_per_step
 
     @property
     def peak(self) -> float:
@@ -163,10 +170,10 @@ def train(
         done: steps already taken, when a training is resumed.
         measure: computes the loss of a batch, a mean over questions, if it is none of `LOSSES`.
     """
-    per_epoch = ceil(len(order(0)) / recipe.questions_per_step)
+    per_epoch = ceil(len(order(0)) / recipe.examples_per_step)
     steps = per_epoch * recipe.epochs
     for epoch in range(done // per_epoch, recipe.epochs):
-        for place, questions in enumerate(order(epoch).split(recipe.questions_per_step)):
+        for place, questions in enumerate(order(epoch).split(recipe.examples_per_step)):
             number = epoch * per_epoch + place
             if number < done:
                 continue

@@ -140,6 +140,12 @@ class RankerOptions(TrainingOptions):
     loss: str = option("listwise", LOSS_HELP, choices=LOSS_NAMES)
     epochs: int = option(3, "Passes over the training data.", min=1)
     questions_per_step: int = option(4, "Questions per optimizer step.", min=1)
+    pairs_per_step: int | None = option(
+        None,
+        "Pairs per optimizer step, drawn from all lists, instead of whole lists; for --loss"
+        " pointwise with --head none.",
+        min=1,
+    )
     learning_rate: float | None = option(
         None, "Peak learning rate.  [default: 2e-3 for pointwise, else 2e-4]"
     )
@@ -167,6 +173,7 @@ class DistilOptions(RankerOptions):
 
     model: str = field(default="cosinet", init=False)
     loss: str = field(default="anchored", init=False)
+    pairs_per_step: None = field(default=None, init=False)
     epochs: int = option(2, "Passes over the training data.", min=1)
     dropout: float = option(0.1, "Dropout before and after the head.", min=0, max=0.99)
 

@@ -9,6 +9,7 @@ from typing import Any, Unpack
 
 from torch import Tensor
 
+from rejoinder.errors import TrainingError
 from rejoinder.evaluation import evaluate
 from rejoinder.models.ranker.export import read_weights, write_ranker
 from rejoinder.models.ranker.module.convolution import PooledConvolution, set_product_type
@@ -16,6 +17,7 @@ from rejoinder.models.ranker.module.pairs import TrainingPairs, WordVectors
 from rejoinder.models.ranker.module.ranker import Ranker, RankerConfig, TorchScorer, initialise
 from rejoinder.models.static_vectors.files import load_published_vectors
 from rejoinder.models.static_vectors.vectors import StaticVectors, load_vectors
+from rejoinder.training.batches import split_pairs
 from rejoinder.training.fit import Control, Fitted, Hooks, Plan, fit_and_write, fit_model, make_plan
 from rejoinder.training.mixing import Part, TrainingData, TrainingSet, join_parts, prepare
 from rejoinder.training.options import RankerOptions, Trained
@@ -79,7 +81,18 @@ def fit_ranker(
     start: Mapping[str, Tensor] | None = None,
     **control: Unpack[Control],
 ) -> Fitted[Ranker]:
-    """Train a small ranker from initial weights, random ones by default, or its checkpoint."""
+    """Train a small ranker from initial weights, random ones by default, or its checkpoint.
+
+    Raises:
+        TrainingError: a loss or a head over lists is to learn from single pairs.
+    """
+    if plan.recipe.pairs_per_step:
+        if (plan.recipe.loss, plan.config.head) != ("pointwise", "none"):
+            raise TrainingError(
+                f"{plan.recipe.loss} with head {plan.config.head} learns from whole lists; pairs"
+                " per step need the loss pointwise and the head none"
+            )
+        parts = [split_pairs(part) for part in parts]
     model = initialise(plan.config, plan.recipe.seed)
     compute = plan.compute
     if not any(isinstance(module, PooledConvolution) for module in model.modules()):

@@ -134,6 +134,7 @@ def test_vectors_of_a_file_go_into_the_bundle(dataset: Path, tmp_path: Path) -> 
     [
         (["--keep-best"], "keeping the best epoch needs dev examples"),
         (["--learning-rate", "1e38"], "the loss became"),
+        (["--pairs-per-step", "32"], "listwise with head birnn learns from whole lists"),
         (["--vectors", "nowhere.txt"], "nowhere.txt: No such file or directory"),
         (["--dev", "wikqa"], "unknown data set 'wikqa'"),
     ],
