@@ -7,7 +7,7 @@ writes the vectors in GloVe's text format, the most frequent word first.  They a
 vectors of the words' positive pointwise mutual information with the words around them, with the
 settings that Levy, Goldberg & Dagan 2015 recommend ("Improving Distributional Similarity with
 Lessons Learned from Word Embeddings"); nothing was tuned.  A window does not cross sentences.
-Takes one thread and under 4 GB.  Prints one JSON object.  Needs scipy, which the extra `train`
+Takes under a minute of CPU time.  Prints one JSON object.  Needs scipy, which the extra `train`
 installs.
 """
 

@@ -80,6 +80,10 @@ VECTORS = {
         "Wikipedia, news or web text, by the file; no question data",
         "https://nlp.stanford.edu/projects/glove",
     ),
+    "wikipedia-svd": Pretrained(
+        "two million words of Wikipedia; no question data",
+        "benchmarks/wikipedia_vectors.py of rejoinder's repository",
+    ),
     "wiki-news": Pretrained(
         "Wikipedia, web text and news; no question data",
         "https://fasttext.cc/docs/en/english-vectors.html",
