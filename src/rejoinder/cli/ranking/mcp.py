@@ -4,9 +4,20 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import click
+from click.core import ParameterSource
 
 from rejoinder.cli import options
-from rejoinder.errors import MissingExtraError
+from rejoinder.errors import InputError, MissingExtraError
+
+OF_HTTP = {
+    "host": "--host",
+    "port": "--port",
+    "keys": "--keys",
+    "is_open": "--open",
+    "hosts": "--allow-host",
+    "origins": "--allow-origin",
+}
+"""Options that have no meaning over stdio, by parameter."""
 
 
 @click.command(
@@ -51,6 +62,8 @@ def mcp(
     connect to it.  --host, --port, --keys, --open, --allow-host and --allow-origin need --http.
     With --writable an INDEX that does not exist is created, empty.
     """
+    if not http:
+        _refuse_options_of_http(click.get_current_context())
     if find_spec("mcp") is None or find_spec("msgspec") is None:
         raise MissingExtraError("the MCP server", extra="mcp")
     from rejoinder.mcp.transports import serve_http, serve_stdio
@@ -69,3 +82,14 @@ def mcp(
         allowed_origins=origins,
     )
     (serve_http if http else serve_stdio)(settings, writable=writable)
+
+
+def _refuse_options_of_http(context: click.Context) -> None:
+    """Refuse options that stdio would ignore: --keys alone would seem to protect the index."""
+    given = (ParameterSource.COMMANDLINE, ParameterSource.ENVIRONMENT)
+    names = [
+        option for name, option in OF_HTTP.items() if context.get_parameter_source(name) in given
+    ]
+    if names:
+        verb = "needs" if len(names) == 1 else "need"
+        raise InputError(f"{' and '.join(names)} {verb} --http; stdio has no address and no keys")
