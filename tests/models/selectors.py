@@ -67,7 +67,9 @@ def make_selector(
     return model.eval()
 
 
-def make_contextual(form: str, similarity: str = "static") -> AnySelector:
+def make_contextual(
+    form: str, similarity: str = "static", *, attention: str = "scaled"
+) -> AnySelector:
     """Return a tiny selector that reads this context, and whose scores depend on it."""
     plain = make_selector(max_tokens=72)
     if form == "ensemble":
@@ -76,7 +78,7 @@ def make_contextual(form: str, similarity: str = "static") -> AnySelector:
         ]
     else:
         start = [plain]
-    model = read_context(start, form, similarity)
+    model = read_context(start, form, similarity, attention=attention)
     torch.manual_seed(1)
     for parameter in model.get_new_parameters():
         torch.nn.init.normal_(parameter, std=0.1)

@@ -12,7 +12,7 @@ from typing import Any
 
 from rejoinder.errors import InputError, UnknownNameError
 from rejoinder.models.encoders.loading import DEFAULT
-from rejoinder.models.selector.context import FORMS
+from rejoinder.models.selector.context import ATTENTIONS, FORMS, SIMILARITIES
 from rejoinder.training.devices import DEVICES, PRECISIONS
 from rejoinder.types import Example
 
@@ -228,7 +228,12 @@ class SelectorOptions(EncoderOptions):
     similarity: str = option(
         "static",
         "How the context sentences of a page are chosen.",
-        choices=("ngrams", "static", "encoder"),
+        choices=SIMILARITIES,
+    )
+    attention: str = option(
+        "scaled",
+        "Function of multi-way attention: ours, one of the reference's four, or all four (mixed).",
+        choices=ATTENTIONS,
     )
     recipe: str = option(
         "cosine",

@@ -67,7 +67,13 @@ def train_selector(
     starts = [open_start(start, **settings) for start in options.start or (None,)]
     tokenizer = starts[0][1]
     models = [start for start, _ in starts]
-    model = read_context(models, options.context, options.similarity, encoder=options.encoder)
+    model = read_context(
+        models,
+        options.context,
+        options.similarity,
+        encoder=options.encoder,
+        attention=options.attention,
+    )
 
     def write(model: AnySelector, training: dict[str, Any]) -> None:
         write_selector(
@@ -137,7 +143,12 @@ def open_start(
 
 
 def read_context(
-    models: Sequence[AnySelector], form: str | None, similarity: str, *, encoder: str = DEFAULT
+    models: Sequence[AnySelector],
+    form: str | None,
+    similarity: str,
+    *,
+    encoder: str = DEFAULT,
+    attention: str = "scaled",
 ) -> AnySelector:
     """Return a selector that reads this context, with the weights of `models`.
 
@@ -147,10 +158,11 @@ def read_context(
         encoder: the one of the similarity `encoder`.
     """
     first = models[0]
-    if form is None and len(models) == 1:
+    if form is None and len(models) == 1 and attention == "scaled":
         return first
     named = encoder if similarity == "encoder" else ""
-    context = ContextConfig(form or "ensemble", similarity, encoder=named)
+    form = form or ("ensemble" if len(models) > 1 else "none")
+    context = ContextConfig(form, similarity, encoder=named, attention=attention)
     if context.form == "ensemble":
         return join_selectors(models, context)
     if len(models) > 1 or isinstance(first, Ensemble):

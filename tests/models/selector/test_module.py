@@ -206,7 +206,21 @@ def test_only_the_top_three_layers_of_an_ensemble_are_tuned() -> None:
 
     tuned = {name for name, value in model.named_parameters() if value.requires_grad}
     assert not any(".layer.0." in name or "embeddings" in name for name in tuned)
-    assert {name.split(".")[4] for name in tuned if ".layer." in name} == {"1", "2", "3"}
+    assert {name.split(".")[3] for name in tuned if ".layer." in name} == {"1", "2", "3"}
+
+
+def test_the_score_of_an_ensemble_is_that_of_its_feed_forward_layer() -> None:
+    model = make("ensemble")
+    assert isinstance(model, Ensemble)
+    before = SelectorTorchScorer(model, TOKENIZER).score(QUESTION, CANDIDATES)
+
+    with torch.no_grad():
+        model.relevance.weight.mul_(2)
+        model.relevance.bias.mul_(2)
+
+    doubled = SelectorTorchScorer(model, TOKENIZER).score(QUESTION, CANDIDATES)
+    np.testing.assert_allclose(doubled, 2 * before, rtol=1e-4)
+    assert len(set(before.round(4))) > 10
 
 
 def test_new_weights_have_a_learning_rate_of_their_own() -> None:

@@ -43,6 +43,8 @@ FORMS = (
     "stored",
 )
 SIMILARITIES = ("ngrams", "static", "encoder")
+ATTENTIONS = ("scaled", "concat", "bilinear", "dot", "minus", "mixed")
+"""Functions of multi-way attention: ours, the four of Tan et al. 2018, and all four together."""
 MAX_TITLE = 200
 """Characters of a title that are read."""
 MAX_CACHED = 50_000
@@ -65,12 +67,21 @@ class ContextConfig:
     """The width of the vectors that are read instead of tokens; 0 for tokens."""
     encoder: str = ""
     """The encoder of the similarity `encoder`: a folder, or a name on a hub."""
+    attention: str = "scaled"
+    """The function of multi-way attention, one of `ATTENTIONS`."""
 
     def __post_init__(self) -> None:
         if self.form not in FORMS:
             raise UnknownNameError("form of context", self.form, FORMS)
         if self.similarity not in SIMILARITIES:
             raise UnknownNameError("similarity", self.similarity, SIMILARITIES)
+        if self.attention not in ATTENTIONS:
+            raise UnknownNameError("attention", self.attention, ATTENTIONS)
+        if self.attention != "scaled" and not self.is_multi_way:
+            raise InputError(
+                f"attention {self.attention!r} is a function of multi-way attention, and context"
+                f" {self.form!r} has none; choose multi-way or stored"
+            )
         if self.form == "stored" and self.similarity == "ngrams":
             raise InputError(
                 "stored context needs vectors, and n-grams have none; choose static or encoder"
@@ -95,6 +106,11 @@ class ContextConfig:
     def reads_tokens(self) -> bool:
         """Whether sentences are read as tokens behind the pair."""
         return self.form not in ("none", "prefix", "stored")
+
+    @property
+    def is_multi_way(self) -> bool:
+        """Whether the question attends to each part of the context separately."""
+        return self.form in ("multi-way", "stored")
 
     @property
     def is_vectors(self) -> bool:

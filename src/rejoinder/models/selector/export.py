@@ -153,14 +153,13 @@ def _rebuild(config: SelectorConfig, settings: Any) -> AnySelector:
 
 def get_encoder(model: AnySelector) -> Any:
     """Return the encoder of a selector, the first one of an ensemble."""
-    return model.local.encoder if isinstance(model, Ensemble) else model.encoder
+    return model.local if isinstance(model, Ensemble) else model.encoder
 
 
 def _make_build(model: AnySelector) -> Build:
     """Return the function that builds a selector's network."""
     if not is_packed(get_encoder(model)):
-        members = [model.local, model.page] if isinstance(model, Ensemble) else [model]
-        encoders = [member.encoder for member in members]
+        encoders = [model.local, model.page] if isinstance(model, Ensemble) else [model.encoder]
         return export(model, _make_inputs(model), "scores", *encoders)
     return partial(_build, model)
 

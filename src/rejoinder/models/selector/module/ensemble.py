@@ -8,21 +8,18 @@ Axes: P pairs, L tokens of the input, E width.
 from collections.abc import Sequence
 from copy import deepcopy
 from dataclasses import replace
+from typing import Any
 
 import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
 from rejoinder.errors import InputError
-from rejoinder.models.encoders.architectures import get_layers
+from rejoinder.models.encoders.architectures import get_layers, read_states
 from rejoinder.models.selector.context import ContextConfig
 from rejoinder.models.selector.module.classifier import Classifier
-from rejoinder.models.selector.module.selector import (
-    HIDDEN_WIDTH,
-    Selector,
-    SelectorConfig,
-    make_output,
-)
+from rejoinder.models.selector.module.multiway import HIDDEN_WIDTH
+from rejoinder.models.selector.module.selector import Selector, SelectorConfig, multiply_sides
 from rejoinder.models.selector.pair_reader import split_form
 
 TUNED_LAYERS = 3
@@ -31,21 +28,20 @@ TUNED_LAYERS = 3
 class Ensemble(nn.Module):
     """Two selectors as one: the first reads the neighbours, the second the page.
 
-    Both are trained apart first.  Then their encodings are joined: the score is the mean of
-    theirs plus the output of one hidden layer over both encodings, which starts at zero; only
-    the top three layers of the encoders are tuned.
+    Both are trained apart first.  Then the score is that of a feed-forward layer over both
+    encodings, whose weights are new, and only the top three layers of the encoders are tuned.
     """
 
     def __init__(self, config: SelectorConfig, local: Selector, page: Selector) -> None:
         super().__init__()
         self.config = config
-        self.local, self.page = local, page
-        width = local.encoder.config.hidden_size
-        self.hidden = nn.Linear(4 * width, HIDDEN_WIDTH)
-        self.output = make_output()
-        for member in (local, page):
-            member.encoder.requires_grad_(False)
-            get_layers(member.encoder)[-TUNED_LAYERS:].requires_grad_(True)
+        self.local, self.page = local.encoder, page.encoder
+        width = self.local.config.hidden_size
+        self.joint = nn.Linear(4 * width, HIDDEN_WIDTH)
+        self.relevance = nn.Linear(HIDDEN_WIDTH, 1)
+        for encoder in (self.local, self.page):
+            encoder.requires_grad_(False)
+            get_layers(encoder)[-TUNED_LAYERS:].requires_grad_(True)
 
     def forward(
         self,
@@ -57,18 +53,22 @@ class Ensemble(nn.Module):
         page_kinds: Tensor,
     ) -> Tensor:
         """Return scores (P,) of inputs (P, L), one of neighbours and one of the page."""
-        judged = [
-            self.local.judge(self.local.read(ids, mask, kinds), mask, kinds),
-            self.page.judge(self.page.read(page_ids, page_mask, page_kinds), page_mask, page_kinds),
-        ]
-        joined = torch.cat([encoding for _, encoding in judged], dim=1)  # (P, 4E)
-        more = self.output(functional.gelu(self.hidden(joined))).squeeze(1)
-        score: Tensor = (judged[0][0] + judged[1][0]) / 2 + more
+        near = encode(self.local, ids, mask, kinds)
+        page = encode(self.page, page_ids, page_mask, page_kinds)
+        joined = self.joint(torch.cat([near, page], dim=1))
+        score: Tensor = self.relevance(functional.gelu(joined)).squeeze(1)
         return score
 
     def get_new_parameters(self) -> list[nn.Parameter]:
         """Return the weights that do not start from a trained selector."""
-        return [*self.hidden.parameters(), *self.output.parameters()]
+        return [*self.joint.parameters(), *self.relevance.parameters()]
+
+
+def encode(encoder: Any, ids: Tensor, mask: Tensor, kinds: Tensor) -> Tensor:
+    """Return the encodings of pairs, (P, 2E): what a selector reads its score from."""
+    states = read_states(encoder, ids, mask, kinds).float()
+    sides = multiply_sides(states, mask, kinds) * states.shape[2]  # about as large as a state
+    return torch.cat([states[:, 0], sides], dim=1)
 
 
 AnySelector = Selector | Classifier | Ensemble

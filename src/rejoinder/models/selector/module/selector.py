@@ -7,7 +7,7 @@ encoder was trained for that cosine, so training starts from a scorer that ranks
 Context is read as more tokens behind the pair, each with the kind of its part, or by multi-way
 attention besides (Han et al. 2021; docs/models/context.md).
 
-Axes: P pairs, L tokens of the input, N tokens or vectors of a part, E width.
+Axes: P pairs, L tokens of the input, E width.
 """
 
 from collections.abc import Mapping
@@ -24,11 +24,9 @@ from rejoinder.models.encoders.architectures import KINDS as KIND_VECTORS
 from rejoinder.models.encoders.architectures import add_kinds, freeze_embeddings, read_states
 from rejoinder.models.encoders.loading import DEFAULT
 from rejoinder.models.selector.context import ContextConfig
-from rejoinder.models.selector.pair_reader import CANDIDATE, KINDS, LOCAL, PAGE, QUESTION
+from rejoinder.models.selector.module.multiway import MultiWay, take_mean
+from rejoinder.models.selector.pair_reader import CANDIDATE, KINDS, QUESTION
 
-HIDDEN_WIDTH = 128
-MASKED = -1e9
-"""Added to attention scores outside of a part."""
 ALIKE = 10.0
 """The initial weight of the cosine of the two sides; a score of ±5 is a confident one."""
 
@@ -62,78 +60,6 @@ class SelectorConfig:
         return settings
 
 
-class MultiWay(nn.Module):
-    """Multi-way attention: the question reads the candidate, the neighbours and the page apart.
-
-    Han et al. 2021 after Tan et al. 2018, "Multiway Attention Networks for Modeling Sentence
-    Pairs".  Each token of the question attends to the tokens of one part at a time; attention is
-    the dot product with one learnt weight per dimension and part.  The attended states of each
-    part, averaged over the question, and their product with the question's own mean state, go
-    through one hidden layer.
-    """
-
-    def __init__(self, width: int, vector_width: int = 0) -> None:
-        super().__init__()
-        self.scales = nn.Parameter(torch.ones(3, width))
-        self.project = nn.Linear(vector_width, width) if vector_width else None
-        self.hidden = nn.Linear(7 * width, HIDDEN_WIDTH)
-        self.output = make_output()
-        self.dropout = nn.Dropout(0.1)
-
-    def forward(
-        self,
-        states: Tensor,
-        mask: Tensor,
-        kinds: Tensor,
-        near: Tensor | None = None,
-        page: Tensor | None = None,
-    ) -> Tensor:
-        """Return the addition to the scores, (P,); near and page are vectors (P, N, D)."""
-        parts = [(states, mask * (kinds == kind)) for kind in (CANDIDATE, LOCAL, PAGE)]
-        if self.project is not None:
-            assert near is not None, "the neighbours come as vectors"
-            assert page is not None, "the page comes as vectors"
-            parts[1:] = [self._to_part(near), self._to_part(page)]
-        is_question = mask * (kinds == QUESTION)
-        question = take_mean(states, is_question)
-        read = [
-            take_mean(_attend(states * scale, *part), is_question)
-            for scale, part in zip(self.scales, parts, strict=True)
-        ]
-        joined = torch.cat([question, *read, *(question * part for part in read)], dim=1)
-        score: Tensor = self.output(self.dropout(functional.gelu(self.hidden(joined)))).squeeze(1)
-        return score
-
-    def _to_part(self, vectors: Tensor) -> tuple[Tensor, Tensor]:
-        """Return vectors as states, and their mask: zeros are padding."""
-        assert self.project is not None, "only vectors are projected"
-        # Vectors have length 1, states about the square root of their width.
-        states = self.project(vectors * vectors.shape[2] ** 0.5).float()
-        return states, (vectors != 0).any(dim=2)
-
-
-def make_output() -> nn.Linear:
-    """Return the layer after a hidden one; it starts at zero, so that scores start unchanged."""
-    output = nn.Linear(HIDDEN_WIDTH, 1)
-    nn.init.zeros_(output.weight)
-    nn.init.zeros_(output.bias)
-    return output
-
-
-def take_mean(states: Tensor, weights: Tensor) -> Tensor:
-    """Return the mean of the states (P, L, E) that have a weight of 1, (P, E)."""
-    counts = weights.float()[:, :, None]  # (P, L, 1)
-    return (states * counts).sum(dim=1) / counts.sum(dim=1).clamp(min=1.0)
-
-
-def _attend(query: Tensor, states: Tensor, mask: Tensor) -> Tensor:
-    """Return the attended states of a part, (P, L, E); zeros where it is empty."""
-    there = mask.float()[:, None, :]  # (P, 1, N)
-    alike = query @ states.transpose(1, 2) / states.shape[2] ** 0.5  # (P, L, N)
-    weights = torch.softmax(alike.float() + (1 - there) * MASKED, dim=2) * there
-    return (weights @ states).float()
-
-
 class Selector(nn.Module):
     """Scores pairs of a question and a candidate, each by itself."""
 
@@ -147,8 +73,10 @@ class Selector(nn.Module):
         nn.init.zeros_(self.first.weight)
         nn.init.constant_(self.first.bias, -ALIKE / 2)
         self.dropout = nn.Dropout(0.1)
-        is_multi_way = config.context.form in ("multi-way", "stored")
-        self.ways = MultiWay(width, config.context.vector_width) if is_multi_way else None
+        context = config.context
+        self.ways: MultiWay | None = None
+        if context.is_multi_way:
+            self.ways = MultiWay(width, context.vector_width, context.attention)
 
     def forward(
         self,
@@ -159,26 +87,23 @@ class Selector(nn.Module):
         page: Tensor | None = None,
     ) -> Tensor:
         """Return scores (P,) of inputs (P, L); the mask is 1 where there is a token."""
-        states = self.read(ids, mask, kinds)
-        score, _ = self.judge(states, mask, kinds)
-        return score if self.ways is None else score + self.ways(states, mask, kinds, near, page)
-
-    def read(self, ids: Tensor, mask: Tensor, kinds: Tensor) -> Tensor:
-        """Return the encoder's last states, (P, L, E)."""
-        return read_states(self.encoder, ids, mask, kinds).float()
-
-    def judge(self, states: Tensor, mask: Tensor, kinds: Tensor) -> tuple[Tensor, Tensor]:
-        """Return the scores (P,) of question and candidate, and their encodings, (P, 2E)."""
-        question = functional.normalize(take_mean(states, mask * (kinds == QUESTION)), dim=1)
-        candidate = functional.normalize(take_mean(states, mask * (kinds == CANDIDATE)), dim=1)
-        sides = question * candidate  # (P, E)
-        alike = (sides * self.alike).sum(dim=1)
+        states = read_states(self.encoder, ids, mask, kinds).float()
+        alike = (multiply_sides(states, mask, kinds) * self.alike).sum(dim=1)
         score: Tensor = alike + self.first(self.dropout(states[:, 0])).squeeze(1)
-        return score, torch.cat([states[:, 0], sides * states.shape[2]], dim=1)
+        return score if self.ways is None else score + self.ways(states, mask, kinds, near, page)
 
     def get_new_parameters(self) -> list[nn.Parameter]:
         """Return the weights that do not start from a trained selector."""
         return [] if self.ways is None else list(self.ways.parameters())
+
+
+def multiply_sides(states: Tensor, mask: Tensor, kinds: Tensor) -> Tensor:
+    """Return the product of the mean states of question and candidate, of length 1, (P, E)."""
+    question, candidate = (
+        functional.normalize(take_mean(states, mask * (kinds == kind)), dim=1)
+        for kind in (QUESTION, CANDIDATE)
+    )
+    return question * candidate
 
 
 def add_context(model: Selector, context: ContextConfig) -> Selector:
