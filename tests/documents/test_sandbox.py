@@ -5,6 +5,7 @@ import io
 import json
 import os
 import signal
+import time
 from pathlib import Path
 from typing import Any
 
@@ -75,6 +76,36 @@ def test_a_file_that_takes_too_much_memory_is_given_up(tmp_path: Path) -> None:
         pytest.raises(InputError, match="needs too much memory"),
     ):
         read_whole(path, sandbox)
+
+
+def test_without_a_memory_limit_one_line_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "a.html"
+    path.write_bytes(PAGE)
+    monkeypatch.setattr(module, "HAS_MEMORY_LIMIT", False)
+    module._warn_without_limit.cache_clear()
+
+    for _ in range(2):
+        with SandboxedReader() as sandbox:
+            assert read_whole(path, sandbox)[0].title == "Green tea"
+
+    assert [record.getMessage() for record in caplog.records] == [
+        "this system limits no memory: a hostile file can use all of it while it is read"
+    ]
+
+
+def test_the_time_that_the_parent_works_does_not_count(tmp_path: Path) -> None:
+    path = tmp_path / "a.html"
+    path.write_bytes(b"<p>It rains a lot here.</p>" * 50_000)
+
+    with SandboxedReader(max_seconds=20) as sandbox:
+        read_whole(path, sandbox)  # the child has started
+        assert sandbox._watchdog
+        sandbox._watchdog._max_seconds = 1.5
+        document = next(iter(sandbox.read(path, "html")))
+        time.sleep(2)
+        assert sum(1 for _ in document.blocks) == 50_000
 
 
 def test_a_sandbox_that_dies_is_replaced(tmp_path: Path) -> None:

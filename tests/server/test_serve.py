@@ -253,3 +253,27 @@ def test_server_stops_with_its_terminal() -> None:
         os.kill(pid, signal.SIGKILL)
         ended = os.waitpid(pid, 0)
     assert os.waitstatus_to_exitcode(ended[1]) == 0
+
+
+def test_without_posix_signals_the_server_serves_and_stops(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(*_: object) -> None:
+        raise NotImplementedError
+
+    async def ask(streams: Streams) -> None:
+        reader, writer = streams
+        writer.write(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert (await read_head(reader)).startswith("HTTP/1.1 200")
+
+    received: list[int] = []
+    before = signal.signal(signal.SIGTERM, lambda number, _: received.append(number))
+    monkeypatch.delattr(signal, "SIGHUP")
+    monkeypatch.setattr(asyncio.SelectorEventLoop, "add_signal_handler", refuse)
+    try:
+        talk(Settings(scorer="bm25", port=0), ask)
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+    assert received == [signal.SIGTERM]  # uvicorn passes it on once it has stopped
+    assert "this system has no SIGHUP: restart the server to read new weights" in caplog.messages

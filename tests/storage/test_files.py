@@ -1,11 +1,14 @@
+import errno
 import signal
 import subprocess
 import sys
 from pathlib import Path
 
+import filelock
 import pytest
 
 from rejoinder.errors import StoreError
+from rejoinder.storage import files
 from rejoinder.storage.files import (
     atomic_write,
     created_folder,
@@ -101,6 +104,34 @@ def test_a_killed_holder_releases_the_lock(tmp_path: Path) -> None:
     holder.stdout.close()
 
     with lock_folder(tmp_path):
+        pass
+
+
+def test_without_locks_one_line_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def refuse(handle: int, *, blocking: bool) -> bool:
+        raise OSError(errno.ENOSYS, "flock is not here")
+
+    monkeypatch.setattr(filelock, "lock_descriptor", refuse)
+    files._warn_without_locks.cache_clear()
+
+    for _ in range(2):
+        with lock_folder(tmp_path):
+            pass
+
+    assert [record.getMessage() for record in caplog.records] == [
+        "this system has no locks for files: let one process write an index at a time"
+    ]
+
+
+def test_a_lock_that_fails_is_an_error(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fail(handle: int, *, blocking: bool) -> bool:
+        raise OSError(errno.EIO, "the disk is gone")
+
+    monkeypatch.setattr(filelock, "lock_descriptor", fail)
+
+    with pytest.raises(StoreError, match="cannot be locked"), lock_folder(tmp_path):
         pass
 
 

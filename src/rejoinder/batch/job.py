@@ -5,7 +5,7 @@ partitions, and reports each partition when its part is on disk.  The job keeps 
 finished partitions, so that it can be resumed.
 """
 
-import os
+import platform
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -51,7 +51,7 @@ class Task:
             batch = read_partition(partition, self.columns)
             write_part(Path(self.output), partition.number, self._process(batch, partition))
         except RejoinderError as error:
-            return PartitionResult(partition.number, f"{error} (on {os.uname().nodename})")
+            return PartitionResult(partition.number, f"{error} (on {platform.node()})")
         return PartitionResult(partition.number)
 
     def _process(self, batch: pa.RecordBatch, partition: Partition) -> pa.RecordBatch:

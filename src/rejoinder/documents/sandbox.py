@@ -10,9 +10,8 @@ child sends is executed.  They come as a stream, so that a large file never is i
 import gzip
 import io
 import json
+import logging
 import os
-import resource
-import select
 import subprocess
 import sys
 import time
@@ -20,12 +19,19 @@ import zlib
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
+from threading import Event, Thread
 from typing import IO, Any
 
 from rejoinder.documents import formats
 from rejoinder.documents.blocks import Block, ExtractedDocument
 from rejoinder.errors import InputError
+
+try:
+    import resource
+except ImportError:  # only POSIX has it
+    resource = None  # type: ignore[assignment]
 
 MAX_SECONDS = 60.0
 MAX_MEMORY_BYTES = 2_000_000_000
@@ -34,6 +40,10 @@ MAX_TEXT = MAX_UNPACKED_BYTES
 """Characters of all blocks of a file; a spreadsheet may repeat one long cell without end."""
 BATCH, BATCH_TEXT = 500, 1_000_000
 """Blocks in one reply, and their characters."""
+HAS_MEMORY_LIMIT = resource is not None and sys.platform != "darwin"
+"""Whether the system limits the memory of the child; macOS knows the limit and ignores it."""
+
+_log = logging.getLogger(__name__)
 
 
 class SandboxedReader:
@@ -45,6 +55,7 @@ class SandboxedReader:
         self._max_seconds = max_seconds
         self._max_memory_bytes = max_memory_bytes
         self._process: subprocess.Popen[bytes] | None = None
+        self._watchdog: _Watchdog | None = None
         self._sent: deque[bytes] = deque()  # requests whose replies are not read to their end
         self._is_reading = False
 
@@ -82,6 +93,8 @@ class SandboxedReader:
         process, self._process = self._process, None
         if process is None:
             return
+        assert self._watchdog is not None
+        self._watchdog.stop()
         process.kill()
         for pipe in (process.stdin, process.stdout):
             assert pipe is not None
@@ -93,22 +106,23 @@ class SandboxedReader:
         """Yield the child's replies to a request until the last one."""
         if self._is_reading or (self._sent and self._sent[0] != request):
             self.close()  # the last file was not read to its end
-        clock = _Clock(self._max_seconds)
         try:
             if not self._sent:
                 self._send(request)
             self._is_reading = True
             assert self._process is not None
+            assert self._watchdog is not None
+            self._watchdog.restart()
             while True:
-                reply = json.loads(_receive(self._process, clock))
+                reply = json.loads(_receive(self._process, self._watchdog))
                 if reply[0] in {"end", "error"}:
                     break
                 yield reply
-        except (TimeoutError, BrokenPipeError, EOFError) as error:
-            self.close()
+        except (BrokenPipeError, EOFError) as error:
             problem = "crashes the program that reads it"
-            if isinstance(error, TimeoutError):
+            if self._watchdog and self._watchdog.has_killed:
                 problem = f"takes longer than {self._max_seconds:g} s to read"
+            self.close()
             raise InputError(problem) from error
         self._sent.popleft()
         self._is_reading = False
@@ -116,12 +130,16 @@ class SandboxedReader:
             raise InputError(reply[1])
 
     def _send(self, request: bytes) -> None:
-        self._process = self._process or self._start()
+        if self._process is None:
+            self._process = self._start()
+            self._watchdog = _Watchdog(self._process, self._max_seconds)
         assert self._process.stdin is not None
         self._process.stdin.write(request)
         self._sent.append(request)
 
     def _start(self) -> subprocess.Popen[bytes]:
+        if not HAS_MEMORY_LIMIT:
+            _warn_without_limit()
         return subprocess.Popen(
             [sys.executable, "-c", f"from {__name__} import main; main({self._max_memory_bytes})"],
             stdin=subprocess.PIPE,
@@ -132,41 +150,70 @@ class SandboxedReader:
         )
 
 
-class _Clock:
-    """The time spent waiting for the child; the parent's own work does not count."""
+@cache
+def _warn_without_limit() -> None:
+    """Log it once in a process."""
+    _log.warning("this system limits no memory: a hostile file can use all of it while it is read")
 
-    def __init__(self, max_seconds: float) -> None:
+
+class _Watchdog:
+    """Kills a process that its parent waits too long for; the parent's own work does not count.
+
+    A thread watches the time, because not every system can wait for a pipe with a timeout.
+    """
+
+    def __init__(self, process: subprocess.Popen[bytes], max_seconds: float) -> None:
+        self._process = process
+        self._max_seconds = max_seconds
         self._left = max_seconds
+        self._deadline: float | None = None
+        """Set while the parent waits."""
+        self._stopped = Event()
+        self.has_killed = False
+        Thread(target=self._watch, args=(min(1.0, max_seconds / 10),), daemon=True).start()
 
-    def wait(self, file: IO[bytes]) -> None:
-        """Wait until a file can be read.
+    def restart(self) -> None:
+        """Allow the whole time again."""
+        self._left = self._max_seconds
 
-        Raises:
-            TimeoutError: no time is left.
-        """
+    def stop(self) -> None:
+        """End the thread."""
+        self._stopped.set()
+
+    def read(self, file: IO[bytes], size: int) -> bytes:
+        """Wait for bytes of a pipe; there are none once the process has ended."""
         start = time.monotonic()
-        ready, _, _ = select.select([file], [], [], max(0.0, self._left))
-        self._left -= time.monotonic() - start
-        if not ready:
-            raise TimeoutError
+        self._deadline = start + self._left
+        try:
+            return os.read(file.fileno(), size)
+        finally:
+            self._deadline = None
+            self._left -= time.monotonic() - start
+
+    def _watch(self, interval: float) -> None:
+        while not self._stopped.wait(interval):
+            deadline = self._deadline
+            if deadline is not None and time.monotonic() > deadline:
+                self.has_killed = True
+                self._process.kill()
+                return
 
 
 def _encode(path: Path, format_: str) -> bytes:
     return json.dumps([os.fsencode(path).hex(), format_]).encode() + b"\n"
 
 
-def _receive(process: subprocess.Popen[bytes], clock: _Clock) -> bytes:
+def _receive(process: subprocess.Popen[bytes], watchdog: _Watchdog) -> bytes:
     """Return one reply, which comes after its length in eight bytes."""
     assert process.stdout is not None
-    size = int.from_bytes(_read_exactly(process.stdout, 8, clock), "big")
-    return _read_exactly(process.stdout, size, clock)
+    size = int.from_bytes(_read_exactly(process.stdout, 8, watchdog), "big")
+    return _read_exactly(process.stdout, size, watchdog)
 
 
-def _read_exactly(file: IO[bytes], size: int, clock: _Clock) -> bytes:
+def _read_exactly(file: IO[bytes], size: int, watchdog: _Watchdog) -> bytes:
     received = bytearray()
     while len(received) < size:
-        clock.wait(file)
-        piece = os.read(file.fileno(), size - len(received))
+        piece = watchdog.read(file, size - len(received))
         if not piece:
             raise EOFError
         received += piece
@@ -245,8 +292,9 @@ def serve(requests: IO[bytes], replies: IO[bytes]) -> None:
 
 
 def main(max_memory_bytes: int) -> None:
-    """Serve the parent process within a limit of memory."""
-    resource.setrlimit(resource.RLIMIT_AS, (max_memory_bytes, max_memory_bytes))
+    """Serve the parent process within a limit of memory, where the system has one."""
+    if resource is not None and HAS_MEMORY_LIMIT:
+        resource.setrlimit(resource.RLIMIT_AS, (max_memory_bytes, max_memory_bytes))
     # Libraries may print; only replies go to the parent.
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

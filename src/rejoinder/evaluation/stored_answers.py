@@ -12,6 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from rejoinder.bundle.folder import open_bundle
+from rejoinder.errors import InputError
 from rejoinder.evaluation.timing import LENGTH, QUESTION, make_candidates, time_ms
 from rejoinder.index.sidecar.rows import RowStore
 from rejoinder.models.has.compositions import pool
@@ -189,5 +190,8 @@ def _measure_memory(
 
 
 def _get_resident() -> int:
-    pages = int(Path("/proc/self/statm").read_text().split()[1])
+    try:
+        pages = int(Path("/proc/self/statm").read_text().split()[1])
+    except FileNotFoundError as error:
+        raise InputError("memory is measured on Linux only; leave this row out") from error
     return pages * os.sysconf("SC_PAGE_SIZE")

@@ -6,7 +6,6 @@ A call that a model can correct (arguments, a document that does not exist) is a
 
 import inspect
 import logging
-import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -25,6 +24,7 @@ from rejoinder.mcp import messages
 from rejoinder.mcp.messages import AnswerArguments
 from rejoinder.mcp.resources import TEMPLATE, list_resources, read_resource
 from rejoinder.mcp.tools import TOOLS, Tool
+from rejoinder.models.parallel import count_cores
 from rejoinder.server.openapi import read_field_docs
 from rejoinder.server.operation import check_text
 from rejoinder.server.problems import Problem
@@ -53,7 +53,7 @@ class Assistant:
         self._settings = settings
         self._tools = {tool.name: tool for tool in TOOLS if writable or not tool.writes}
         self._described = [describe_tool(tool) for tool in self._tools.values()]
-        self._readers = anyio.CapacityLimiter(len(os.sched_getaffinity(0)))
+        self._readers = anyio.CapacityLimiter(count_cores())
         self._writers = anyio.CapacityLimiter(1)
 
     @property

@@ -5,7 +5,7 @@ import logging
 import os
 import signal
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from mcp.server.lowlevel import Server as ProtocolServer
@@ -81,7 +81,8 @@ async def _run_stdio(server: ProtocolServer[Any]) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         # A thread waits for a line of stdin, and nothing can wake it.  Every change of an index is
         # a transaction, so nothing is lost.
-        loop.add_signal_handler(number, os._exit, 0)
+        with suppress(NotImplementedError):  # on Windows Python's own handlers end the process
+            loop.add_signal_handler(number, os._exit, 0)
     async with stdio_server() as (received, replies):
         await server.run(received, replies, server.create_initialization_options())
 

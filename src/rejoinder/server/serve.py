@@ -101,8 +101,12 @@ async def _reloading_on_sighup(pool: Pool) -> AsyncIterator[None]:
     """Reload a pool on SIGHUP.
 
     A terminal that closes sends the same signal: a server that was started there without nohup
-    then stops, as other programs do.
+    then stops, as other programs do.  Where there is no SIGHUP, nothing is reloaded.
     """
+    if not hasattr(signal, "SIGHUP"):
+        _log.warning("this system has no SIGHUP: restart the server to read new weights")
+        yield
+        return
     requested = asyncio.Event()
     stops_with_terminal = _has_terminal() and signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
 
@@ -238,13 +242,20 @@ class _Uvicorn(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
+        """Stop on SIGINT and SIGTERM, with exit status 0 where the event loop handles signals."""
         loop = asyncio.get_running_loop()
-        for number in (signal.SIGINT, signal.SIGTERM):
-            loop.add_signal_handler(number, self.handle_exit, number, None)
+        numbers = (signal.SIGINT, signal.SIGTERM)
+        try:
+            for number in numbers:
+                loop.add_signal_handler(number, self.handle_exit, number, None)
+        except NotImplementedError:  # on Windows
+            with super().capture_signals():
+                yield
+            return
         try:
             yield
         finally:
-            for number in (signal.SIGINT, signal.SIGTERM):
+            for number in numbers:
                 loop.remove_signal_handler(number)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:

@@ -1,12 +1,12 @@
 """The settings of a server."""
 
-import os
 from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv6Address, ip_address
 from pathlib import Path
 
 from rejoinder.cascade.loading import DEFAULT
 from rejoinder.errors import InputError
+from rejoinder.models.parallel import count_cores
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,4 +67,4 @@ def parse_address(host: str) -> IPv4Address | IPv6Address | None:
 
 def choose_workers() -> int:
     """Return the default number of workers: one per core, at most four."""
-    return min(4, len(os.sched_getaffinity(0)))
+    return min(4, count_cores())

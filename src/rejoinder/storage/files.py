@@ -1,12 +1,17 @@
 """Files and folders: atomic writes, a folder's lock, the user's cache and state."""
 
+import errno
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from functools import cache
 from pathlib import Path
 from typing import IO
 
 from rejoinder.errors import LockedError, StoreError
+
+_log = logging.getLogger(__name__)
 
 
 @contextmanager
@@ -40,27 +45,42 @@ def created_folder(folder: Path) -> Iterator[None]:
 def lock_folder(folder: Path, *, name: str = "lock") -> Iterator[None]:
     """Hold the lock of a folder that one process writes at a time, without waiting for it.
 
-    The system releases it when its holder dies.  `flock` itself rather than the package filelock,
-    which falls back to a lock file that outlives a killed process where a file system has no
-    `flock`, and takes 14 ms to import.
+    The system releases it when its holder dies.  Where the system has no locks for files, one
+    logged line says so.
 
     Raises:
         LockedError: another process holds it.
-        StoreError: the folder cannot be written.
+        StoreError: the folder cannot be written or locked.
     """
-    import fcntl  # not on every system that can load a model
-
     try:
         handle = os.open(folder / name, os.O_RDWR | os.O_CREAT, 0o644)
     except OSError as error:
         raise StoreError(f"{folder}: cannot be written ({error.strerror})") from error
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not _try_lock(handle, folder):
+            raise LockedError(f"{folder}: another process is writing; wait until it ends")
         yield
-    except BlockingIOError as error:
-        raise LockedError(f"{folder}: another process is writing; wait until it ends") from error
     finally:
         os.close(handle)
+
+
+def _try_lock(handle: int, folder: Path) -> bool:
+    """Return whether no other process holds the lock."""
+    from filelock import lock_descriptor  # 13 ms
+
+    try:
+        return lock_descriptor(handle, blocking=False)
+    except OSError as error:
+        if error.errno != errno.ENOSYS:
+            raise StoreError(f"{folder}: cannot be locked ({error.strerror})") from error
+        _warn_without_locks()
+        return True
+
+
+@cache
+def _warn_without_locks() -> None:
+    """Log it once in a process."""
+    _log.warning("this system has no locks for files: let one process write an index at a time")
 
 
 def get_cache_folder() -> Path:

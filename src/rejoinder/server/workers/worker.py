@@ -87,10 +87,14 @@ def run_job(runner: JobRunner, number: int, job: Job) -> bytes:
 
 def main(index: str, scorer: str, provider: str, create: bool = True) -> None:
     """Serve an index, or none where it is empty, and a scorer over stdin and stdout."""
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-    os.nice(10)  # the HTTP process must not wait for the CPU
+    for name in ("SIGINT", "SIGTERM", "SIGHUP"):
+        if hasattr(signal, name):  # Windows has no SIGHUP
+            signal.signal(getattr(signal, name), signal.SIG_IGN)
     start_logging()
+    if hasattr(os, "nice"):
+        os.nice(10)  # the HTTP process must not wait for the CPU
+    else:
+        _log.warning("this system has no `nice`: replies may wait for a worker that computes")
     # Libraries may print to stdout: keep the pipe for replies, and send the rest to stderr.
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)

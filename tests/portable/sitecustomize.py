@@ -1,0 +1,44 @@
+"""Take from Python what only POSIX has, as on Windows; Python imports this when it starts.
+
+Tests put this folder first on $PYTHONPATH, so that the children of a process lose it, too.
+"""
+
+import asyncio.unix_events
+import builtins
+import os
+import signal
+from typing import Any, NoReturn
+
+MODULES = {"fcntl", "grp", "pty", "pwd", "readline", "resource", "syslog", "termios", "tty"}
+NEED_POSIX = {"mcp"}
+"""Libraries that import these modules where the system is not Windows."""
+# Not `getuid`, `uname` and the like: on Linux, libraries need them.
+OF_OS = (
+    *("O_DIRECTORY", "O_NOCTTY", "O_NOFOLLOW", "fork", "getpgid", "nice", "pread"),
+    *("sched_getaffinity", "sched_setaffinity", "setsid", "statvfs"),
+)
+OF_SIGNAL = ("SIGHUP", "SIGUSR1", "SIGUSR2", "SIGALRM", "alarm", "setitimer")
+
+import_module = builtins.__import__
+
+
+def import_portable(
+    name: str, globals: dict[str, Any] | None = None, *given: Any, **named: Any
+) -> Any:
+    """Import a module that every system has."""
+    package = (globals or {}).get("__name__", "").partition(".")[0]
+    if name in MODULES and package not in NEED_POSIX:
+        raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+    return import_module(name, globals, *given, **named)
+
+
+def refuse(*_: object) -> NoReturn:
+    """Behave as the event loop of Windows."""
+    raise NotImplementedError
+
+
+builtins.__import__ = import_portable  # type: ignore[assignment]
+for place, names in ((os, OF_OS), (signal, OF_SIGNAL)):
+    for name in names:
+        delattr(place, name)
+asyncio.unix_events._UnixSelectorEventLoop.add_signal_handler = refuse  # type: ignore[assignment]

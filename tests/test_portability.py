@@ -1,0 +1,108 @@
+"""Everything that does not need POSIX works without it."""
+
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import httpx2 as httpx
+import pytest
+
+from tests.server.running import serving
+
+ROOT = Path(__file__).parent.parent
+DOCS = ROOT / "examples" / "docs"
+QUESTION = "how are glacier caves formed?"
+ANSWER = "Most glacier caves are formed by meltwater"
+
+IMPORT_ALL = """
+import pkgutil, sys, rejoinder
+from importlib import import_module
+from rejoinder.errors import MissingExtraError
+
+for module in pkgutil.walk_packages(rejoinder.__path__, "rejoinder."):
+    if module.name not in {"rejoinder.__main__", "rejoinder.models._kernel"}:  # ctypes loads it
+        try:
+            import_module(module.name)
+        except MissingExtraError:  # of a framework that has an environment of its own
+            assert module.name.startswith("rejoinder.adapters."), module.name
+        print(module.name)
+"""
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="runs without POSIX already")
+
+
+@pytest.fixture(autouse=True)
+def _without_posix(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Take what only POSIX has from the processes that a test starts."""
+    monkeypatch.setenv("PYTHONPATH", str(ROOT / "tests" / "portable"))
+    monkeypatch.syspath_prepend(str(ROOT / "tests" / "portable"))
+
+
+def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+    done = subprocess.run(
+        [sys.executable, *arguments], check=False, capture_output=True, text=True, cwd=ROOT
+    )
+    assert done.returncode == 0, done.stderr
+    return done
+
+
+def test_the_names_are_gone() -> None:
+    code = "import os, signal; print(hasattr(os, 'sched_getaffinity'), hasattr(signal, 'SIGHUP'))"
+
+    assert run("-c", code).stdout == "False False\n"
+
+
+def test_every_module_can_be_imported() -> None:
+    modules = len(list((ROOT / "src" / "rejoinder").rglob("*.py")))
+
+    assert len(run("-c", IMPORT_ALL).stdout.split()) == modules - 2  # rejoinder, and its __main__
+
+
+def test_ask(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    (tmp_path / "page.html").write_text("<p>Green tea is brewed at 75 degrees.</p>")
+
+    done = run("-m", "rejoinder", "ask", QUESTION, str(DOCS))
+    page = run("-m", "rejoinder", "ask", "how hot is green tea?", str(tmp_path / "page.html"))
+
+    assert done.stdout.startswith(ANSWER)
+    assert page.stdout.startswith("Green tea is brewed at 75 degrees.")
+    assert page.stderr.count("this system limits no memory") == 1
+    assert page.stderr.count("this system has no locks") == 1
+
+
+def test_index(tmp_path: Path) -> None:
+    index = str(tmp_path / "index")
+
+    run("-m", "rejoinder", "index", "add", str(DOCS), "--index", index)
+    assert "no problems" in run("-m", "rejoinder", "index", "check", "--index", index).stdout
+    asked = run("-m", "rejoinder", "ask", QUESTION, "--index", index)
+
+    assert asked.stdout.startswith(ANSWER)
+
+
+def test_rank() -> None:
+    done = run("-m", "rejoinder", "rank", "How hot is tea?", "examples/candidates.txt", "--json")
+
+    assert json.loads(done.stdout)
+
+
+def test_serve(tmp_path: Path) -> None:
+    index = str(tmp_path / "index")
+    run("-m", "rejoinder", "index", "add", str(DOCS), "--index", index)
+
+    with serving(tmp_path, index, "--workers", "1") as server:
+        reply = httpx.post(f"{server.address}/v1/answer", json={"question": QUESTION}, timeout=60)
+        page = httpx.get(server.address)
+        log = server.log.read_text()
+        server.process.send_signal(signal.SIGTERM)
+        status = server.process.wait(60)
+
+    assert reply.json()["answers"][0]["sentence"].startswith(ANSWER)
+    assert page.text.startswith("<!doctype html>")
+    assert log.count("this system has no SIGHUP") == 1
+    assert log.count("this system has no `nice`") == 1
+    assert status == -signal.SIGTERM  # uvicorn's own handlers pass the signal on at the end
+    assert "stopping after all accepted requests" in server.log.read_text()
