@@ -18,11 +18,14 @@ __version__ = "0.1.0"
 _NAMES = {
     "cascade.loading": "load",
     "engine.engine": "Engine open open_files",
+    "engine.highlight": "Highlights PrunedText ScoredSentence highlight",
     "errors": (
         "BundleError DataError DownloadError InputError MissingDataError MissingExtraError"
         " RejoinderError StoreError TrainingError UnknownNameError"
     ),
-    "evaluation": "CalibrateOptions TuneOptions calibrate compare evaluate tune",
+    "evaluation": (
+        "CalibrateOptions TuneOptions calibrate calibrate_sentences compare evaluate tune"
+    ),
     "index.index": "Index",
     "models.ranking": "rank",
     "models.scorer": "Scorer",

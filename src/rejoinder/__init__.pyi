@@ -4,6 +4,10 @@ from rejoinder.cascade.loading import load as load
 from rejoinder.engine.engine import Engine as Engine
 from rejoinder.engine.engine import open as open
 from rejoinder.engine.engine import open_files as open_files
+from rejoinder.engine.highlight import Highlights as Highlights
+from rejoinder.engine.highlight import PrunedText as PrunedText
+from rejoinder.engine.highlight import ScoredSentence as ScoredSentence
+from rejoinder.engine.highlight import highlight as highlight
 from rejoinder.errors import BundleError as BundleError
 from rejoinder.errors import DataError as DataError
 from rejoinder.errors import DownloadError as DownloadError
@@ -17,6 +21,7 @@ from rejoinder.errors import UnknownNameError as UnknownNameError
 from rejoinder.evaluation import CalibrateOptions as CalibrateOptions
 from rejoinder.evaluation import TuneOptions as TuneOptions
 from rejoinder.evaluation import calibrate as calibrate
+from rejoinder.evaluation import calibrate_sentences as calibrate_sentences
 from rejoinder.evaluation import compare as compare
 from rejoinder.evaluation import evaluate as evaluate
 from rejoinder.evaluation import tune as tune

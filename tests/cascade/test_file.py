@@ -5,7 +5,12 @@ import pytest
 import rejoinder
 from rejoinder.cascade import loading
 from rejoinder.cascade.budget import Cost
-from rejoinder.cascade.calibration import Calibration, Logistic
+from rejoinder.cascade.calibration import (
+    Calibration,
+    Logistic,
+    SentenceCalibration,
+    StageCalibration,
+)
 from rejoinder.cascade.cascade import Cascade
 from rejoinder.cascade.file import (
     CascadeFile,
@@ -55,6 +60,11 @@ def test_a_written_file_is_read_back_equal(tmp_path: Path) -> None:
         ),
         tuned={"dataset": "d", "P@1": 61.5},
         frontier=(Point("bm25", 50.0, 0.25), Point("bm25 10 > ü", 61.5, 7.5)),
+        sentences=SentenceCalibration(
+            {"a b": StageCalibration(-1.0, 0.5, 0.25), "jaccard": StageCalibration(0.0, 1.0, 0.0)},
+            *(0.01, 64, 0.25, 0.03),
+            facts={"dataset": "my.jsonl"},
+        ),
     )
 
     write_cascade_file(tmp_path / "new" / "c.toml", whole)
@@ -118,7 +128,10 @@ def test_shipped_cascades_have_names() -> None:
         ("", "a cascade needs at least one stage"),
         ("stage = 3", "the cascade: stage cannot be 3"),
         ("stage = [3]", r"the cascade: stage must be written as \[\[stage\]\]"),
-        ("stages = []", "the cascade: unknown key 'stages'; known keys: stage, calibration, tuned"),
+        (
+            "stages = []",
+            "the cascade: unknown key 'stages'; known keys: stage, calibration, sentences, tuned",
+        ),
         ("[[stage]]\nkeep = 3", "stage 1: scorer is missing"),
         ('[[stage]]\nscorer = "bm25"\nkeep = true', "stage 1: keep cannot be True"),
         (
@@ -196,3 +209,27 @@ def test_only_a_scorer_with_a_sidecar_can_leave_candidates(
 
     with pytest.raises(DataError, match=problem):
         rejoinder.load(folder / "two.toml")
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("keep = 0", "keep must be 1 or more, found 0"),
+        ("keep = 5\nkeeep = 5", "unknown key 'keeep'"),
+        ("keep = 5\n[sentences.stages.jaccard]\nscore = 1", "intercept is missing"),
+        (
+            "keep = 5\n[sentences.stages.jaccard]\nintercept = 0\nscore = 1\nlead = -1",
+            "jaccard of stages of .sentences.: score and lead cannot be negative",
+        ),
+        ("keep = 5\nstages = 3", "stages cannot be 3"),
+        ("keep = 5\nstages = { jaccard = 3 }", "jaccard cannot be 3"),
+    ],
+)
+def test_a_wrong_calibration_of_sentences_is_named(tmp_path: Path, line: str, problem: str) -> None:
+    stages = "" if "stages" in line else "\n[sentences.stages]\n"
+    given = f"floor = 0.01\nthreshold = 0.3\npruning = 0.1\n{line}\n{stages}"
+    path = tmp_path / "c.toml"
+    path.write_text(f'[[stage]]\nscorer = "jaccard"\n[sentences]\n{given}', encoding="utf-8")
+
+    with pytest.raises(DataError, match=problem):
+        read_cascade_file(path)

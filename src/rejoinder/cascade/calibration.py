@@ -100,6 +100,39 @@ class Calibration:
         return decisive(features) < self.threshold
 
 
+@dataclass(frozen=True, slots=True)
+class StageCalibration:
+    """How the score of a stage becomes a probability."""
+
+    intercept: float
+    score: float
+    """The weight of the stage's score; positive, so that a higher score never rates lower."""
+    lead: float
+    """The weight of the lead; positive or zero, as well."""
+
+    def rate(self, scores: Scores, leads: Scores) -> Scores:
+        """Return the probabilities."""
+        odds = self.intercept + self.score * scores + self.lead * leads
+        return np.asarray(1 / (1 + np.exp(-np.clip(odds, -500, 500))), dtype=np.float64)
+
+
+@dataclass(frozen=True, slots=True)
+class SentenceCalibration:
+    """The calibration of a cascade's sentences (`rejoinder calibrate --sentences`)."""
+
+    stages: Mapping[str, StageCalibration]
+    """By the name of the scorer; the cascade's other stages do not take part."""
+    floor: float
+    """A sentence that a stage rates below this is not read by later stages."""
+    keep: int
+    """How many sentences of a text the last stage reads at most, the most likely ones."""
+    threshold: float
+    """The probability from which a sentence is highlighted."""
+    pruning: float
+    """The probability from which a sentence is kept when a text is pruned."""
+    facts: Facts = field(default_factory=dict)
+
+
 def to_probability(value: float) -> float:
     """Return the logistic function of a value, without overflow."""
     return 1 / (1 + exp(-value)) if value >= 0 else 1 - 1 / (1 + exp(value))

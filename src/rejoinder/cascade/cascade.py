@@ -18,7 +18,12 @@ from math import log
 import numpy as np
 
 from rejoinder.cascade.budget import Cost, RemainingStage, count_words, plan
-from rejoinder.cascade.calibration import Calibration, Features
+from rejoinder.cascade.calibration import (
+    Calibration,
+    Features,
+    SentenceCalibration,
+    StageCalibration,
+)
 from rejoinder.errors import InputError
 from rejoinder.models.scorer import Candidates, Places, Scorer, Scores, is_pointwise, reads_passages
 from rejoinder.models.staged import Deadline, Staged, merge_stages, score_until
@@ -53,12 +58,19 @@ class Cascade:
     """
 
     def __init__(
-        self, name: str, stages: Sequence[Stage], *, calibration: Calibration | None = None
+        self,
+        name: str,
+        stages: Sequence[Stage],
+        *,
+        calibration: Calibration | None = None,
+        sentences: SentenceCalibration | None = None,
     ) -> None:
         check_keeps([stage.keep for stage in stages])
         self.name = name
         self.stages = tuple(stages)
         self.calibration = calibration
+        self.sentences = sentences
+        """How the sentences of a text are rated; None if that is not calibrated."""
 
     @property
     def tokenizer(self) -> str | None:
@@ -70,6 +82,26 @@ class Cascade:
     def reads_passages(self) -> bool:
         """Whether a stage reads the candidates' passages."""
         return any(reads_passages(stage.scorer) for stage in self.stages)
+
+    @property
+    def sentence_stages(self) -> list[tuple[Scorer, StageCalibration]]:
+        """The stages that rate the sentences of a text, each with its calibration.
+
+        Raises:
+            InputError: the cascade has no calibration for sentences, or lacks a stage of it.
+        """
+        calibrated = self.sentences.stages if self.sentences else {}
+        scorers = {stage.scorer.name: stage.scorer for stage in self.stages}
+        if missing := [name for name in calibrated if name not in scorers]:
+            raise InputError(f"{self.name} has no stage {missing[0]!r}, which [sentences] names")
+        if not calibrated:
+            raise InputError(
+                f"{self.name} is not calibrated for single sentences; fit it with"
+                " `rejoinder calibrate --sentences`"
+            )
+        return [
+            (scorer, calibrated[name]) for name, scorer in scorers.items() if name in calibrated
+        ]
 
     def score(self, question: str, candidates: Candidates) -> Scores:
         """Return the last stage's scores; dropped candidates follow below in steps of 1."""

@@ -16,8 +16,8 @@
                                 # without stored rows to the next stage; "encode" encodes them
     reads = "passage"           # optional: score a candidate by its passage, not by its sentence
 
-`[calibration]` (from `rejoinder calibrate`), `[tuned]` and `[[frontier]]` (from `rejoinder tune`)
-may follow.
+`[calibration]` (from `rejoinder calibrate`), `[sentences]` (from `rejoinder calibrate
+--sentences`), `[tuned]` and `[[frontier]]` (from `rejoinder tune`) may follow.
 """
 
 import json
@@ -30,7 +30,13 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.cascade.budget import Cost
-from rejoinder.cascade.calibration import Calibration, Facts, Logistic
+from rejoinder.cascade.calibration import (
+    Calibration,
+    Facts,
+    Logistic,
+    SentenceCalibration,
+    StageCalibration,
+)
 from rejoinder.cascade.cascade import check_keeps
 from rejoinder.errors import DataError, InputError
 from rejoinder.models.registry import list_names
@@ -80,6 +86,7 @@ class CascadeFile:
     """The protocol of the tuning run."""
     frontier: tuple[Point, ...] = ()
     """The cascades that tuning chose from, fastest first."""
+    sentences: SentenceCalibration | None = None
 
 
 def read_cascade_file(path: Path) -> CascadeFile:
@@ -91,6 +98,7 @@ def read_cascade_file(path: Path) -> CascadeFile:
     table = _read_toml(path)
     stages = tuple(_read_stage(row) for row in table.take_tables("stage"))
     calibration = table.take_table("calibration")
+    sentences = table.take_table("sentences")
     tuned = table.take_table("tuned")
     frontier = tuple(_read_point(row) for row in table.take_tables("frontier"))
     name = table.take("name", str, path.stem)
@@ -105,6 +113,7 @@ def read_cascade_file(path: Path) -> CascadeFile:
         None if calibration is None else _read_calibration(calibration),
         tuned.fields if tuned else {},
         frontier,
+        None if sentences is None else _read_sentences(sentences),
     )
 
 
@@ -135,6 +144,8 @@ def to_toml(cascade: CascadeFile) -> str:
         lines += _show_table("[[stage]]", fields)
     if calibration := cascade.calibration:
         lines += _show_table("[calibration]", _list_fields(calibration))
+    if sentences := cascade.sentences:
+        lines += _show_table("[sentences]", asdict(sentences))
     if cascade.tuned:
         lines += _show_table("[tuned]", cascade.tuned)
     for point in cascade.frontier:
@@ -200,7 +211,7 @@ class _Table:
     def __init__(self, fields: Mapping[str, Any], what: str, path: Path) -> None:
         self.fields = dict(fields)
         self._what = what
-        self._path = path
+        self.path = path
         self._known: list[str] = []
 
     def take(self, name: str, kind: type | tuple[type, ...], default: Any = ...) -> Any:
@@ -217,14 +228,14 @@ class _Table:
 
     def take_table(self, name: str) -> "_Table | None":
         fields = self.take(name, dict, None)
-        return None if fields is None else _Table(fields, f"{name} of {self._what}", self._path)
+        return None if fields is None else _Table(fields, f"{name} of {self._what}", self.path)
 
     def take_tables(self, name: str) -> "list[_Table]":
         rows = self.take(name, list, [])
         if not all(isinstance(row, dict) for row in rows):
             raise self.error(f"{name} must be written as [[{name}]]")
         return [
-            _Table(row, f"{name} {number}", self._path) for number, row in enumerate(rows, start=1)
+            _Table(row, f"{name} {number}", self.path) for number, row in enumerate(rows, start=1)
         ]
 
     def refuse_rest(self) -> None:
@@ -232,7 +243,7 @@ class _Table:
             raise self.error(f"unknown key {name!r}; known keys: {', '.join(self._known)}")
 
     def error(self, problem: str) -> DataError:
-        return DataError(f"{self._what}: {problem}", path=self._path)
+        return DataError(f"{self._what}: {problem}", path=self.path)
 
 
 def _read_toml(path: Path) -> _Table:
@@ -307,6 +318,29 @@ def _read_calibration(table: _Table) -> Calibration:
         raise table.error("knots must be pairs of numbers") from error
     return Calibration(
         confidence, answerability, threshold, knots=points, facts=facts.fields if facts else {}
+    )
+
+
+def _read_sentences(table: _Table) -> SentenceCalibration:
+    given = table.take("stages", dict)
+    weights = [item.name for item in fields(StageCalibration)]
+    stages = {}
+    for name in given:
+        row = _Table(given, "stages of [sentences]", table.path).take_table(name)
+        assert row is not None
+        stages[name] = StageCalibration(*map(row.take_number, weights))
+        row.refuse_rest()
+        if min(stages[name].score, stages[name].lead) < 0:
+            raise row.error("score and lead cannot be negative: a higher score would rate lower")
+    keep = table.take("keep", int)
+    if keep < 1:
+        raise table.error(f"keep must be 1 or more, found {keep}")
+    names = ("floor", "threshold", "pruning")
+    floor, threshold, pruning = map(table.take_number, names)
+    facts = table.take_table("facts")
+    table.refuse_rest()
+    return SentenceCalibration(
+        stages, floor, keep, threshold, pruning, facts=facts.fields if facts else {}
     )
 
 

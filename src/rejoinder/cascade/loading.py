@@ -79,7 +79,7 @@ def load(
                 stage.interpolation,
             )
         )
-    return Cascade(file.name, stages, calibration=file.calibration)
+    return Cascade(file.name, stages, calibration=file.calibration, sentences=file.sentences)
 
 
 def to_scorer(scorer: Scorer | str | Path) -> Scorer:

@@ -41,4 +41,9 @@ def _bind_stages(cascade: Cascade, index: Index) -> Scorer | None:
         return None
     has_last = bound[-1][1] is not None  # confidence is fitted to the last stage
     stages[-1] = replace(stages[-1], keep=None)
-    return Cascade(cascade.name, stages, calibration=cascade.calibration if has_last else None)
+    return Cascade(
+        cascade.name,
+        stages,
+        calibration=cascade.calibration if has_last else None,
+        sentences=cascade.sentences if has_last else None,
+    )

@@ -11,6 +11,7 @@ from rejoinder.evaluation.calibration import CalibrateOptions, calibrate
 from rejoinder.evaluation.comparison import compare
 from rejoinder.evaluation.measures import Protocol
 from rejoinder.evaluation.reports import evaluate
+from rejoinder.evaluation.sentences import calibrate_sentences
 from rejoinder.evaluation.tuning import TuneOptions, tune
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "Protocol",
     "TuneOptions",
     "calibrate",
+    "calibrate_sentences",
     "compare",
     "evaluate",
     "tune",

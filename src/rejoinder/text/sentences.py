@@ -47,11 +47,20 @@ def split_sentences(text: str) -> list[SentenceSpan]:
     >>> [text[s.start : s.end] for s in split_sentences(text)]
     ['Dr. Smith came.', 'He left.']
     """
-    return [
-        SentenceSpan(block.start + start, block.start + end, block.kind == "heading")
-        for block in find_blocks(text)
-        for start, end in _split_block(text, block)
-    ]
+    return [sentence for _, sentences in split_blocks(text) for sentence in sentences]
+
+
+def split_blocks(text: str) -> Iterator[tuple[TextBlock, list[SentenceSpan]]]:
+    """Yield the blocks of a text in order, each with its sentences."""
+    for block in find_blocks(text):
+        is_heading = block.kind == "heading"
+        yield (
+            block,
+            [
+                SentenceSpan(block.start + start, block.start + end, is_heading)
+                for start, end in _split_block(text, block)
+            ],
+        )
 
 
 def _split_block(text: str, block: TextBlock) -> list[tuple[int, int]]:

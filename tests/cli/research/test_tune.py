@@ -154,3 +154,23 @@ def test_a_mistake_is_one_line(
     assert result.exit_code == 1
     assert "Error: " in result.stderr.splitlines()[-1]
     assert message in result.stderr.splitlines()[-1]
+
+
+def test_calibrate_fits_how_sentences_are_rated(dataset: Path, tmp_path: Path) -> None:
+    path = tmp_path / "c.toml"
+    path.write_text(
+        '[[stage]]\nscorer = "jaccard"\nkeep = 9\n[[stage]]\nscorer = "bm25"\n', encoding="utf-8"
+    )
+
+    result = run("calibrate", path, dataset, "--sentences")
+    as_json = run("calibrate", path, dataset, "--sentences", "--json", "--questions", 50)
+    refused = run("calibrate", path, dataset, "--sentences", "--precision", 0.5)
+
+    assert result.exit_code == 0, result.output
+    assert "answers kept" in result.stdout
+    assert f"wrote {path}: sentences are highlighted from" in result.stderr
+    written = tomllib.loads(path.read_text(encoding="utf-8"))["sentences"]
+    assert list(written["stages"]) == ["jaccard", "bm25"]
+    assert json.loads(as_json.stdout)[str(dataset)]["questions"] == 50
+    assert refused.exit_code == 2
+    assert "--sentences cannot be used with --precision" in refused.stderr

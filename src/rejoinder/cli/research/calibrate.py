@@ -32,11 +32,18 @@ if TYPE_CHECKING:
 @click.option("--questions", type=options.COUNT, help="Read only this many of each data set.")
 @click.option("--precision", type=options.SHARE, help="Answer as often as this precision allows.")
 @click.option("--answer-rate", type=options.SHARE, help="Answer this share of the questions.")
+@click.option(
+    "--sentences",
+    is_flag=True,
+    help="Fit what `highlight` shows instead: how likely each sentence of a text answers.",
+)
 @click.option("--test", "tests", multiple=True, help="Also measure on NAME[:SPLIT]; not fitted to.")
 @click.option("--plot", type=options.PATH, help="Plot precision against answer rate.")
 @options.data_folder
 @takes_format
-def calibrate(scorer: str, datasets: tuple[str, ...], output: Output, **given: Any) -> None:
+def calibrate(
+    scorer: str, datasets: tuple[str, ...], output: Output, sentences: bool, **given: Any
+) -> None:
     """Fit how likely SCORER's first candidate is an answer, and when no candidate is one.
 
     DATASET is NAME[:SPLIT] or a JSON-lines file, with answerable and unanswerable questions;
@@ -44,6 +51,9 @@ def calibrate(scorer: str, datasets: tuple[str, ...], output: Output, **given: A
     is likelier than not that no candidate answers.  The figures come from five-fold
     cross-validation.
     """
+    if sentences:
+        _calibrate_sentences(scorer, datasets, output, given)
+        return
     from rejoinder.evaluation import CalibrateOptions, calibrate
 
     with show_progress("calibrating") as progress:
@@ -59,6 +69,39 @@ def calibrate(scorer: str, datasets: tuple[str, ...], output: Output, **given: A
     say(
         f"wrote {result.path}: {fitted.method}; it abstains below"
         f" {calibration.threshold:.3f} {decisive}"
+    )
+
+
+def _calibrate_sentences(
+    scorer: str, datasets: tuple[str, ...], output: Output, given: dict[str, Any]
+) -> None:
+    from rejoinder.evaluation import calibrate_sentences
+
+    used = ("to", "folder", "questions")
+    for name, value in given.items():
+        if value and name not in used:
+            raise click.UsageError(f"--sentences cannot be used with --{name.replace('_', '-')}")
+    with show_progress("calibrating") as progress:
+        result = calibrate_sentences(
+            scorer, datasets, on_progress=progress, **{name: given[name] for name in used}
+        )
+    output.show_json({name: item.to_dict() for name, item in result.reports.items()})
+    if not output.is_json:
+        output.show(
+            ["data set", "questions", "precision", "recall", "F1", "answers kept", "text kept"],
+            [
+                [
+                    name,
+                    str(item.questions),
+                    *(percent(value) for value in list(item.to_dict().values())[1:]),
+                ]
+                for name, item in result.reports.items()
+            ],
+        )
+    fitted = result.calibration
+    say(
+        f"wrote {result.path}: sentences are highlighted from {fitted.threshold:g}, and kept from"
+        f" {fitted.pruning:g}"
     )
 
 
