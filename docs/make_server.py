@@ -22,6 +22,15 @@ EXAMPLES: dict[str, Any] = {
         "question": "who wrote it?",
         "documents": ["It rained.", {"id": "b", "text": "Nobody read it. Ada wrote it."}],
     },
+    "post_v1_highlight": {
+        "question": "who wrote it?",
+        "documents": ["It rained. Nobody read it. Ada Byron wrote it."],
+        "prune": True,
+    },
+    "post_opensearch_highlight": {
+        "question": "who wrote it?",
+        "context": "It rained. Nobody read it. Ada Byron wrote it.",
+    },
     "post_v1_feedback": {
         "question": "how hot is green tea brewed?",
         "sentence": "Green tea should be brewed at about 75 °C,"
@@ -122,6 +131,8 @@ def render_type(schema: dict[str, Any]) -> str:
     if "enum" in schema:
         return " or ".join(f"`{value}`" for value in schema["enum"])
     if schema.get("type") == "array":
+        if pair := schema.get("prefixItems"):
+            return f"[{', '.join(map(render_type, pair))}]"
         return f"list of {render_type(schema.get('items', {})) or 'anything'}"
     if schema.get("type") == "object":
         inner = schema.get("additionalProperties")

@@ -13,16 +13,16 @@ import msgspec
 
 from rejoinder import types
 from rejoinder.cascade import file as cascade_file
-from rejoinder.engine import texts
+from rejoinder.engine import highlight, texts
 from rejoinder.index import report
 from rejoinder.index.sqlite import documents
 from rejoinder.server import problems
-from rejoinder.server.api import cohere, rerank, status, tei, v1
+from rejoinder.server.api import cohere, open_search, rerank, status, tei, v1
 from rejoinder.server.operation import WORKER_STATUSES, Json, Operation
 from rejoinder.server.workers import messages
 
-REPLIES = (types, texts, report, documents, cascade_file)
-MODULES = (*REPLIES, messages, status, rerank, cohere, v1, tei, problems)
+REPLIES = (types, texts, highlight, report, documents, cascade_file)
+MODULES = (*REPLIES, messages, status, rerank, cohere, v1, tei, open_search, problems)
 """Where the types of requests and replies are defined."""
 BODY_STATUSES = (400, 408, 413, *WORKER_STATUSES)
 """The errors of an operation that reads a body; all of these need a worker."""

@@ -14,7 +14,7 @@ from starlette.responses import Response
 from rejoinder.server.problems import ErrorShape, NativeError, Problem
 from rejoinder.server.settings import Settings
 from rejoinder.server.telemetry import Metrics
-from rejoinder.server.workers.messages import AnswerJob, Backend, Budget, Job, RankRequest
+from rejoinder.server.workers.messages import Backend, Budget, Job, TimedJob
 
 WORKER_STATUSES = (422, 429, 500, 503, 504)
 """The errors of an operation that needs a worker."""
@@ -48,8 +48,8 @@ class Call:
 
     async def submit(self, job: Job) -> bytes:
         """Return the reply to a job as JSON; abandon it when the client disconnects."""
-        if isinstance(job, AnswerJob | RankRequest) and job.budget_ms is None:
-            job = msgspec.structs.replace(job, budget_ms=self._read_budget())
+        if isinstance(job, TimedJob) and job.budget_ms is None:
+            job = msgspec.structs.replace(job, budget_ms=self.read_budget())
         reply = asyncio.ensure_future(self.backend.submit(job))
         disconnect = asyncio.ensure_future(_wait_for_disconnect(self.request))
         try:
@@ -76,7 +76,7 @@ class Call:
             for reply in replies:
                 reply.cancel()
 
-    def _read_budget(self) -> float | None:
+    def read_budget(self) -> float | None:
         """Return the budget in the request's header, else the server's."""
         text = self.request.headers.get(BUDGET_HEADER)
         if text is None:

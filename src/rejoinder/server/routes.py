@@ -11,7 +11,7 @@ from starlette.staticfiles import StaticFiles
 from starlette.types import Scope
 
 from rejoinder import __version__
-from rejoinder.server.api import cohere, native, status, tei, v1
+from rejoinder.server.api import cohere, native, open_search, status, tei, v1
 from rejoinder.server.operation import Call, Json, Operation, operation
 from rejoinder.server.problems import Problem, respond, to_json
 
@@ -44,6 +44,7 @@ OPERATIONS: tuple[Operation, ...] = (
     cohere.rerank,
     v1.rerank,
     tei.rerank,
+    open_search.highlight,
     *status.OPERATIONS,
     _openapi,
 )

@@ -1,15 +1,18 @@
 """Cohere's `POST /v2/rerank`, with the sentences inside each document (`relevant_spans`)."""
 
+import time
 import uuid
+from collections.abc import Sequence
 from typing import Literal
 
+import msgspec
 from msgspec import UNSET, Struct, UnsetType, field
 from starlette.responses import Response
 
-from rejoinder.server.api.rerank import Fields, RankedText, rank
+from rejoinder.server.api.rerank import Fields, RankedSpan, RankedText, rank
 from rejoinder.server.operation import BUDGET_PARAMETER, Call, operation
 from rejoinder.server.problems import CohereError, to_json
-from rejoinder.server.workers.messages import ALL_SPANS
+from rejoinder.server.workers.messages import ALL_SPANS, HighlightRequest, decode_highlights
 
 
 class CohereSpanOptions(Struct, frozen=True):
@@ -94,14 +97,45 @@ async def rerank(call: Call) -> Response:
     options = request.relevant_spans
     if options and options.mode == "disabled":
         options = None
-    spans = ALL_SPANS if options else 0
-    ranking, _ = await rank(call, request.query, request.documents, top=request.top_n, spans=spans)
+    is_rated = options is not None and call.backend.info.rates_sentences
+    spans = ALL_SPANS if options and not is_rated else 0
+    start = time.monotonic()
+    ranking, texts = await rank(
+        call, request.query, request.documents, top=request.top_n, spans=spans
+    )
+    documents = ranking.documents
+    if is_rated and documents:
+        budget = call.read_budget()
+        if budget is not None:
+            budget = max(0.0, budget - 1000 * (time.monotonic() - start))
+        documents = await _rate(call, request.query, documents, texts, budget)
     results = [
-        CohereResult(item.place, item.relevance, _choose_spans(item, options))
-        for item in ranking.documents
+        CohereResult(item.place, item.relevance, _choose_spans(item, options)) for item in documents
     ]
     meta = CohereMeta(CohereApiVersion("2"))
     return to_json(CohereResponse(str(uuid.uuid4()), results, meta), headers=ranking.headers)
+
+
+async def _rate(
+    call: Call,
+    question: str,
+    documents: Sequence[RankedText],
+    texts: Sequence[str],
+    budget_ms: float | None,
+) -> list[RankedText]:
+    """Return the documents with the spans of highlighting, best first."""
+    given = [texts[item.place] for item in documents]
+    reply = await call.submit(HighlightRequest(question, given, budget_ms=budget_ms))
+    return [
+        msgspec.structs.replace(
+            item,
+            spans=sorted(
+                (RankedSpan(own.start, own.end, own.score) for own in found.sentences),
+                key=lambda span: -span.relevance,
+            ),
+        )
+        for item, found in zip(documents, decode_highlights(reply).documents, strict=True)
+    ]
 
 
 def _choose_spans(

@@ -30,6 +30,8 @@ from rejoinder.server.workers.messages import (
     DocumentsPage,
     Facets,
     Feedback,
+    Highlighted,
+    HighlightRequest,
     ListDocuments,
     ListFacets,
     RankRequest,
@@ -90,6 +92,24 @@ async def answer(call: Call) -> Response:
 async def rank(call: Call) -> Response:
     """Rank documents, each by its best sentence."""
     request = await call.read(RankRequest)
+    _check_documents(call, request)
+    return to_json(await call.submit(request))
+
+
+@operation(
+    *("POST", "/v1/highlight"),
+    takes=HighlightRequest,
+    gives=Highlighted,
+    parameters=(BUDGET_PARAMETER,),
+)
+async def highlight(call: Call) -> Response:
+    """Rate every sentence of documents by how likely it answers, and prune them to those."""
+    request = await call.read(HighlightRequest)
+    _check_documents(call, request)
+    return to_json(await call.submit(request))
+
+
+def _check_documents(call: Call, request: RankRequest | HighlightRequest) -> None:
     call.check_question(request.question, "question")
     call.check_count(len(request.documents), "documents")
     for place, document in enumerate(request.documents):
@@ -98,7 +118,6 @@ async def rank(call: Call) -> Response:
         else:
             check_text(document.text, f"documents[{place}]")
             check_text(document.title or "", f"documents[{place}].title")
-    return to_json(await call.submit(request))
 
 
 @operation(
@@ -238,6 +257,7 @@ async def give_feedback(call: Call) -> Response:
 OPERATIONS = (
     answer,
     rank,
+    highlight,
     list_documents,
     list_facets,
     read_document,

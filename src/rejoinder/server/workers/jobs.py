@@ -1,5 +1,6 @@
 """Run jobs with an engine; nothing here knows HTTP."""
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from itertools import groupby
 from pathlib import Path
@@ -10,6 +11,7 @@ from rejoinder.cascade.loading import find_cascade, load
 from rejoinder.engine.answers import TextOptions
 from rejoinder.engine.engine import Engine
 from rejoinder.engine.explain import explain_answers
+from rejoinder.engine.highlight import highlight_texts
 from rejoinder.engine.texts import DocumentRanking, answer_text, rank_documents
 from rejoinder.errors import InputError
 from rejoinder.index.file_reader import compare_file
@@ -27,6 +29,9 @@ from rejoinder.server.workers.messages import (
     Failure,
     Feedback,
     FollowIndex,
+    Highlighted,
+    HighlightedDocument,
+    HighlightRequest,
     InputDocument,
     Job,
     ListDocuments,
@@ -72,7 +77,8 @@ class JobRunner:
 
     def run(self, job: Job) -> Reply | Failure:
         """Return the reply to a job; the index that is there now stays open meanwhile."""
-        needs_index = not isinstance(job, RankRequest) and getattr(job, "text", None) is None
+        is_own = isinstance(job, RankRequest | HighlightRequest)
+        needs_index = not is_own and getattr(job, "text", None) is None
         with self._engine.leased() if self._engine and needs_index else nullcontext():
             return self._run(job)
 
@@ -80,6 +86,8 @@ class JobRunner:
         match job:
             case RankRequest():
                 return self._rank(job)
+            case HighlightRequest():
+                return self._highlight(job)
             case AnswerJob():
                 return self._answer(job)
             case ListDocuments():
@@ -111,10 +119,7 @@ class JobRunner:
         return self._engine.index.store.sample_sentences(count) if self._engine else []
 
     def _rank(self, job: RankRequest) -> DocumentRanking:
-        documents = [
-            InputDocument(document) if isinstance(document, str) else document
-            for document in job.documents
-        ]
+        documents = _to_documents(job.documents)
         return rank_documents(
             job.question,
             [document.text for document in documents],
@@ -125,6 +130,31 @@ class JobRunner:
             spans=1 if job.spans is None else job.spans,
             budget_ms=job.budget_ms,
             min_confidence=job.min_confidence,
+        )
+
+    def _highlight(self, job: HighlightRequest) -> Highlighted:
+        documents = _to_documents(job.documents)
+        found = highlight_texts(
+            job.question,
+            [document.text for document in documents],
+            scorer=self._scorer,
+            titles=[document.title or "" for document in documents],
+            threshold=job.threshold,
+            budget_ms=job.budget_ms,
+        )
+        highlighted = [
+            HighlightedDocument(
+                document.id,
+                item.sentences,
+                item.prune(job.pruning_threshold) if job.prune else None,
+                item.note,
+            )
+            for document, item in zip(documents, found, strict=True)
+        ]
+        first = found[0]
+        return Highlighted(
+            *(job.question, highlighted, first.threshold),
+            *(first.scorer, first.milliseconds, first.trace),
         )
 
     def _answer(self, job: AnswerJob) -> Answers:
@@ -213,6 +243,10 @@ class JobRunner:
         return self._engine
 
 
+def _to_documents(given: Sequence[str | InputDocument]) -> list[InputDocument]:
+    return [InputDocument(item) if isinstance(item, str) else item for item in given]
+
+
 def _describe_missing(number: int) -> Failure:
     return Failure("missing", f"the index has no document {number}")
 
@@ -227,6 +261,7 @@ def _describe(scorer: Scorer, name: str, *, has_index: bool) -> WorkerInfo:
         has_index,
         scorer.calibration.min_confidence if scorer.calibration else None,
         scorer.calibration is not None,
+        scorer.sentences is not None,
         dict(file.tuned),
         file.frontier,
     )

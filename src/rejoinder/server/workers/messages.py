@@ -11,10 +11,11 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from rejoinder.cascade.file import Point
+from rejoinder.engine.highlight import PrunedText, ScoredSentence
 from rejoinder.engine.texts import DocumentRanking
 from rejoinder.index.report import FileEvent
 from rejoinder.index.sqlite.documents import ListedDocument, Sort
-from rejoinder.types import Answers
+from rejoinder.types import Answers, StageTrace
 
 ALL_SPANS = 2**31
 """More sentences than a document of any accepted size has."""
@@ -86,6 +87,46 @@ class RankRequest(Struct, frozen=True):
     """How many sentences to return of each document, best first; 1 by default."""
 
 
+class HighlightRequest(Struct, frozen=True):
+    """A question and documents, each of whose sentences is to be rated."""
+
+    question: str
+    documents: Sequence[str | InputDocument]
+    threshold: Annotated[float, Meta(ge=0, le=1)] | None = None
+    """The score from which a sentence is highlighted; by default the one with the best F1."""
+    prune: bool | None = None
+    """Whether to return each document with only the sentences that may answer, too."""
+    pruning_threshold: Annotated[float, Meta(ge=0, le=1)] | None = None
+    """The score from which pruning keeps a sentence; by default hardly any answer is lost."""
+    budget_ms: Budget | None = None
+    """Time limit in milliseconds, queueing included; the server's by default."""
+
+
+class HighlightedDocument(Struct, frozen=True):
+    """A document of the request, in its place."""
+
+    id: str | None
+    """The id that the caller gave."""
+    sentences: tuple[ScoredSentence, ...]
+    """In the order of the text, without headings."""
+    pruned: PrunedText | None
+    """Null unless asked for."""
+    note: str
+    """What to know about the scores: that the question or the text is not in English."""
+
+
+class Highlighted(Struct, frozen=True):
+    """The documents in the order of the request, with a score for each sentence."""
+
+    question: str
+    documents: list[HighlightedDocument]
+    threshold: float
+    scorer: str
+    milliseconds: float
+    trace: tuple[StageTrace, ...]
+    """What each stage did, for all documents together."""
+
+
 class Feedback(Struct, frozen=True):
     """A user's mark on an answer."""
 
@@ -139,9 +180,11 @@ class FollowIndex(Struct, frozen=True):
     """Open the index that is at the path now, or close one that is gone."""
 
 
+TimedJob = AnswerJob | RankRequest | HighlightRequest
+"""Jobs with a budget."""
+
 Job = (
-    AnswerJob
-    | RankRequest
+    TimedJob
     | Feedback
     | ListDocuments
     | ListFacets
@@ -237,6 +280,7 @@ class RemovedMany(Struct, frozen=True):
 Reply = (
     Answers
     | DocumentRanking
+    | Highlighted
     | Feedback
     | DocumentsPage
     | Facets
@@ -268,6 +312,8 @@ class WorkerInfo(Struct, frozen=True):
     has_confidence: bool = False
     """Whether the scorer is calibrated: answers have a confidence, which `min_confidence` compares
     with."""
+    rates_sentences: bool = False
+    """Whether the scorer is calibrated for single sentences, as highlighting needs it."""
     tuned: dict[str, str | int | float] = field(default_factory=dict)
     """The `[tuned]` table of the cascade file."""
     frontier: tuple[Point, ...] = ()
@@ -336,3 +382,7 @@ unpack_reply = msgspec.msgpack.Decoder(Received).decode
 
 def _frame(body: bytes) -> bytes:
     return len(body).to_bytes(4, "big") + body
+
+
+decode_highlights = msgspec.json.Decoder(Highlighted).decode
+"""Return a worker's reply to a `HighlightRequest`."""

@@ -35,15 +35,14 @@ from rejoinder.server.settings import Settings
 from rejoinder.server.telemetry import Metrics
 from rejoinder.server.workers.messages import (
     AddDocument,
-    AnswerJob,
     Failure,
     Feedback,
     FollowIndex,
     Job,
-    RankRequest,
     Received,
     RemoveDocument,
     RemoveDocuments,
+    TimedJob,
     WorkerInfo,
     pack_job,
     unpack_reply,
@@ -72,7 +71,7 @@ class _Task:
 
     def get_job(self) -> Job:
         """Return the job with the budget that queueing has left of it."""
-        if not isinstance(self.job, RankRequest | AnswerJob) or self.job.budget_ms is None:
+        if not isinstance(self.job, TimedJob) or self.job.budget_ms is None:
             return self.job
         left_ms = self.job.budget_ms - 1000 * (time.monotonic() - self.queued_at)
         return msgspec.structs.replace(self.job, budget_ms=max(0.0, left_ms))

@@ -1,0 +1,234 @@
+"""`/v1/highlight`, OpenSearch's highlighter, and Cohere's spans on the same scale."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+from tests.server.conftest import make_client
+from tests.server.local import make_runner, write_documents
+
+from rejoinder.server.workers.jobs import JobRunner
+
+CAVES = "# Caves\n\nCaves are cold. 🧊 Most caves are formed by meltwater.\n\nNobody goes in."
+QUESTION = "how are caves formed?"
+
+
+@pytest.fixture(scope="module")
+def rated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[TestClient]:
+    """Return a client of a server with the default cascade."""
+    folder = tmp_path_factory.mktemp("rated")
+    write_documents(folder / "documents")
+    runner = JobRunner(None, "default")
+    yield make_client(runner)
+    runner.close()
+
+
+def test_each_sentence_of_each_document_is_rated(rated: TestClient) -> None:
+    documents: list[Any] = [CAVES, {"text": "It rained.", "id": "b", "title": "Weather"}, ""]
+
+    body = rated.post("/v1/highlight", json={"question": QUESTION, "documents": documents}).json()
+
+    first, second, empty = body["documents"]
+    assert [item["is_highlighted"] for item in first["sentences"]] == [False, True, False]
+    answer = first["sentences"][1]
+    assert CAVES[answer["start"] : answer["end"]].endswith("Most caves are formed by meltwater.")
+    assert (second["id"], len(second["sentences"]), empty["sentences"]) == ("b", 1, [])
+    assert first["pruned"] is None
+    assert body["threshold"] < 0.5
+    assert [stage["scorer"] for stage in body["trace"]] == ["cosinet", "selector"]
+
+
+def test_documents_are_pruned_on_request(rated: TestClient) -> None:
+    request = {"question": QUESTION, "documents": [CAVES], "prune": True}
+
+    (one,) = rated.post("/v1/highlight", json=request).json()["documents"]
+    strict = rated.post("/v1/highlight", json={**request, "pruning_threshold": 1.0}).json()
+
+    assert one["pruned"]["text"].startswith("# Caves\n\n")
+    assert "formed by meltwater" in one["pruned"]["text"]
+    assert strict["documents"][0]["pruned"] == {"text": "", "spans": [], "compression": 1.0}
+
+
+@pytest.mark.parametrize(
+    ("change", "status", "problem"),
+    [
+        ({"question": " "}, 422, "question is empty"),
+        ({"documents": []}, 422, "documents is empty"),
+        ({"documents": [5]}, 422, "Expected"),
+        ({"documents": ["a\0b"]}, 422, "documents[0] is not text"),
+        ({"threshold": 2}, 422, "Expected `float` <= 1.0"),
+    ],
+)
+def test_wrong_requests_are_refused(
+    rated: TestClient, change: dict[str, Any], status: int, problem: str
+) -> None:
+    request = {"question": QUESTION, "documents": [CAVES], **change}
+
+    reply = rated.post("/v1/highlight", json=request)
+
+    assert reply.status_code == status
+    assert problem in reply.json()["error"]
+
+
+def test_a_scorer_without_calibration_refuses(tmp_path: Path) -> None:
+    runner = make_runner(tmp_path, write_documents(tmp_path / "documents"))
+    client = make_client(runner)
+
+    reply = client.post("/v1/highlight", json={"question": QUESTION, "documents": [CAVES]})
+
+    assert reply.status_code == 422
+    assert "calibrate --sentences" in reply.json()["error"]
+    runner.close()
+
+
+def test_a_budget_leaves_the_scores_of_the_first_stage(rated: TestClient) -> None:
+    text = " ".join(f"Caves of kind {number} are formed by ice." for number in range(90))
+    request = {"question": QUESTION, "documents": [text]}
+
+    body = rated.post("/v1/highlight", json=request, headers={"X-Budget-Ms": "0"}).json()
+
+    assert len(body["documents"][0]["sentences"]) == 90
+    assert body["trace"][1]["timed_out"]
+
+
+# The requests and replies of ml-commons' sagemaker_semantic_highlighter_standard_blueprint.md
+# (opensearch-project/ml-commons, docs/remote_inference_blueprints/standard_blueprints), and what
+# neural-search's MLCommonsClientAccessorTests expect of a model: `highlights` is a list of spans
+# for one document, and a list of lists for `inputs`.
+SYMPTOMS = "What are the symptoms of heart failure?"
+ONE = (
+    "Heart failure does not mean the heart has stopped working. Rather, it means that the heart's"
+    " pumping power is weaker than normal. The kidneys often respond by causing the body to retain"
+    " fluid. Symptoms of heart failure include: Shortness of breath Swelling in the feet, ankles,"
+    " or abdomen Difficulty sleeping flat in bed Bloating Irregular pulse Nausea Fatigue"
+    " Greater need to urinate at night"
+)
+INPUTS = [
+    {
+        "question": SYMPTOMS,
+        "context": "Heart failure symptoms include shortness of breath, swelling in the feet and"
+        " ankles, fatigue, and irregular pulse. Patients may also experience difficulty sleeping"
+        " flat in bed.",
+    },
+    {
+        "question": "What causes high blood pressure?",
+        "context": "High blood pressure can be caused by various factors including genetics, poor"
+        " diet, lack of exercise, and stress. Sodium intake and obesity are major contributors.",
+    },
+    {
+        "question": "How is diabetes managed?",
+        "context": "Diabetes management involves monitoring blood sugar levels, maintaining a"
+        " healthy diet, regular exercise, and medication when necessary. Insulin therapy may be"
+        " required for some patients.",
+    },
+]
+
+
+def check_spans(text: str, spans: list[dict[str, int]]) -> None:
+    """Check what neural-search's HighlightTagApplier requires of the spans of a Java string."""
+    units = text.encode("utf-16-le")
+    last = 0
+    for span in spans:
+        assert set(span) == {"start", "end"}
+        assert last <= span["start"] < span["end"] <= len(units) // 2
+        last = span["end"]
+
+
+def test_the_published_request_for_one_document_is_answered(rated: TestClient) -> None:
+    request = {"question": SYMPTOMS, "context": ONE, "inputs": []}  # as the connector fills it in
+
+    body = rated.post("/opensearch/highlight", json=request).json()
+
+    assert set(body) == {"highlights"}
+    check_spans(ONE, body["highlights"])
+    assert any(ONE[span["start"] :].startswith("Symptoms of") for span in body["highlights"])
+
+
+def test_the_published_batch_is_answered(rated: TestClient) -> None:
+    request = {"question": "", "context": "", "inputs": INPUTS}
+
+    body = rated.post("/opensearch/highlight", json=request).json()
+
+    assert len(body["highlights"]) == 3
+    for item, spans in zip(INPUTS, body["highlights"], strict=True):
+        check_spans(item["context"], spans)
+        assert spans[0]["start"] == 0  # as in the published reply, for two of the three
+
+
+def test_documents_of_one_question_keep_their_places(rated: TestClient) -> None:
+    contexts = [CAVES, "", "Bees dance.", CAVES]
+    inputs = [{"question": QUESTION, "context": context} for context in contexts]
+    inputs.insert(1, {"question": "what do bees do?", "context": "Bees dance. Caves are cold."})
+
+    found = rated.post("/opensearch/highlight", json={"inputs": inputs}).json()["highlights"]
+
+    assert found[0] == found[4] != []
+    assert found[2] == []
+    assert found[1][0] == {"start": 0, "end": 11}
+
+
+def test_offsets_count_as_java_does(rated: TestClient) -> None:
+    body = rated.post("/opensearch/highlight", json={"question": QUESTION, "context": CAVES}).json()
+
+    (span,) = body["highlights"]
+    units = CAVES.encode("utf-16-le")
+    shown = units[2 * span["start"] : 2 * span["end"]].decode("utf-16-le")
+    assert shown.endswith("Most caves are formed by meltwater.")
+    check_spans(CAVES, body["highlights"])
+
+
+@pytest.mark.parametrize(
+    ("request_", "problem"),
+    [
+        ({"question": QUESTION, "inputs": []}, "give question and context, or inputs"),
+        ({"question": "", "context": "", "inputs": []}, "give question and context, or inputs"),
+        ({"inputs": [{"question": "who?"}]}, "missing required field `context`"),
+        ({"inputs": [{"question": " ", "context": "a"}]}, "inputs[0].question is empty"),
+        ({"inputs": [{"question": "who?", "context": "a\0"}]}, "inputs[0].context is not text"),
+        ({"question": " ", "context": "a"}, "question is empty"),
+    ],
+)
+def test_wrong_requests_of_open_search_are_refused(
+    rated: TestClient, request_: dict[str, Any], problem: str
+) -> None:
+    reply = rated.post("/opensearch/highlight", json=request_)
+
+    assert reply.status_code == 422
+    assert problem in reply.json()["error"]
+
+
+def test_the_spans_of_cohere_have_the_same_scores(rated: TestClient) -> None:
+    request = {"query": QUESTION, "documents": ["It rained.", CAVES], "top_n": 2}
+    spans = {"mode": "enabled", "threshold": 0.0}
+
+    body = rated.post("/v2/rerank", json={**request, "relevant_spans": spans}).json()
+    own = rated.post(
+        "/v1/highlight", json={"question": QUESTION, "documents": [CAVES, "It rained."]}
+    ).json()
+
+    assert [item["index"] for item in body["results"]] == [1, 0]
+    expected = sorted((item["score"] for item in own["documents"][0]["sentences"]), reverse=True)
+    found = [span["score"] for span in body["results"][0]["relevant_spans"]]
+    assert found == pytest.approx(expected)
+    limited = {"query": QUESTION, "documents": [CAVES], "relevant_spans": {"mode": "enabled"}}
+    assert rated.post("/v2/rerank", json=limited, headers={"X-Budget-Ms": "50"}).status_code == 200
+
+
+def test_the_connector_on_the_page_sends_what_the_route_takes(rated: TestClient) -> None:
+    page = Path(__file__).parents[3] / "docs/highlighting.md"
+    (block,) = re.findall(r"```json\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL)
+    action = json.loads(block)["actions"][0]
+    filled = action["request_body"]
+    values = {"question:-": QUESTION, "context:-": CAVES, "inputs:-[]": "[]"}
+    for name, value in values.items():
+        text = value if name.startswith("inputs") else json.dumps(value)[1:-1]
+        filled = filled.replace("${parameters." + name + "}", text)
+
+    reply = rated.post(action["url"].partition("8080")[2], content=filled)
+
+    assert reply.status_code == 200
+    assert len(reply.json()["highlights"]) == 1
