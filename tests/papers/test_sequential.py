@@ -11,8 +11,10 @@ from rejoinder.datasets.stream import ExampleStream
 from rejoinder.evaluation.score_cache import CachedScorer
 from rejoinder.models.lexical.scorers import Bm25, Jaccard, WordOverlap
 from rejoinder.papers import examples as examples_module
+from rejoinder.papers import sequential_loading
 from rejoinder.papers.examples import build_lists, choose_answered
 from rejoinder.papers.sequential import measure_pairs
+from rejoinder.papers.sequential_published import show_gpd
 from rejoinder.types import Example
 
 HEADER = "QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel\n"
@@ -84,6 +86,58 @@ def test_the_command_prints_both_tables(data: Path, monkeypatch: pytest.MonkeyPa
     nothing = CliRunner().invoke(main, [*arguments[:-1], str(data / "none")])
     assert nothing.exit_code == 1
     assert "none of the data sets was found" in nothing.stderr
+
+
+def test_loading_is_shared_by_all_questions(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(data / "none"))
+    monkeypatch.delenv("REJOINDER_DATA", raising=False)
+    monkeypatch.setattr(sequential_loading, "REPEATS", 1)
+    arguments = ["reproduce", "sequential", "--selector", "bm25", "--data", str(data)]
+    arguments.append("--with-loading")
+
+    shown = CliRunner().invoke(main, arguments)
+    printed = json.loads(CliRunner().invoke(main, [*arguments, "--json"]).stdout)
+
+    assert "wikiqa test: milliseconds of a question from end to end, 4 asked" in shown.stdout
+    rows = [row for result in printed for row in result["rows"]]
+    for row in rows:
+        own = row["end_to_end_ms"] - row["latency_ms"]
+        assert own == pytest.approx(row["loading_ms"] / 4)
+        assert row["loading_ms"] > 50  # a new interpreter imports numpy
+    # Loading does not depend on k, and is measured once for each pair of scorers.
+    assert len({row["loading_ms"] for row in rows}) == 2
+
+
+def test_a_process_ranks_with_the_scorers_that_it_loads() -> None:
+    assert sequential_loading.score_once(["jaccard", "bm25"]) == 4
+
+
+def test_the_rows_of_gpd_stand_beside_long_lists() -> None:
+    rows = [
+        {"selector": "s", "first": first, "keep": keep, "accuracy": accuracy, "speed_up": 2.0}
+        for first, keep, accuracy in [
+            *(("", None, 0.8), ("jaccard", 250, 0.6), ("jaccard", 20, 0.1)),
+            *(("cosinet", 100, 0.8), ("bm25", 100, 0.4)),
+        ]
+    ]
+    long = {"dataset": "squad", "candidates": 1300, "rows": rows}
+    short = {"dataset": "wikiqa", "candidates": 350, "rows": rows}
+
+    table = show_gpd([long, short])
+
+    assert table
+    # 38.2 of 47.6 in 0.977 of 4.59 s; 45.0 of 47.6 in 0.962.
+    assert table.rows == [
+        [
+            *("GPD, BERT-Base behind Jaccard", "250", "80.3%", "4.7"),
+            *("squad, s behind jaccard", "75.0%", "2.0"),
+        ],
+        [
+            *("GPD, BERT-Base behind CA", "100", "94.5%", "4.8"),
+            *("squad, s behind cosinet", "100.0%", "2.0"),
+        ],
+    ]
+    assert show_gpd([short]) is None
 
 
 @pytest.fixture

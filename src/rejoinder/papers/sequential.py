@@ -8,6 +8,7 @@ with the selector on all candidates.  Their lists are ASNQ (350 candidates on av
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,8 @@ from rejoinder.papers.examples import (
     open_available,
 )
 from rejoinder.papers.ingredients import label_scorer, show_ingredients
+from rejoinder.papers.sequential_loading import measure_loading
+from rejoinder.papers.sequential_published import show_gpd, show_published
 from rejoinder.papers.table import SILENT, PrintedTable, Reporter, show_interval
 from rejoinder.types import Example
 
@@ -39,27 +42,6 @@ SETS: tuple[tuple[str, int | None], ...] = (
 """Data sets, and the length to which their lists are extended; None keeps them as they are."""
 TIMED = 10
 """Questions whose latency is measured, for each pair of scorers."""
-PUBLISHED = PrintedTable(
-    ["data set", "selector", "first", "k", "P@1", "seconds"],
-    [
-        ["ASNQ", "BERT-Base", "Jaccard", "100", "47.4", "0.352"],
-        ["ASNQ", "BERT-Base", "CA", "100", "56.9", "0.458"],
-        ["ASNQ", "BERT-Base", "–", "all", "57.1", "1.300"],
-        ["ASNQ", "BERT-Large", "Jaccard", "100", "49.2", "0.819"],
-        ["ASNQ", "BERT-Large", "CA", "100", "59.6", "0.926"],
-        ["ASNQ", "BERT-Large", "–", "all", "59.9", "3.320"],
-        ["ASNQ++", "BERT-Base", "Jaccard", "100", "44.3", "0.580"],
-        ["ASNQ++", "BERT-Base", "CA", "100", "52.8", "0.924"],
-        ["ASNQ++", "BERT-Base", "–", "all", "53.6", "4.230"],
-        ["GPD", "BERT-Base", "Jaccard", "100", "27.0", "0.564"],
-        ["GPD", "BERT-Base", "Jaccard", "200", "37.6", "0.840"],
-        ["GPD", "BERT-Base", "Jaccard", "250", "38.2", "0.977"],
-        ["GPD", "BERT-Base", "Jaccard", "300", "41.1", "1.110"],
-        ["GPD", "BERT-Base", "CA", "100", "45.0", "0.962"],
-        ["GPD", "BERT-Base", "–", "all", "47.6", "4.590"],
-    ],
-    title="published (Matsubara et al. 2020, Tables 3 to 5), on one V100; GPD is not public",
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +54,8 @@ class SequentialOptions:
     """Questions of each set, spread evenly over it; None for all."""
     plot: Path | None = None
     """Picture of P@1 against k, as the paper's Figure 2."""
+    with_loading: bool = False
+    """Also time how new processes load the scorers."""
     score_cache: Path | None = None
     """Journal of scored lists, which are not scored again."""
     folder: Path | None = None
@@ -105,18 +89,26 @@ def reproduce_sequential(
         for names in (options.firsts, options.selectors)
     )
     names = [*options.firsts, *options.selectors]
-    labels = {
-        scorer.name: label_scorer(name)
-        for scorer, name in zip((*firsts, *selectors), names, strict=True)
-    }
+    given = dict(zip([item.name for item in (*firsts, *selectors)], names, strict=True))
+    labels = {name: label_scorer(of) for name, of in given.items()}
+
+    @cache
+    def get_loading(*scorers: str) -> float:
+        return measure_loading([given[name] for name in scorers if name])
+
     results = []
     for choice, size in SETS:
         if lists := _read_lists(choice, size, options, reporter):
             place = _describe(choice, options.folder)
-            results.append(_measure_set(place, lists, firsts, selectors, labels, reporter))
+            result = _measure_set(place, lists, firsts, selectors, labels, reporter)
+            if options.with_loading:
+                _add_loading(result, get_loading, reporter)
+            results.append(result)
     if not results:
         raise MissingDataError("none of the data sets was found; give their folder as --data")
-    reporter.show(PUBLISHED)
+    reporter.show(show_published())
+    if beside := show_gpd(results):
+        reporter.show(beside)
     if options.plot:
         plot_sizes(options.plot, results)
         reporter.say(f"wrote {options.plot}")
@@ -190,6 +182,31 @@ def _print(
         for pair, made in zip(pairs, ingredients, strict=True)
     ]
     return PrintedTable([*header, "ingredients"], rows, title=title)
+
+
+def _add_loading(
+    result: dict[str, Any], get_loading: Callable[[str, str], float], reporter: Reporter
+) -> None:
+    """Add to each row the latency of a question from end to end, and print it.
+
+    Args:
+        get_loading: the milliseconds in which a new process loads a first scorer and a selector.
+    """
+    rows, questions = result["rows"], result["questions"]
+    for row in rows:
+        row["loading_ms"] = get_loading(row["first"], row["selector"])
+        # One process answers all questions of the set.
+        row["end_to_end_ms"] = row["latency_ms"] + row["loading_ms"] / questions
+    cells = [
+        [
+            *(row["selector"], row["first"] or "–", str(row["keep"] or "all")),
+            *(f"{row[name]:.1f}" for name in ("latency_ms", "loading_ms", "end_to_end_ms")),
+        ]
+        for row in rows
+    ]
+    title = f"{result['dataset']}: milliseconds of a question from end to end, {questions} asked"
+    header = ["selector", "first", "k", "ms", "loading, once", "end to end"]
+    reporter.show(PrintedTable(header, cells, title=title))
 
 
 def plot_sizes(path: Path, results: Sequence[Mapping[str, Any]]) -> None:
