@@ -227,8 +227,9 @@ class SelectorOptions(EncoderOptions):
     )
     similarity: str = option(
         "static",
-        "How the context sentences of a page are chosen.",
-        choices=SIMILARITIES,
+        "How the context sentences of a page are chosen; own: by the encoder that is trained, with"
+        " the weights that it starts from.",
+        choices=(*SIMILARITIES, "own"),
     )
     attention: str = option(
         "scaled",

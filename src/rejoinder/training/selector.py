@@ -49,6 +49,8 @@ DEFAULTS: dict[str, Any] = {
 """Fixed hyper-parameters."""
 ADAPTING = Recipe("anchored", epochs=2, questions_per_step=8, learning_rate=3e-5, **DEFAULTS)
 """The recipe for a data set of a few thousand questions."""
+OWN = "own"
+"""The similarity by the encoder that is trained, with the weights that it starts from."""
 PARITY_SAMPLE = 60
 """Questions that the bundle must score as torch does."""
 
@@ -71,7 +73,7 @@ def train_selector(
         models,
         options.context,
         options.similarity,
-        encoder=options.encoder,
+        encoder=_name_encoder(options),
         attention=options.attention,
     )
 
@@ -91,6 +93,11 @@ def train_selector(
     fit = partial(fit_selector, model=model, tokenizer=tokenizer)
     trained = fit_and_write(plan, training_set, fit, write, **hooks)
     return replace(trained, means=evaluate(open_scorer(target), dev).means if dev else {})
+
+
+def _name_encoder(options: SelectorOptions) -> str:
+    """Return the encoder of the similarity."""
+    return options.start[0] if options.similarity == OWN and options.start else options.encoder
 
 
 def _describe_start(options: SelectorOptions) -> dict[str, Any]:
@@ -155,13 +162,18 @@ def read_context(
     An ensemble consists of two that were trained separately, one on neighbours, one on pages.
 
     Args:
-        encoder: the one of the similarity `encoder`.
+        similarity: one of `SIMILARITIES`, or `OWN`; an ensemble has that of its second selector.
+        encoder: the one of the similarity `encoder` or `OWN`: a folder, a name on a hub, or the
+            bundle of a selector.
     """
     first = models[0]
     if form is None and len(models) == 1 and attention == "scaled":
         return first
-    named = encoder if similarity == "encoder" else ""
     form = form or ("ensemble" if len(models) > 1 else "none")
+    if similarity == OWN:
+        similarity = "encoder"
+        encoder = models[1].config.context.encoder if len(models) > 1 else encoder
+    named = encoder if similarity == "encoder" else ""
     context = ContextConfig(form, similarity, encoder=named, attention=attention)
     if context.form == "ensemble":
         return join_selectors(models, context)

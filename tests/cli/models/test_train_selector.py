@@ -77,6 +77,36 @@ def test_context_is_added_and_two_selectors_form_an_ensemble(
     assert forms == {"both": "ensemble", "again": "local"}
 
 
+def test_pages_are_chosen_by_the_encoder_that_is_trained(
+    dataset: Path, encoder: Path, tmp_path: Path
+) -> None:
+    own = ("--similarity", "own")
+    first = train(dataset, tmp_path / "a", "--encoder", encoder, "--context", "global", *own)
+    assert first.exit_code == 0, first.output
+    plain = train(dataset, tmp_path / "plain", "--encoder", encoder)
+    assert plain.exit_code == 0, plain.output
+
+    second = train(
+        dataset, tmp_path / "b", "--from", tmp_path / "plain", "--context", "global", *own
+    )
+    near = train(dataset, tmp_path / "c", "--from", tmp_path / "plain", "--context", "local", *own)
+    assert near.exit_code == 0, near.output
+    both = ("--from", tmp_path / "c", "--from", tmp_path / "b")
+    joined = train(dataset, tmp_path / "both", *both, "--context", "ensemble", *own)
+
+    assert second.exit_code == 0, second.output
+    assert joined.exit_code == 0, joined.output
+    named = {
+        name: open_bundle(tmp_path / name).manifest.config["context"]["encoder"]
+        for name in ("a", "b", "both")
+    }
+    start = str(tmp_path / "plain")
+    assert named == {"a": str(encoder), "b": start, "both": start}
+    # The second has the weights that training moved.
+    files = {name: (tmp_path / name / "encoder.onnx").read_bytes() for name in named}
+    assert files["a"] != files["b"] == files["both"]
+
+
 def test_fewer_layers_in_full_precision(dataset: Path, encoder: Path, tmp_path: Path) -> None:
     target = tmp_path / "small"
     result = train(dataset, target, "--encoder", encoder, "--layers", "1", "--no-int8")

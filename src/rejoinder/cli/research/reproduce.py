@@ -126,6 +126,7 @@ def sequential(output: Output, takes_all: bool, questions: int, **given: Any) ->
     epilog=options.example(
         "rejoinder reproduce context --runs context.jsonl --to bundles --data data",
         "rejoinder reproduce context --models none,local,multi-way --seeds 3 --runs context.jsonl",
+        "rejoinder reproduce context --train lists.jsonl.gz --test dev.jsonl.gz --no-costs",
     )
 )
 @takes_ingredients(
@@ -151,6 +152,18 @@ def sequential(output: Output, takes_all: bool, questions: int, **given: Any) ->
 )
 @click.option("--all", "takes_all", is_flag=True, help="Test on all pairs.")
 @click.option(
+    "--test",
+    multiple=True,
+    help="Test set, NAME[:SPLIT], or a file of lists that span documents, as `rejoinder mine"
+    " --sentences` writes them; repeatable.  [default: the table's own]",
+)
+@click.option(
+    "--costs/--no-costs",
+    default=True,
+    show_default=True,
+    help="Measure time and memory; they need an idle machine.",
+)
+@click.option(
     "--to",
     type=click.Path(path_type=Path),
     help="Keep the trained bundles in this folder, and resume from those that are there.",
@@ -164,10 +177,11 @@ def context(output: Output, takes_all: bool, test_pairs: int, **given: Any) -> N
     Every row starts from the shipped selector and is trained on the same questions of SQuAD over
     whole pages; it is tested as a bundle, in int8 where that is close enough, on SQuAD, WikiQA,
     SelQA and, where you have it, ASNQ: the test half with the neighbours that pages of Natural
-    Questions give, else what is nearest to it.  Latencies are for one thread; measure them on an
-    idle machine.
+    Questions give, else what is nearest to it.  Latencies are for one thread, memory is that of a
+    process that scores.
     """
-    from rejoinder.papers.context import ContextTableOptions, reproduce_context
+    from rejoinder.papers.context.reproduction import reproduce_context
+    from rejoinder.papers.context.training import ContextTableOptions
 
     given["test_pairs"] = inf if takes_all else test_pairs
     _report(partial(reproduce_context, ContextTableOptions(**given)), output)

@@ -23,7 +23,6 @@ from rejoinder.models.encoders.architectures import (
     is_packed,
     read_states,
 )
-from rejoinder.models.encoders.loading import load_encoder
 from rejoinder.models.encoders.tokens import trim, write_tokenizer
 from rejoinder.models.onnx_session import NETWORK
 from rejoinder.text.tokenizer import Tokenizer
@@ -172,9 +171,10 @@ def build_pooled(encoder: Any, max_tokens: int, pooling: str = "mean") -> Build:
     return build
 
 
-def build_sentence_encoder(name: str, *, max_tokens: int) -> tuple[bytes, Tokenizer]:
-    """Return a pretrained encoder of mean states in int8, and its tokenizer."""
-    encoder, tokenizer = load_encoder(name)
+def build_sentence_encoder(
+    encoder: Any, tokenizer: Tokenizer, *, max_tokens: int
+) -> tuple[bytes, Tokenizer]:
+    """Return a pretrained encoder of mean states in int8, and the tokenizer that it needs."""
     kept, rows = trim(tokenizer, encoder.get_input_embeddings().num_embeddings)
     room = min(max_tokens, get_max_tokens(encoder.config))
     return build_pooled(encoder.eval(), room)(rows, "int8"), kept

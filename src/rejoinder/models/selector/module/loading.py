@@ -7,9 +7,11 @@ from typing import Any
 
 import torch
 
+from rejoinder.bundle.folder import MANIFEST
 from rejoinder.models.encoders.architectures import freeze_embeddings, get_max_tokens, keep_layers
 from rejoinder.models.encoders.loading import DEFAULT, load_classifier, load_encoder
 from rejoinder.models.encoders.tokens import write_tokenizer
+from rejoinder.models.registry import list_shipped
 from rejoinder.models.selector.context import ContextConfig
 from rejoinder.models.selector.module.classifier import Classifier
 from rejoinder.models.selector.module.selector import Selector, SelectorConfig
@@ -84,8 +86,14 @@ def _open_encoder(name: str) -> EncodedTexts:
 
 @cache
 def _build_encoder(name: str) -> tuple[bytes, Tokenizer]:
-    """Return an encoder as the runtime opens it, with its tokenizer."""
+    """Return an encoder as the runtime opens it, with its tokenizer; a selector's has a bundle."""
     from rejoinder.models.encoders.export import build_sentence_encoder
 
+    folder = list_shipped().get(name, Path(name))
+    if (folder / MANIFEST).is_file():
+        from rejoinder.models.selector.export import get_encoder, reopen_selector
+
+        model, tokenizer = reopen_selector(folder)
+        return build_sentence_encoder(get_encoder(model), tokenizer, max_tokens=MAX_TOKENS)
     # Bundles that name no encoder were written when there was one.
-    return build_sentence_encoder(name or DEFAULT, max_tokens=MAX_TOKENS)
+    return build_sentence_encoder(*load_encoder(name or DEFAULT), max_tokens=MAX_TOKENS)

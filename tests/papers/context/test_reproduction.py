@@ -18,22 +18,24 @@ from rejoinder.datasets.readers.jsonl import write_examples  # noqa: E402
 from rejoinder.datasets.stream import ExampleStream  # noqa: E402
 from rejoinder.errors import BundleError  # noqa: E402
 from rejoinder.models.selector.export import write_selector  # noqa: E402
-from rejoinder.papers import context_costs, context_data  # noqa: E402
-from rejoinder.papers.context import (  # noqa: E402
+from rejoinder.papers.context import costs, memory  # noqa: E402
+from rejoinder.papers.context import data as context_data  # noqa: E402
+from rejoinder.papers.context import rows as context_rows  # noqa: E402
+from rejoinder.papers.context.data import DataChoice, read_data, spread  # noqa: E402
+from rejoinder.papers.context.results import summarise_sets  # noqa: E402
+from rejoinder.papers.context.rows import BASE, LOCAL, ROWS, name_start, set_rows  # noqa: E402
+from rejoinder.papers.context.training import (  # noqa: E402
     ContextRun,
     ContextTableOptions,
     _Trainer,
-    set_rows,
-    summarise_sets,
     train_rows,
 )
-from rejoinder.papers.context_data import BASE, ROWS, spread  # noqa: E402
 from rejoinder.papers.ingredients import Ingredients  # noqa: E402
 from rejoinder.papers.table import OnProgress, Reporter, read_runs  # noqa: E402
 from rejoinder.training import fit as fitting  # noqa: E402
 from rejoinder.types import Candidate, Document, Example  # noqa: E402
 
-ROWS_TRIED = "shipped,none,ensemble,stored,cosinet,cosinet/context"
+ROWS_TRIED = "shipped,none,ensemble,multi-way/dot,multi-way/own,cosinet,cosinet/context"
 
 
 def make_run(row: str, seed: int, *rights: float) -> ContextRun:
@@ -89,7 +91,7 @@ def test_a_gain_is_over_the_same_seeds_without_context() -> None:
     runs = [make_run("none", 0, 0, 1, 0, 1), make_run("none", 1, 1, 1, 1, 1)]
     runs += [make_run("local", 0, 1, 1, 0, 1)]
 
-    none, local = summarise_sets(ROWS[1:3], runs)
+    none, local = summarise_sets([BASE, LOCAL], runs)
 
     assert none.summary.means["P@1"] == 75.0  # 50 and 100
     assert none.summary.deviations["P@1"] == pytest.approx(50 / 2**0.5)
@@ -104,7 +106,7 @@ def test_an_interrupted_training_resumes(tmp_path: Path, monkeypatch: pytest.Mon
     monkeypatch.setattr(fitting, "CHECKPOINT_SHARE", float("inf"))
     start = tmp_path / "start"
     write_selector(start, make_selector(), TOKENIZER, training={}, sample=[])
-    monkeypatch.setattr(context_data, "START", str(start))
+    monkeypatch.setattr(context_rows, "START", str(start))
     examples = make_examples() * 4  # three steps of eight questions
     data = context_data.ContextData(examples, {"pages": examples[:2]}, [])
     seen: list[int] = []
@@ -162,7 +164,7 @@ def test_by_the_papers_recipe_all_pairs_are_read() -> None:
     assert ContextTableOptions(1, ingredients=paper).most_pairs == float("inf")
     assert ContextTableOptions(1, pairs=5, ingredients=paper).most_pairs == 5
     assert ContextTableOptions(1).most_pairs == 10_000
-    assert context_data.name_start(paper) == (None, "all-MiniLM-L6-v2")
+    assert name_start(paper) == (None, "all-MiniLM-L6-v2")
     assert "shipped" not in [row.name for row in set_rows(paper)]
 
 
@@ -181,7 +183,7 @@ def test_a_row_that_int8_rounds_badly_is_tested_in_fp32(
 ) -> None:
     start = tmp_path / "start"
     write_selector(start, make_selector(), TOKENIZER, training={}, sample=[])
-    monkeypatch.setattr(context_data, "START", str(start))
+    monkeypatch.setattr(context_rows, "START", str(start))
     steps: list[int] = []
 
     def refuse_int8(*arguments: Any, precision: str, **options: Any) -> None:
@@ -209,9 +211,9 @@ def test_the_tables_are_reproduced_on_a_fixture(
     start, data = tmp_path / "start", tmp_path / "pages.jsonl"
     write_selector(start, make_selector(), TOKENIZER, training={}, sample=[])
     write_examples(data, make_examples())
-    monkeypatch.setattr(context_data, "START", str(start))
-    monkeypatch.setattr(context_costs, "SIMILARITIES", ("ngrams", "static"))
-    monkeypatch.setattr(context_costs, "EQUAL_LENGTH", 64)
+    monkeypatch.setattr(context_rows, "START", str(start))
+    monkeypatch.setattr(costs, "SIMILARITIES", ("ngrams", "static"))
+    monkeypatch.setattr(costs, "EQUAL_LENGTH", 64)
     monkeypatch.setattr(context_data, "LEAST_SENTENCES", 20)
     monkeypatch.setattr(context_data, "TRAIN", (str(data),))
     monkeypatch.setattr(context_data, "SETS", (str(data), "asnq:dev"))
@@ -237,11 +239,11 @@ def test_the_tables_are_reproduced_on_a_fixture(
     assert "left out: asnq" in result.stderr
     assert "questions, 12 pairs" in result.stdout
     lines = [line.split() for line in result.stdout.splitlines()]
-    assert [line[0] for line in lines if line][2:8] == ROWS_TRIED.split(",")
-    assert len(runs.read_text().splitlines()) == 7  # two of none, one of each other
+    assert [line[0] for line in lines if line][2:9] == ROWS_TRIED.split(",")
+    assert len(runs.read_text().splitlines()) == 8  # two of none, one of each other
     assert sorted(path.name for path in (tmp_path / "b").iterdir()) == [
         *("cosinet-0", "cosinet-context-0", "ensemble-0", "global-0", "local-0"),
-        *("none-0", "none-1", "stored-0"),
+        *("multi-way-dot-0", "multi-way-own-0", "none-0", "none-1"),
     ]
     # Without the runs, selectors that were kept are tested again, not trained again.
     assert trained == {path: path.stat().st_mtime_ns for path in trained}
@@ -250,9 +252,16 @@ def test_the_tables_are_reproduced_on_a_fixture(
     assert [item["row"] for item in printed["quality"]] == ROWS_TRIED.split(",")
     assert printed["quality"][0]["questions"] == 6
     assert [item["row"] for item in printed["latency"]] == [
-        *("none", "shipped", "ensemble", "stored")
+        *("none", "shipped", "ensemble", "multi-way/dot", "multi-way/own")
     ]
     assert all(item["natural_ms"] > 0 for item in printed["latency"])
+    weights = {item["row"]: item["weights_mb"] for item in printed["latency"]}
+    assert weights["none"] < weights["multi-way/dot"] < weights["multi-way/own"]
+    shares = {item["row"]: item["published_share"] for item in printed["latency"]}
+    assert shares == {
+        **{"none": 1.0, "shipped": None, "multi-way/dot": None, "multi-way/own": None},
+        "ensemble": pytest.approx(1.35, abs=0.005),  # 7.41 of 5.49 microseconds
+    }
     assert [item["similarity"] for item in printed["construction"]] == ["ngrams", "static"]
     none, other = printed["verdict"][1:3]
     assert none == {
@@ -283,7 +292,8 @@ def test_asnq_is_tested_in_the_form_that_is_here(
     told: list[str] = []
 
     def read(**options: Any) -> context_data.ContextData:
-        return context_data.read_data(tmp_path, 30, told.append, ["asnq:train"], **options)
+        choice = DataChoice(30, train=["asnq:train"], folder=tmp_path, **options)
+        return read_data(choice, told.append)
 
     whole = read()
     (tmp_path / "asnq" / "unique.test").write_text("where is 1?\n", encoding="utf-8")
@@ -299,8 +309,9 @@ def test_asnq_is_trained_on_as_a_stream(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.setattr(context_data, "SETS", ())
     write_asnq(tmp_path)
 
-    data = context_data.read_data(tmp_path, float("inf"), lambda _: None, ["asnq:train"])
-    few = context_data.read_data(tmp_path, 10, lambda _: None, ["asnq:train"])
+    choice = DataChoice(float("inf"), train=["asnq:train"], folder=tmp_path)
+    data = read_data(choice, lambda _: None)
+    few = read_data(replace(choice, pairs=10), lambda _: None)
 
     assert isinstance(data.train, ExampleStream)
     assert [item.id for item in data.train] == [item.id for item in data.train] == ["0", "1", "2"]
@@ -315,3 +326,62 @@ def test_runs_on_other_test_pairs_are_other_runs() -> None:
     assert ContextTableOptions(1, pairs=5).table == "context, 5 pairs"
     whole = ContextTableOptions(1, test_pairs=float("inf"))
     assert whole.table == "context, 10000 pairs, all pairs of each test set"
+    assert ContextTableOptions(1, test=("wikiqa:dev",)).table.endswith("tested on wikiqa:dev")
+
+
+def write_lists(path: Path) -> Path:
+    """Write a question about one of two documents that share a title, as `rejoinder mine` does."""
+    pages = [
+        Document(name, "Manual", tuple(f"{name} {word}" for word in WORDS[:size]))
+        for name, size in (("short", 5), ("long", 30))
+    ]
+    candidates = tuple(
+        Candidate(f"{page.id}{place}", page.sentences[place], page, place)
+        for page in pages
+        for place in (1, 2)
+    )
+    write_examples(path, [Example("q", "where?", candidates, (False, False, True, False))] * 4)
+    return path
+
+
+def test_lists_of_a_file_span_documents(tmp_path: Path) -> None:
+    lists = str(write_lists(tmp_path / "lists.jsonl"))
+    choice = DataChoice(8, train=[lists], test=[lists], folder=tmp_path)
+
+    data = read_data(choice, lambda _: pytest.fail("nothing is missing"))
+
+    (tested, *_) = data.tests[lists]
+    documents = {item.document.id: item.document for item in tested.candidates if item.document}
+    assert {name: len(item.sentences) for name, item in documents.items()} == {
+        "short": 5,
+        "long": 30,
+    }
+    assert len(list(data.train)) == 2  # eight pairs, though the first document is short
+
+
+def test_costs_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    start, lists = tmp_path / "start", write_lists(tmp_path / "lists.jsonl")
+    write_selector(start, make_selector(), TOKENIZER, training={}, sample=[])
+    monkeypatch.setattr(context_rows, "START", str(start))
+    arguments = ["reproduce", "context", "--models", "none", "--seeds", "1", "--no-costs", "--json"]
+    arguments += ["--train", str(lists), "--test", str(lists), "--data", str(tmp_path)]
+
+    result = CliRunner().invoke(main, arguments)
+
+    assert result.exit_code == 0, result.output
+    printed = json.loads(result.stdout)
+    assert {*printed} == {"quality", "tests", "pretraining"}
+    assert printed["tests"] == {str(lists): "16 pairs"}
+
+
+def test_memory_is_that_of_a_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder, questions = tmp_path / "m", tmp_path / "questions.jsonl"
+    write_selector(folder, make_selector(), TOKENIZER, training={}, sample=[])
+    write_examples(questions, make_examples())
+
+    peak = memory.measure_peak(folder, make_examples())
+
+    assert peak is not None
+    assert 20 < peak < memory.score_all(folder, questions)  # this process has torch in it
+    monkeypatch.setattr(memory, "STATUS", tmp_path / "nothing")
+    assert memory.measure_peak(folder, make_examples()) is None

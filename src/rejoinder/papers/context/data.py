@@ -1,72 +1,24 @@
-"""Rows of Han et al. 2021's tables, and the questions over whole pages that they read.
+"""The questions that rows are trained and tested on: over whole pages, or as a file lists them."""
 
-"Modeling Context in Answer Sentence Selection Systems on a Latency Budget", Tables 2 and 4.
-"""
-
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from itertools import chain, islice
 from math import inf
 from pathlib import Path
 
 import numpy as np
 
-from rejoinder.datasets.catalogue import find_source
+from rejoinder.datasets.catalogue import DATASETS, find_source
 from rejoinder.datasets.stream import ExampleStream
 from rejoinder.datasets.transforms.join_pages import join_pages
-from rejoinder.models.encoders.loading import DEFAULT
 from rejoinder.models.registry import open_scorer
 from rejoinder.models.scorer import Scorer
+from rejoinder.papers.context.rows import COSINET, TRAIN
 from rejoinder.papers.examples import open_available, spread_evenly
-from rejoinder.papers.ingredients import Ingredients
 from rejoinder.training.batches import MAX_CANDIDATES
 from rejoinder.training.mixing import Part, read_parts
 from rejoinder.types import Candidate, Example
 
-COSINET = "cosinet"
-START = "selector"
-"""The bundle that all selectors start from."""
-
-
-@dataclass(frozen=True, slots=True)
-class ContextRow:
-    """A form of context, with the published percentages on ASNQ."""
-
-    name: str
-    form: str
-    similarity: str = "static"
-    published: Mapping[str, float] = field(default_factory=dict)
-    is_seeded: bool = False
-    is_trained: bool = True
-    """False for the shipped selector, which the others start from."""
-    base: str = "none"
-    """The row without context that it is compared with."""
-
-    @property
-    def is_selector(self) -> bool:
-        """Whether it is a transformer; else it is Cosinet."""
-        return self.form != COSINET
-
-
-BASE = ContextRow("none", "none", published={"P@1": 59.6, "MAP": 68.5, "MRR": 70.6}, is_seeded=True)
-ROWS = (
-    ContextRow("shipped", "none", is_trained=False),
-    BASE,
-    ContextRow("local", "local", "static", {"P@1": 65.3, "MAP": 73.2, "MRR": 75.2}, is_seeded=True),
-    ContextRow("global", "global", "static", {"P@1": 62.2, "MAP": 69.8, "MRR": 72.2}),
-    ContextRow("concatenation", "concatenation", "static", {"P@1": 63.1, "MAP": 72.6, "MRR": 74.3}),
-    ContextRow("ensemble", "ensemble", "static", {"P@1": 66.8, "MAP": 74.3, "MRR": 76.5}),
-    ContextRow("multi-way", "multi-way", is_seeded=True),
-    ContextRow("multi-way/ngrams", "multi-way", "ngrams", {"P@1": 63.8, "MAP": 72.5, "MRR": 74.6}),
-    ContextRow(
-        "multi-way/encoder", "multi-way", "encoder", {"P@1": 66.1, "MAP": 74.2, "MRR": 75.8}
-    ),
-    ContextRow("stored", "stored"),
-    ContextRow("cosinet", COSINET, base="cosinet"),
-    ContextRow("cosinet/context", COSINET, base="cosinet"),
-)
-
-TRAIN = ("squad-train-part:fit", "squad-v1:dev-not-in-v2")
 SETS = (
     *("squad-train-part:dev", "squad-v2:dev", "wikiqa:dev", "wikiqa:test"),
     "selqa:dev",
@@ -106,41 +58,36 @@ class ContextData:
         return self.tests[LISTS] if LISTS in self.tests else [*islice(self.train, TIMED)]
 
 
-def name_start(ingredients: Ingredients) -> tuple[str | None, str]:
-    """Return the bundle that selectors start from, or None, and the encoder they start from then.
+@dataclass(frozen=True, slots=True)
+class DataChoice:
+    """Which questions are read."""
 
-    The paper's start from a pretrained encoder, which no question has adapted.
-    """
-    if ingredients.encoder is None and not ingredients.is_paper:
-        return START, DEFAULT
-    return None, ingredients.encoder or DEFAULT
+    pairs: float
+    """To train on, approximately; all of them where it is infinite."""
+    test_pairs: float = TEST_PAIRS
+    """Of each test set, approximately."""
+    train: Sequence[str] = ()
+    """The data sets to train on; by default the table's own."""
+    test: Sequence[str] = ()
+    """The sets to test on; by default the table's own."""
+    folder: Path | None = None
+    """Folder of data sets."""
 
 
-def read_data(
-    folder: Path | None,
-    pairs: float,
-    say: Callable[[str], None],
-    training: Sequence[str] | None = None,
-    *,
-    test_pairs: float = TEST_PAIRS,
-) -> ContextData:
-    """Read all sets that are here and report the others; MissingDataError without training data.
-
-    Args:
-        pairs: to train on, approximately; all of them where it is infinite.
-        training: the data sets to train on; by default `TRAIN`.
-        test_pairs: of each test set, approximately.
-    """
+def read_data(choice: DataChoice, say: Callable[[str], None]) -> ContextData:
+    """Read all sets that are here and report the others; MissingDataError without training data."""
+    folder = choice.folder
     tests = {
-        choice: spread(filter_stream(joined, is_answered), test_pairs)
-        for choice in (*SETS, *find_asnq(folder, say))
-        if (joined := open_pages(open_available(choice, folder, say)))
+        name: spread(filter_stream(joined, is_answered), choice.test_pairs)
+        for name in choice.test or (*SETS, *find_asnq(folder, say))
+        if (joined := open_pages(name, open_available(name, folder, say)))
     }
-    parts = read_parts(TRAIN if training is None else training, folder)
-    pages = [open_pages(part.take_share(0).examples) for part in parts]
+    names = choice.train or TRAIN
+    parts = zip(names, read_parts(names, folder), strict=True)
+    pages = [open_pages(name, part.take_share(0).examples) for name, part in parts]
     fitting = filter_stream(ExampleStream(lambda: chain.from_iterable(pages)), is_trained_on)
-    is_streamed = pairs == inf and not all(isinstance(one, list) for one in pages)
-    train = fitting if is_streamed else spread(fitting, pairs, most=MAX_CANDIDATES + 1)
+    is_streamed = choice.pairs == inf and not all(isinstance(one, list) for one in pages)
+    train = fitting if is_streamed else spread(fitting, choice.pairs, most=MAX_CANDIDATES + 1)
     return ContextData(train, tests, _keep_best(tests.get(LISTS, []), open_scorer(COSINET)))
 
 
@@ -152,16 +99,19 @@ def find_asnq(folder: Path | None, say: Callable[[str], None]) -> list[str]:
     return found[:1]
 
 
-def open_pages(examples: Iterable[Example]) -> Iterable[Example]:
-    """Return examples over whole pages.
+def open_pages(name: str, examples: Iterable[Example]) -> Iterable[Example]:
+    """Return examples over whole pages; those of a file have whole documents already.
 
     Only pages with a title, which may be spread over the set, are all read into memory.
     """
     first = next(iter(examples), None)
-    documents = (item.document for item in (first.candidates if first else ()))
-    if first and any(item and item.title for item in documents):
+    if first is None:
+        return []
+    is_file = name.partition("@")[0].partition(":")[0] not in DATASETS
+    documents = (item.document for item in first.candidates)
+    if not is_file and any(item and item.title for item in documents):
         return join_pages(list(examples))
-    return examples if first else []
+    return examples
 
 
 def filter_stream(
@@ -177,8 +127,10 @@ def is_answered(example: Example) -> bool:
 
 
 def is_trained_on(example: Example) -> bool:
-    """Whether the question has an answer, on a page that is not short."""
-    return is_answered(example) and len(_get_page(example)) >= LEAST_SENTENCES
+    """Whether the question has an answer, and a candidate is of a page that is not short."""
+    documents = (item.document for item in example.candidates)
+    longest = max((len(item.sentences) for item in documents if item), default=0)
+    return is_answered(example) and longest >= LEAST_SENTENCES
 
 
 def spread(examples: Iterable[Example], pairs: float, *, most: int | None = None) -> list[Example]:

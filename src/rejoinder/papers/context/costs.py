@@ -1,4 +1,4 @@
-"""Costs of context: a pair at equal and at natural length, and the search for the context."""
+"""Costs of context: a pair at equal and at natural length, memory, and the search for context."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,8 +17,9 @@ from rejoinder.models.selector.export import write_selector
 from rejoinder.models.selector.module.loading import make_reader
 from rejoinder.models.selector.module.selector import SelectorConfig
 from rejoinder.models.selector.scorer import SelectorScorer
-from rejoinder.papers.context_data import BASE, ContextRow
-from rejoinder.training.selector import open_start, read_context
+from rejoinder.papers.context.memory import measure_peak
+from rejoinder.papers.context.rows import BASE, ContextRow
+from rejoinder.training.selector import OWN, open_start, read_context
 from rejoinder.types import Candidate, Example
 
 EQUAL_LENGTH = 192
@@ -30,8 +31,8 @@ Start = tuple[str | None, str]
 
 
 @dataclass(frozen=True, slots=True)
-class PairLatency:
-    """Milliseconds per pair on one thread, the minimum over several rounds."""
+class PairCost:
+    """A pair's milliseconds on one thread, the minimum over several rounds, and the memory."""
 
     row: str
     equal_ms: float
@@ -39,6 +40,14 @@ class PairLatency:
     natural_ms: float
     """From text to score, including the search for the context in a known document."""
     tokens: float
+    weights_mb: float
+    """Of all files of the bundle that a process reads."""
+    peak_mb: float | None
+    """The most memory of a process that opens the bundle and scores; None where it is unknown."""
+    published_us: float | None = None
+    """The published microseconds."""
+    published_share: float | None = None
+    """Of the published microseconds without context."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +63,16 @@ class ContextSearch:
     """Of the time that the selector without context takes for the same list."""
 
 
-def measure_latencies(
+def measure_pairs(
     rows: Sequence[ContextRow], examples: Sequence[Example], start: Start
-) -> list[PairLatency]:
-    """Time all rows in every round, with untrained weights."""
-    queries = [(item.question, item.candidates) for item in examples[:QUESTIONS]]
+) -> list[PairCost]:
+    """Time all rows in every round, with untrained weights, and measure their memory."""
+    timed = examples[:QUESTIONS]
+    queries = [(item.question, item.candidates) for item in timed]
     with TemporaryDirectory() as place:
-        scorers = [_open(row, Path(place, row.name.replace("/", "-")), start) for row in rows]
+        folders = [Path(place, row.name.replace("/", "-")) for row in rows]
+        scorers = [_open(row, folder, start) for row, folder in zip(rows, folders, strict=True)]
+        memory = [_weigh(folder, timed) for folder in folders]
     feeds = [[feed for query in queries for feed in scorer.read(*query)] for scorer in scorers]
     rounds = [
         [_time(scorer, feed, queries) for scorer, feed in zip(scorers, feeds, strict=True)]
@@ -68,9 +80,27 @@ def measure_latencies(
     ]
     best = np.min(rounds, axis=0)  # by row: equal length, natural length
     return [
-        PairLatency(row.name, equal / len(feed), natural / len(feed), _count_tokens(feed))
-        for row, (equal, natural), feed in zip(rows, best.tolist(), feeds, strict=True)
+        PairCost(
+            *(row.name, equal / len(feed), natural / len(feed), _count_tokens(feed), *weighed),
+            *(row.published_us, _get_share(row)),
+        )
+        for row, (equal, natural), feed, weighed in zip(
+            rows, best.tolist(), feeds, memory, strict=True
+        )
     ]
+
+
+def _weigh(folder: Path, examples: Sequence[Example]) -> tuple[float, float | None]:
+    """Return the megabytes of a bundle's files, and of a process that scores with it."""
+    files = open_bundle(folder).manifest.files
+    weights = sum((folder / name).stat().st_size for name in files)
+    return weights / 1e6, measure_peak(folder, examples)
+
+
+def _get_share(row: ContextRow) -> float | None:
+    if row.published_us is None or BASE.published_us is None:
+        return None
+    return row.published_us / BASE.published_us
 
 
 def _time(
@@ -116,8 +146,14 @@ def measure_search(examples: Sequence[Example], start: Start) -> list[ContextSea
 
 def _open(row: ContextRow, folder: Path, start: Start) -> SelectorScorer:
     """Return the row's network as the runtime opens it, with the weights it starts from."""
+    bundle, encoder = start
     first, tokenizer = open_start(*start)
-    read = partial(read_context, similarity=row.similarity, encoder=start[1])
+    read = partial(
+        read_context,
+        similarity=row.similarity,
+        encoder=(bundle or encoder) if row.similarity == OWN else encoder,
+        attention=row.attention,
+    )
     models = [first]
     if row.form == "ensemble":
         models = [read([first], form) for form in ("local", "global")]
