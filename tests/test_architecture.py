@@ -18,6 +18,7 @@ MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
 # A layer may import the rows above its own.
 LAYERS = [
     {"errors"},
+    {"extras"},
     {"types"},
     {"storage", "text"},
     {"datasets", "bundle", "documents"},

@@ -55,4 +55,9 @@ def __dir__() -> list[str]:
 def __getattr__(name: str) -> Any:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(_MODULES[name]), name)
+    try:
+        return getattr(import_module(_MODULES[name]), name)
+    except ModuleNotFoundError as error:
+        from rejoinder.extras import find_missing_extra
+
+        raise find_missing_extra(f"rejoinder.{name}", error) or error from error

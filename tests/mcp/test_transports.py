@@ -164,16 +164,6 @@ def test_a_wrong_call_is_one_line(
     assert not (tmp_path / "nowhere").exists()
 
 
-def test_without_the_extra_the_command_names_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("rejoinder.cli.ranking.mcp.find_spec", lambda _: None)
-
-    result = CliRunner().invoke(main, ["mcp", "my-index"])
-
-    assert result.exit_code == 1
-    assert "pip install 'rejoinder[mcp]'" in result.output
-    assert len(result.output.splitlines()) == 1
-
-
 @pytest.mark.usefixtures("kept_logging")
 def test_settings_without_an_index_are_refused() -> None:
     with pytest.raises(InputError, match="no index"):

@@ -75,11 +75,18 @@ class Commands(click.Group):
                 formatter.write_dl(list(commands.items()))
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run a command; a RejoinderError becomes one line on stderr."""
+        """Run a command; a RejoinderError or a missing extra becomes one line on stderr."""
         try:
             return super().invoke(ctx)
         except RejoinderError as error:
             raise click.ClickException(str(error)) from error
+        except ModuleNotFoundError as error:
+            from rejoinder.extras import find_missing_extra
+
+            missing = find_missing_extra("this command", error)
+            if missing is None:
+                raise
+            raise click.ClickException(str(missing)) from error
         except BrokenPipeError:
             # The reader, such as `head`, has closed the pipe; keep Python from complaining at exit.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,12 +1,11 @@
 """Options that several commands share."""
 
 from collections.abc import Callable, Iterable
-from importlib.util import find_spec
 from pathlib import Path
 
 import click
 
-from rejoinder.errors import InputError, MissingExtraError
+from rejoinder.errors import InputError
 
 PATH = click.Path(path_type=Path)
 COUNT = click.IntRange(min=1)
@@ -100,12 +99,6 @@ def access(command: Callable[..., None]) -> Callable[..., None]:
 
 
 SIZE = "Extend each list to this many: the whole document, then sentences of other questions."
-
-
-def need_arrow() -> None:
-    """Check that pyarrow is installed."""
-    if find_spec("pyarrow") is None:
-        raise MissingExtraError("a table", extra="batch")
 
 
 def split_names(given: str) -> list[str]:

@@ -1,1 +1,5 @@
 """The HTTP server: our own routes, and those of existing rerank services."""
+
+from rejoinder.extras import check_packages
+
+check_packages("the server", "msgspec", "starlette", "uvicorn")

@@ -3,7 +3,7 @@
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from rejoinder.errors import MissingExtraError
+from rejoinder.extras import find_missing_extra
 
 if TYPE_CHECKING:
     from rejoinder.training.distillation import distil as distil
@@ -33,4 +33,4 @@ def __getattr__(name: str) -> Any:
     try:
         return getattr(import_module(f"rejoinder.training.{_MODULES[name]}"), name)
     except ModuleNotFoundError as error:
-        raise MissingExtraError("training", extra="train") from error
+        raise find_missing_extra("training", error) or error from error

@@ -1,4 +1,3 @@
-import importlib.util
 import json
 from pathlib import Path
 
@@ -76,14 +75,3 @@ def test_a_cluster_that_is_not_there_is_one_line(
     assert result.exit_code == 1
     assert result.stderr.startswith("Error: no ")
     assert result.stderr.endswith(f" at {option[1]}\n")
-
-
-def test_without_the_extra_it_says_what_to_install(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("rejoinder.cli.options.find_spec", lambda name: None)
-    assert importlib.util.find_spec("pyarrow")
-
-    result = run(tmp_path / "in.parquet", tmp_path / "out")
-
-    assert result.stderr == "Error: a table needs extra packages: pip install 'rejoinder[batch]'\n"

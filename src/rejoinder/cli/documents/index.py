@@ -264,7 +264,6 @@ def load(source: Path, folder: Path) -> None:
 
     A document replaces the one of the same id.
     """
-    options.need_arrow()
     from rejoinder.batch.encode_table import add_parts
     from rejoinder.batch.job_output import read_parts
 

@@ -33,5 +33,4 @@ def encode_table(
     IN has the columns `id` and `text`, and optionally `title`.  `rejoinder index load` adds OUT
     to an index.  The costly part of building an index can so run on many machines.
     """
-    options.need_arrow()
     run_table(source, output, None, None, dask, spark, as_json)

@@ -5,7 +5,6 @@ from pathlib import Path
 import click
 
 from rejoinder.cli import options
-from rejoinder.errors import MissingExtraError
 
 
 @click.command(epilog=options.example("rejoinder key search-team --to keys.txt"))
@@ -19,8 +18,6 @@ from rejoinder.errors import MissingExtraError
 )
 def key(name: str, path: Path) -> None:
     """Create an API key for NAME, and print it; only its hash is stored."""
-    try:
-        from rejoinder.server.security import add_key
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("the server", extra="serve") from error
+    from rejoinder.server.security import add_key
+
     click.echo(add_key(path, name))

@@ -1,13 +1,12 @@
 """`rejoinder mcp`: a server for assistants, over the Model Context Protocol."""
 
-from importlib.util import find_spec
 from pathlib import Path
 
 import click
 from click.core import ParameterSource
 
 from rejoinder.cli import options
-from rejoinder.errors import InputError, MissingExtraError
+from rejoinder.errors import InputError
 
 OF_HTTP = {
     "host": "--host",
@@ -64,8 +63,6 @@ def mcp(
     """
     if not http:
         _refuse_options_of_http(click.get_current_context())
-    if find_spec("mcp") is None or find_spec("msgspec") is None:
-        raise MissingExtraError("the MCP server", extra="mcp")
     from rejoinder.mcp.transports import serve_http, serve_stdio
     from rejoinder.server.settings import Settings
 

@@ -60,7 +60,6 @@ def rank_table(
 
     After a crash, run the same command again: it resumes where it stopped.
     """
-    options.need_arrow()
     from rejoinder.batch.packed_scorer import pack_scorer
 
     run_table(source, output, pack_scorer(scorer, send=send_scorer), top, dask, spark, as_json)

@@ -5,7 +5,6 @@ from pathlib import Path
 import click
 
 from rejoinder.cli import options
-from rejoinder.errors import MissingExtraError
 
 
 @click.command(
@@ -70,10 +69,7 @@ def serve(
     documents that clients upload.  Every option can also be set as an environment variable:
     REJOINDER_SERVE_PORT, REJOINDER_SERVE_KEYS and so on.
     """
-    try:
-        from rejoinder.server.serve import serve as run
-    except ModuleNotFoundError as error:
-        raise MissingExtraError("the server", extra="serve") from error
+    from rejoinder.server.serve import serve as run
     from rejoinder.server.settings import Settings, choose_workers
 
     settings = Settings(
