@@ -184,12 +184,23 @@ class RememberingCascade(Cascade):
         self._last = None
 
     def score_in_stages(
-        self, question: str, candidates: Sequence[Candidate], *, deadline: Deadline | None = None
+        self,
+        question: str,
+        candidates: Sequence[Candidate],
+        *,
+        deadline: Deadline | None = None,
+        only_first: bool = False,
     ) -> Staged:
         """Return the scores of the last call if it had the same list."""
-        key = question, [candidate.id for candidate in candidates]
+        can_stop = only_first and self.stages[-1].stop is not None
+        key = question, [candidate.id for candidate in candidates], can_stop
         if self._last is None or self._last[0] != key:
-            self._last = key, super().score_in_stages(question, candidates, deadline=deadline)
+            self._last = (
+                key,
+                super().score_in_stages(
+                    question, candidates, deadline=deadline, only_first=only_first
+                ),
+            )
         return self._last[1]
 
 
@@ -209,13 +220,21 @@ def make_engine(index: Index, scorer: Cascade) -> Contender:
         passages = engine.answer(question, top=ANSWERS).answers
         return Reply(
             [hit.candidate.text for hit in index.search(question, FOUND)],
-            [item.sentence for item in sentences],
-            [blocks.show_source(item.source) for item in passages],
+            _put_first([item.sentence for item in [*result.answers, *sentences]]),
+            _put_first([blocks.show_source(item.source) for item in [*result.answers, *passages]]),
             result.abstains if scorer.calibration else None,
             milliseconds,
         )
 
     return one_by_one(answer)
+
+
+def _put_first(texts: Sequence[str]) -> list[str]:
+    """Return the answer that was asked for alone, then those of five.
+
+    It may be another than their first, because a stage that looks for one answer stops early.
+    """
+    return list(dict.fromkeys(texts))[:ANSWERS]
 
 
 def _answer_with(search: Search, setting: Setting) -> Contender:

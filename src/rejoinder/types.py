@@ -105,6 +105,8 @@ class StageTrace:
     milliseconds: float
     timed_out: bool = False
     """Whether it scored or kept fewer candidates because the budget ran out."""
+    unread: int = 0
+    """How many candidates it did not read, because none of them was likely to win."""
 
 
 @dataclass(frozen=True, slots=True)

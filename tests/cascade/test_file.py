@@ -20,9 +20,12 @@ from rejoinder.cascade.file import (
     read_cascade_file,
     write_cascade_file,
 )
+from rejoinder.cascade.stopping import StoppingRule
 from rejoinder.errors import DataError, InputError, UnknownNameError
 from tests.models.conftest import make_cosinet
 
+STOP = "intercept = 0, best = 0, gap = 0, unread = 0"
+STOPPING = '[[stage]]\nscorer = "jaccard"\nkeep = 5\n[[stage]]\nscorer = "word-overlap"\n'
 TWO_STAGES = """\
 name = "two"
 
@@ -49,7 +52,11 @@ def test_a_written_file_is_read_back_equal(tmp_path: Path) -> None:
             StageLine("jaccard", 100, Cost(0.25, 0.5, 0.125), document_prior=0.75, fusion=0.5),
             StageLine("models/ü b", 10, leaves_missing=True),
             StageLine("bm25", 10, reads_passages=True),
-            StageLine("jaccard", interpolation=0.5),
+            StageLine(
+                "jaccard",
+                interpolation=0.5,
+                stop=StoppingRule(0.125, -1.5, -0.5, -0.25, 1.75, first=3, batch=1),
+            ),
         ),
         Calibration(
             Logistic(-1.5, 2.25, 0.5, -0.125, rank=-0.25),
@@ -148,6 +155,13 @@ def test_shipped_cascades_have_names() -> None:
             "stage 1: fusion and interpolation exclude each other; remove one",
         ),
         ('[[stage]]\nscorer = "bm25"\nreads = "page"', "reads cannot be 'page': it is sentence or"),
+        (
+            f"{STOPPING}stop = {{ risk = 1, {STOP} }}",
+            "the risk of a stop must be from 0 to below 1",
+        ),
+        (f"{STOPPING}stop = {{ risk = 0, first = 0, {STOP} }}", "reads at least 1 candidate at a"),
+        (f"{STOPPING}stop = {{ {STOP} }}", "stop of stage 2: risk is missing"),
+        (f'[[stage]]\nscorer = "bm25"\nstop = {{ risk = 0, {STOP} }}', "stage 1 cannot stop"),
         ('[[stage]]\nscorer = "bm25"\ncost = { word_ms = -1 }', "no part of a cost can be neg"),
         ('[[stage]]\nscorer = "bm25"\n[calibration]\nbest = 1', "intercept is missing"),
         (
@@ -196,6 +210,16 @@ def test_files_that_cannot_be_read_or_written(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot write"):
         write_cascade_file(tmp_path / "file" / "c.toml", CascadeFile("c", (StageLine("bm25"),)))
+
+
+def test_only_a_stage_that_reads_one_by_one_can_stop(folder: Path) -> None:
+    text = STOPPING.replace("word-overlap", "bm25") + f"stop = {{ risk = 0, {STOP} }}"
+    (folder / "two.toml").write_text(text, encoding="utf-8")
+
+    with pytest.raises(
+        DataError, match="stage 2: bm25 scores its list as a whole; remove the stop"
+    ):
+        rejoinder.load(folder / "two.toml")
 
 
 @pytest.mark.parametrize(

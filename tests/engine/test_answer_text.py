@@ -24,7 +24,12 @@ class Doubting:
         return np.arange(len(candidates), dtype=np.float64)
 
     def score_in_stages(
-        self, question: str, candidates: Sequence[Candidate], *, deadline: Deadline | None = None
+        self,
+        question: str,
+        candidates: Sequence[Candidate],
+        *,
+        deadline: Deadline | None = None,
+        only_first: bool = False,
     ) -> Staged:
         scores = self.score(question, candidates)
         return Staged(scores, np.zeros(len(scores), np.int64), (), confidence=0.1, abstains=True)

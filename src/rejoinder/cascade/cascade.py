@@ -24,6 +24,7 @@ from rejoinder.cascade.calibration import (
     SentenceCalibration,
     StageCalibration,
 )
+from rejoinder.cascade.stopping import StoppingRule
 from rejoinder.errors import InputError
 from rejoinder.models.scorer import Candidates, Places, Scorer, Scores, is_pointwise, reads_passages
 from rejoinder.models.staged import Deadline, Staged, merge_stages, score_until
@@ -47,6 +48,27 @@ class Stage:
     interpolation: float = 0.0
     """Weight of the scores of the stage before in this one's, both as they are: for scorers whose
     scores mean the same in every list, so that a confidence can be fitted to their sum."""
+    stop: StoppingRule | None = None
+    """When the last stage stops reading; None to read all that it gets."""
+
+    def __post_init__(self) -> None:
+        """Check that a stage that may stop can be read in parts."""
+        if self.stop and self.fusion:
+            raise InputError("fusion needs the scores of the whole list; remove it, or the stop")
+        if self.stop and not is_pointwise(self.scorer):
+            raise InputError(f"{self.scorer.name} scores its list as a whole; remove the stop")
+
+
+@dataclass(frozen=True, slots=True)
+class LastStage:
+    """What the last stage gets, in the order in which it reads, and what it makes of it."""
+
+    places: Places
+    """Indices of the candidates."""
+    merits: Scores
+    """What the stage before ordered them by."""
+    scores: Scores
+    """Their scores, with what the stages before add."""
 
 
 class Cascade:
@@ -66,6 +88,7 @@ class Cascade:
         sentences: SentenceCalibration | None = None,
     ) -> None:
         check_keeps([stage.keep for stage in stages])
+        check_stops([stage.stop for stage in stages])
         self.name = name
         self.stages = tuple(stages)
         self.calibration = calibration
@@ -109,26 +132,53 @@ class Cascade:
         return merge_stages(staged.scores, staged.stages)
 
     def score_in_stages(
-        self, question: str, candidates: Sequence[Candidate], *, deadline: Deadline | None = None
+        self,
+        question: str,
+        candidates: Sequence[Candidate],
+        *,
+        deadline: Deadline | None = None,
+        only_first: bool = False,
     ) -> Staged:
-        """Return the best scores that can be computed by the deadline."""
-        staged, features = self.observe(question, candidates, deadline=deadline)
+        """Return the best scores that can be computed by the deadline.
+
+        Args:
+            only_first: let the last stage stop once no unread candidate is likely to win.
+        """
+        staged, features = self.observe(
+            question, candidates, deadline=deadline, only_first=only_first
+        )
         if self.calibration is None or features is None:
             return staged
         confidence = self.calibration.rate(features)
         return replace(staged, confidence=confidence, abstains=self.calibration.abstains(features))
 
+    def read_last(self, question: str, candidates: Sequence[Candidate]) -> LastStage:
+        """Return what the last stage does if it reads all that it gets."""
+        run = _Run(question, candidates, None)
+        *earlier, last = [replace(stage, stop=None) for stage in self.stages]
+        for number, stage in enumerate(earlier):
+            run.run_stage(number, stage, [*earlier[number + 1 :], last])
+        places, merits = run.places, run.merits[run.places]
+        run.run_stage(len(earlier), last, ())
+        return LastStage(places, merits, run.scores[places])
+
     def observe(
-        self, question: str, candidates: Sequence[Candidate], *, deadline: Deadline | None = None
+        self,
+        question: str,
+        candidates: Sequence[Candidate],
+        *,
+        deadline: Deadline | None = None,
+        only_first: bool = False,
     ) -> tuple[Staged, Features | None]:
         """Return the scores, and the features that a calibration reads.
 
         There are none if time ran out before the last stage.
         """
         run = _Run(question, candidates, deadline)
-        for number, stage in enumerate(self.stages):
+        stages = self.stages if only_first else [replace(item, stop=None) for item in self.stages]
+        for number, stage in enumerate(stages):
             if len(run.places):
-                run.run_stage(number, stage, self.stages[number + 1 :])
+                run.run_stage(number, stage, stages[number + 1 :])
         staged = Staged(run.scores, run.stages, tuple(run.trace))
         return staged, run.get_features(len(self.stages) - 1)
 
@@ -149,6 +199,8 @@ class _Run:
         """Indices of the candidates that the next stage gets, best first."""
         self._priors = np.zeros(len(candidates))
         self._first_scores = self.scores
+        self.merits = np.zeros(len(candidates))
+        """What the stage before ordered its candidates by."""
         self.trace: list[StageTrace] = []
 
     def run_stage(self, number: int, stage: Stage, remaining: Sequence[Stage]) -> None:
@@ -159,21 +211,11 @@ class _Run:
         """
         start = time.perf_counter()
         given = self.places
-        scores = score_until(
-            stage.scorer,
-            self._question,
-            self._candidates,
-            given,
-            self._deadline,
-            rate_ms=self._predict_rate(stage),
-        )
-        seen, is_scored = given[: len(scores)], ~np.isnan(scores)
-        scored, unscored, scores = seen[is_scored], seen[~is_scored], scores[is_scored]
-        if stage.fusion:
-            scores = fuse(scores, self.scores[scored], stage.fusion)
-        if stage.interpolation:
-            scores = interpolate(scores, self.scores[scored], stage.interpolation)
-        scores = scores + self._priors[scored]
+        seen_scores = self._read(stage)
+        seen, is_scored = given[: len(seen_scores)], ~np.isnan(seen_scores)
+        scored, unscored = seen[is_scored], seen[~is_scored]
+        scores = self._complete(stage, scored, seen_scores[is_scored])
+        unread = len(given) - len(seen) if self._has_enough(stage, seen_scores) else 0
         self.scores[scored], self.stages[scored] = scores, number
         if number == 0:
             self._first_scores = self.scores.copy()
@@ -187,9 +229,45 @@ class _Run:
                 scored=len(scored),
                 kept=len(self.places),
                 milliseconds=1000 * (time.perf_counter() - start),
-                timed_out=len(seen) < len(given) or len(self.places) < len(eligible),
+                timed_out=len(seen) + unread < len(given) or len(self.places) < len(eligible),
+                unread=unread,
             )
         )
+
+    def _read(self, stage: Stage) -> Scores:
+        """Return the scorer's scores of the first candidates that the stage gets."""
+        rule = stage.stop
+
+        def request(scores: Scores) -> int:
+            assert rule
+            return rule.request(self._complete_seen(stage, scores), self.merits[self.places])
+
+        return score_until(
+            stage.scorer,
+            self._question,
+            self._candidates,
+            self.places,
+            self._deadline,
+            rate_ms=self._predict_rate(stage),
+            request=request if rule else None,
+        )
+
+    def _has_enough(self, stage: Stage, scores: Scores) -> bool:
+        """Return whether the stage stopped because no unread candidate was likely to win."""
+        if stage.stop is None:
+            return False
+        return stage.stop.stops(self._complete_seen(stage, scores), self.merits[self.places])
+
+    def _complete_seen(self, stage: Stage, scores: Scores) -> Scores:
+        return self._complete(stage, self.places[: len(scores)], scores)
+
+    def _complete(self, stage: Stage, scored: Places, scores: Scores) -> Scores:
+        """Return a scorer's scores with what the stages before add to them."""
+        if stage.fusion:
+            scores = fuse(scores, self.scores[scored], stage.fusion)
+        if stage.interpolation:
+            scores = interpolate(scores, self.scores[scored], stage.interpolation)
+        return scores + self._priors[scored]
 
     def get_features(self, last: int) -> Features | None:
         """Return the features of the best candidate of the last stage; None if it scored none."""
@@ -215,6 +293,8 @@ class _Run:
             priors = stage.document_prior * rate_documents(scores, given)
             self._priors[scored] += priors
             scores = standardise(scores) + priors
+        self.merits = np.full(len(self._candidates), -np.inf)
+        self.merits[scored] = scores
         return scored[np.lexsort((scored, -scores))]
 
     def _predict_rate(self, stage: Stage) -> float | None:
@@ -269,6 +349,13 @@ def check_keeps(keeps: Sequence[int | None]) -> None:
                 f"stage {number} keeps {keep}, but gets only {before}; keep must not grow"
             )
         before = keep
+
+
+def check_stops(stops: Sequence[StoppingRule | None]) -> None:
+    """Check which stages may stop: a last one, for whose candidates there is an order."""
+    for number, stop in enumerate(stops, start=1):
+        if stop is not None and (number == 1 or number < len(stops)):
+            raise InputError(f"stage {number} cannot stop: only a last stage after others can")
 
 
 def rate_documents(scores: Scores, candidates: Sequence[Candidate]) -> Scores:

@@ -15,6 +15,8 @@
     missing = "leave"           # for scorers that read a sidecar, such as HAS: pass candidates
                                 # without stored rows to the next stage; "encode" encodes them
     reads = "passage"           # optional: score a candidate by its passage, not by its sentence
+    stop = { risk = 0.1, … }    # optional, for the last stage: where one answer is wanted, stop
+                                # reading once no other is likely to win (`rejoinder calibrate`)
 
 `[calibration]` (from `rejoinder calibrate`), `[sentences]` (from `rejoinder calibrate
 --sentences`), `[tuned]` and `[[frontier]]` (from `rejoinder tune`) may follow.
@@ -37,7 +39,8 @@ from rejoinder.cascade.calibration import (
     SentenceCalibration,
     StageCalibration,
 )
-from rejoinder.cascade.cascade import check_keeps
+from rejoinder.cascade.cascade import check_keeps, check_stops
+from rejoinder.cascade.stopping import BATCH, FIRST, PROGRESS, StoppingRule
 from rejoinder.errors import DataError, InputError
 from rejoinder.models.registry import list_names
 from rejoinder.storage.files import atomic_write
@@ -62,6 +65,8 @@ class StageLine:
     """Whether candidates without stored rows are left to the next stage."""
     reads_passages: bool = False
     """Whether candidates are scored by their passages."""
+    stop: StoppingRule | None = None
+    """When it stops reading; None to read all that it gets."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +110,7 @@ def read_cascade_file(path: Path) -> CascadeFile:
     table.refuse_rest()
     try:
         check_keeps([stage.keep for stage in stages])
+        check_stops([stage.stop for stage in stages])
     except InputError as error:
         raise DataError(str(error), path=path) from error
     return CascadeFile(
@@ -140,6 +146,7 @@ def to_toml(cascade: CascadeFile) -> str:
             "cost": stage.cost and stage.cost.to_dict(),
             "missing": "leave" if stage.leaves_missing else None,
             "reads": "passage" if stage.reads_passages else None,
+            "stop": stage.stop and asdict(stage.stop),
         }
         lines += _show_table("[[stage]]", fields)
     if calibration := cascade.calibration:
@@ -265,6 +272,7 @@ def _read_stage(table: _Table) -> StageLine:
     fusion = table.take_number("fusion", 0.0)
     interpolation = table.take_number("interpolation", 0.0)
     cost = table.take_table("cost")
+    stop = table.take_table("stop")
     choices = {}
     for name, known in (("missing", MISSING), ("reads", READS)):
         choices[name] = table.take(name, str, known[0])
@@ -291,6 +299,7 @@ def _read_stage(table: _Table) -> StageLine:
         interpolation,
         leaves_missing=choices["missing"] == "leave",
         reads_passages=choices["reads"] == "passage",
+        stop=None if stop is None else _read_stop(stop),
     )
 
 
@@ -300,6 +309,16 @@ def _read_cost(table: _Table) -> Cost:
     if min(cost.fixed_ms, cost.candidate_ms, cost.word_ms) < 0:
         raise table.error("no part of a cost can be negative")
     return cost
+
+
+def _read_stop(table: _Table) -> StoppingRule:
+    weights = {name: table.take_number(name) for name in ("risk", "intercept", *PROGRESS)}
+    first, batch = table.take("first", int, FIRST), table.take("batch", int, BATCH)
+    table.refuse_rest()
+    try:
+        return StoppingRule(**weights, first=first, batch=batch)
+    except InputError as error:
+        raise table.error(str(error)) from error
 
 
 def _read_calibration(table: _Table) -> Calibration:

@@ -67,18 +67,19 @@ def load(
                 from rejoinder.models.passages import PassageScorer  # the default reads none
 
                 scorer = PassageScorer(scorer)
+            stages.append(
+                Stage(
+                    scorer,
+                    stage.keep,
+                    stage.cost,
+                    stage.document_prior,
+                    stage.fusion,
+                    stage.interpolation,
+                    stage.stop,
+                )
+            )
         except RejoinderError as error:
             raise DataError(f"stage {number}: {error}", path=path) from error
-        stages.append(
-            Stage(
-                scorer,
-                stage.keep,
-                stage.cost,
-                stage.document_prior,
-                stage.fusion,
-                stage.interpolation,
-            )
-        )
     return Cascade(file.name, stages, calibration=file.calibration, sentences=file.sentences)
 
 

@@ -47,12 +47,13 @@ def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
 def print_trace(trace: "Sequence[StageTrace]") -> None:
     """Print the stages of a ranking."""
     print_table(
-        ["stage", "given", "scored", "kept", "ms", "timed out"],
+        ["stage", "given", "scored", "unread", "kept", "ms", "timed out"],
         [
             [
                 stage.scorer,
                 str(stage.given),
                 str(stage.scored),
+                str(stage.unread),
                 str(stage.kept),
                 f"{stage.milliseconds:.1f}",
                 "yes" if stage.timed_out else "no",

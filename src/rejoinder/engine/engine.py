@@ -201,7 +201,12 @@ class Engine:
         scorer = self._scorer if self._scorer and not is_late else RetrievalOrder()
         candidates = self._prepare(hits, scorer)
         ranking = order(
-            question, candidates, scorer=scorer, deadline=deadline, min_confidence=min_confidence
+            question,
+            candidates,
+            scorer=scorer,
+            deadline=deadline,
+            min_confidence=min_confidence,
+            only_first=top == 1,
         )
         found = group_near_duplicates(ranking.items)
         best = take_distinct((self._to_answer(*item, where, context) for item in found), top)

@@ -28,6 +28,8 @@ from rejoinder.evaluation.confidence import (
     check_confidence,
     fit_confidence,
 )
+from rejoinder.evaluation.score_cache import CachedScorer
+from rejoinder.evaluation.stopping import StopReport, fit_stop, read_lists
 from rejoinder.models.scorer import Scorer
 from rejoinder.types import Example
 
@@ -50,6 +52,9 @@ class CalibrateOptions:
     """Set the threshold so that this share of the questions is answered."""
     tests: Sequence[str | Path] = ()
     """Data sets to measure on without fitting, as NAME[:SPLIT] or files."""
+    stop: float | None = None
+    """Also fit when the last stage stops reading: once the probability that an unread candidate
+    wins is at most this."""
     plot: Path | None = None
     """Write a plot of precision against answer rate."""
     folder: Path | None = None
@@ -66,6 +71,8 @@ class CalibrateResult:
     """By data set: the fit first, then `CalibrateOptions.tests`."""
     path: Path | None
     """The cascade file that was written."""
+    stop: StopReport | None = None
+    """When the last stage stops, if that was fitted."""
 
 
 def calibrate(
@@ -99,7 +106,12 @@ def calibrate(
         return observe(loaded, examples, lambda done: on_progress(done, len(examples), name))
 
     names = [str(item) if isinstance(item, str | Path) else "examples" for item in datasets]
-    observations = run("fitting", _read_all(datasets, options))
+    examples = _read_all(datasets, options)
+    stop = None
+    if options.stop is not None:
+        loaded = _cache_last(loaded)
+        stop = fit_stop(read_lists(loaded, examples), options.stop)
+    observations = run("fitting", examples)
     fitted = fit_confidence(observations, options.precision, options.answer_rate)
     fitted_to = names[0] if len(names) == 1 else f"{len(names)} data sets"
     reports = {f"{fitted_to} (held-out folds)": fitted}
@@ -108,12 +120,12 @@ def calibrate(
         reports[str(test)] = check_confidence(fitted.calibration, observations)
     if path and isinstance(scorer, str | Path):
         facts: Facts = {"dataset": " ".join(names), "unanswerable": options.unanswerable}
-        _write(path, scorer, fitted, facts)
+        _write(path, scorer, fitted, facts, stop)
     if options.plot:
         from rejoinder.evaluation.plots import plot_curves
 
         plot_curves(options.plot, reports)
-    return CalibrateResult(fitted, reports, path)
+    return CalibrateResult(fitted, reports, path, stop)
 
 
 def observe(
@@ -133,6 +145,15 @@ def observe(
     if not rows:
         raise InputError("no question has candidates; a confidence cannot be measured")
     return Observations(np.array(rows), np.array(correct), np.array(answerable))
+
+
+def _cache_last(scorer: Scorer) -> Scorer:
+    """Return a cascade whose last stage, the slowest, scores no pair twice."""
+    if not isinstance(scorer, Cascade):
+        return scorer
+    *stages, last = scorer.stages
+    cached = replace(last, scorer=CachedScorer(last.scorer))
+    return Cascade(scorer.name, [*stages, cached], calibration=scorer.calibration)
 
 
 def _choose_path(scorer: str | Path | Scorer, to: Path | None) -> Path | None:
@@ -159,7 +180,13 @@ def _read_all(
     return list(remove_answers(examples, share=options.unanswerable))
 
 
-def _write(path: Path, scorer: str | Path, fitted: CalibrationReport, facts: Facts) -> None:
+def _write(
+    path: Path,
+    scorer: str | Path,
+    fitted: CalibrationReport,
+    facts: Facts,
+    stop: StopReport | None,
+) -> None:
     source = Path(scorer)
     if source.suffix == ".toml":
         cascade = move_cascade_file(read_cascade_file(source), source.parent, path.parent)
@@ -177,5 +204,8 @@ def _write(path: Path, scorer: str | Path, fitted: CalibrationReport, facts: Fac
         "area_share": round(fitted.area_share, 4),
         "calibration_error": round(fitted.calibration_error, 4),
     }
+    if stop:
+        *stages, last = cascade.stages
+        cascade = replace(cascade, stages=(*stages, replace(last, stop=stop.rule)))
     calibration = replace(fitted.calibration, facts=facts)
     write_cascade_file(path, replace(cascade, calibration=calibration))

@@ -58,12 +58,19 @@ def order(
     scorer: Scorer,
     deadline: Deadline | None = None,
     min_confidence: float | None = None,
+    only_first: bool = False,
 ) -> Ranking:
-    """Rank candidates that are checked already; the question may be empty."""
+    """Rank candidates that are checked already; the question may be empty.
+
+    Args:
+        only_first: the caller needs the first candidate; the order of the others may be rough.
+    """
     if not candidates:
         return Ranking(question, scorer.name, ())
     if isinstance(scorer, StagedScorer):
-        staged = scorer.score_in_stages(question, candidates, deadline=deadline)
+        staged = scorer.score_in_stages(
+            question, candidates, deadline=deadline, only_first=only_first
+        )
     else:
         staged = score_alone(scorer, question, candidates, deadline)
     scores, stages = staged.scores.tolist(), staged.stages.tolist()

@@ -4,6 +4,7 @@ A later stage overrules an earlier one: candidates are ordered by the last stage
 them, then by its score, then by their place in the list.
 """
 
+import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -94,9 +95,18 @@ class StagedScorer(Scorer, Protocol):
     """A scorer with stages, which can stop before a deadline."""
 
     def score_in_stages(
-        self, question: str, candidates: Sequence[Candidate], *, deadline: Deadline | None = None
+        self,
+        question: str,
+        candidates: Sequence[Candidate],
+        *,
+        deadline: Deadline | None = None,
+        only_first: bool = False,
     ) -> Staged:
-        """Return the best result that can be had by the deadline."""
+        """Return the best result that can be had by the deadline.
+
+        Args:
+            only_first: the caller needs the first candidate; the order of the others may be rough.
+        """
         ...
 
 
@@ -124,6 +134,7 @@ def score_until(
     deadline: Deadline | None,
     *,
     rate_ms: float | None = None,
+    request: Callable[[Scores], int] | None = None,
 ) -> Scores:
     """Return the scores of the first places, as many as the deadline allows, at least one.
 
@@ -133,27 +144,45 @@ def score_until(
     Args:
         places: in the order of priority.
         rate_ms: the expected time of one candidate; measured as soon as one batch is done.
+        request: returns how many candidates to score next, at most, from the scores so far; 0
+            for no more.  By default all are scored.
     """
-    if deadline is None or not is_pointwise(scorer):
+    if (deadline is None and request is None) or not is_pointwise(scorer):
         scores = np.empty(len(places))
         in_order = np.argsort(places)
         scores[in_order] = scorer.score(question, [candidates[at] for at in places[in_order]])
         return scores
-    batches: list[Scores] = []
-    done, start = 0, deadline.left_ms
-    size = FIRST_BATCH if rate_ms is None else _size_batch(deadline.left_ms, rate_ms)
-    while done < len(places) and (size > 0 or done == 0):
-        batch = places[done : done + max(size, 1)]
-        batches.append(scorer.score(question, [candidates[at] for at in batch]))
-        done += len(batch)
-        left = deadline.left_ms
-        size = _size_batch(left, (start - left) / done)
-    return np.concatenate([np.empty(0), *batches])
+    clock = _BatchClock(deadline, rate_ms)
+    scores = np.empty(0)
+    while len(scores) < len(places):
+        size = clock.size_batch(len(scores))
+        if request is not None:
+            size = min(size, request(scores))
+        if size <= 0 and len(scores):
+            break
+        batch = places[len(scores) : len(scores) + max(size, 1)]
+        own = scorer.score(question, [candidates[at] for at in batch])
+        scores = np.concatenate([scores, own])
+    return scores
 
 
-def _size_batch(left_ms: float, rate_ms: float) -> int:
-    """Return how many candidates fit into the time left, at most one batch."""
-    if left_ms <= 0:
-        return 0
-    # A clock may be too coarse to measure one candidate.
-    return int(min(BATCH_MS, left_ms) / max(rate_ms, 1e-3))
+class _BatchClock:
+    """Sizes batches so that they end before the deadline, by the time that earlier ones took."""
+
+    def __init__(self, deadline: Deadline | None, rate_ms: float | None) -> None:
+        self._deadline = deadline
+        self._rate_ms = rate_ms
+        self._start = deadline.left_ms if deadline else 0.0
+
+    def size_batch(self, done: int) -> int:
+        """Return how many candidates fit into the time left, at most one batch."""
+        if self._deadline is None:
+            return sys.maxsize
+        left = self._deadline.left_ms
+        rate_ms = (self._start - left) / done if done else self._rate_ms
+        if rate_ms is None:
+            return FIRST_BATCH
+        if left <= 0:
+            return 0
+        # A clock may be too coarse to measure one candidate.
+        return int(min(BATCH_MS, left) / max(rate_ms, 1e-3))

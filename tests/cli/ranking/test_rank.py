@@ -172,9 +172,9 @@ def test_a_cascade_explains_itself(cascade: Path) -> None:
         ["word-overlap", "a cat"],
         ["jaccard", "a dog"],
     ]
-    assert [line.split()[:4] + line.split()[5:] for line in trace[1:]] == [
-        ["jaccard", "3", "3", "2", "no"],
-        ["word-overlap", "2", "2", "2", "no"],
+    assert [line.split()[:5] + line.split()[6:] for line in trace[1:]] == [
+        ["jaccard", "3", "3", "0", "2", "no"],
+        ["word-overlap", "2", "2", "0", "2", "no"],
     ]
     # 1 / (1 + exp(-(2 - 1)))
     assert result.stderr == "the first candidate answers (confidence 0.73)\n"

@@ -77,6 +77,23 @@ def test_calibrate_writes_a_threshold_that_rank_uses(dataset: Path, tmp_path: Pa
     assert 0 < rank(target)["confidence"] < 1
 
 
+def test_calibrate_fits_when_the_last_stage_stops(dataset: Path, tmp_path: Path) -> None:
+    target = tmp_path / "c.toml"
+    target.write_text(
+        '[[stage]]\nscorer = "random"\nkeep = 20\n[[stage]]\nscorer = "word-overlap"\n',
+        encoding="utf-8",
+    )
+
+    result = run("calibrate", target, dataset, "--stop", 0.3)
+
+    assert result.exit_code == 0, result.output
+    (header, row) = result.stdout.splitlines()[-2:]
+    assert header.split(maxsplit=2)[:2] == ["candidates", "read"]
+    written = tomllib.loads(target.read_text(encoding="utf-8"))
+    assert written["stage"][1]["stop"]["risk"] == 0.3
+    assert float(row.split()[0]) <= float(row.split()[1])
+
+
 def test_calibrating_a_plain_scorer_writes_a_cascade_of_it(dataset: Path, tmp_path: Path) -> None:
     target = tmp_path / "new" / "c.toml"
 

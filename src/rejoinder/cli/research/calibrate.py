@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rejoinder.cli import options
-from rejoinder.cli.output import percent, say, show_progress
+from rejoinder.cli.output import percent, say, show_interval, show_progress
 from rejoinder.cli.tables import Output, takes_format
 
 if TYPE_CHECKING:
@@ -37,6 +37,12 @@ if TYPE_CHECKING:
     is_flag=True,
     help="Fit what `highlight` shows instead: how likely each sentence of a text answers.",
 )
+@click.option(
+    "--stop",
+    type=options.SHARE,
+    metavar="RISK",
+    help="Also fit when the last stage stops reading: at this risk that an unread one wins.",
+)
 @click.option("--test", "tests", multiple=True, help="Also measure on NAME[:SPLIT]; not fitted to.")
 @click.option("--plot", type=options.PATH, help="Plot precision against answer rate.")
 @options.data_folder
@@ -60,7 +66,8 @@ def calibrate(
         result = calibrate(scorer, datasets, CalibrateOptions(**given), on_progress=progress)
     if given["plot"]:
         say(f"wrote {given['plot']}")
-    output.show_json({name: item.to_dict() for name, item in result.reports.items()})
+    stop = {"stop": result.stop.to_dict()} if result.stop else {}
+    output.show_json({name: item.to_dict() for name, item in result.reports.items()} | stop)
     if not output.is_json:
         _print(result, output)
     fitted = result.fitted
@@ -133,3 +140,16 @@ def _print(result: "CalibrateResult", output: Output) -> None:
             for row in result.fitted.to_dict()["curve"][1::2]
         ],
     )
+    if stop := result.stop:
+        output.show(
+            ["candidates read", "of", "first right", "reading all", "difference"],
+            [
+                [
+                    f"{stop.read:.1f}",
+                    f"{stop.given:.1f}",
+                    percent(stop.accuracy),
+                    percent(stop.accuracy_of_all),
+                    show_interval(stop.difference),
+                ]
+            ],
+        )

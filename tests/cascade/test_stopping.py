@@ -1,0 +1,151 @@
+from collections.abc import Callable
+from math import log
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rejoinder.cascade.cascade import Cascade, Stage
+from rejoinder.cascade.stopping import Progress, StoppingRule, measure_progress
+from rejoinder.errors import InputError
+from rejoinder.models.lexical.scorers import WordOverlap
+from rejoinder.models.ranking import order, rank
+from rejoinder.models.scorer import Candidates, Scores
+from rejoinder.models.staged import Deadline
+from rejoinder.types import Candidate, ScoredCandidate
+from tests.cascade.conftest import Clock, Slow, count_a
+
+GAP_OF_1 = StoppingRule(risk=0.5, intercept=1.0, best=0.0, gap=-1.0, unread=0.0, first=2, batch=1)
+"""Stops once the next candidate is below the best so far by 1 or more, by the stage before."""
+
+
+def make_cascade(
+    rule: StoppingRule | None, measure: Callable[[str], float] = count_a, clock: Clock | None = None
+) -> tuple[Cascade, Slow]:
+    """Return a cascade of the length and another measure, and its last scorer."""
+    last = Slow("last", measure, clock or Clock(), candidate_ms=10)
+    return Cascade("two", [Stage(Slow("length", len), 10), Stage(last, stop=rule)]), last
+
+
+def candidates(*texts: str) -> list[Candidate]:
+    return [Candidate(str(place), text) for place, text in enumerate(texts)]
+
+
+def test_progress() -> None:
+    scores, merits = np.array([1.0, 3.0, np.nan]), np.array([9.0, 8.0, 7.5, 6.0, 2.0])
+
+    assert measure_progress(scores, merits) == Progress(3.0, 2.0, log(2))
+
+
+def test_the_risk_follows_from_the_progress() -> None:
+    rule = StoppingRule(0.1, intercept=1.0, best=-2.0, gap=0.5, unread=3.0)
+
+    assert rule.rate(Progress(1.0, 4.0, 0.5)) == pytest.approx(1 / (1 + np.exp(-2.5)))
+
+
+def test_reading_stops_where_no_other_is_likely_to_win() -> None:
+    cascade, last = make_cascade(GAP_OF_1)
+    texts = candidates("aa" * 10, "bb" * 10, "ab" * 9, "a" * 5, "b")
+
+    ranking = order("q", texts, scorer=cascade, only_first=True)
+
+    # the best of the first two is 20 long, the third one 18
+    assert last.calls == [["aa" * 10, "bb" * 10]]
+    assert [(item.candidate.id, item.stage) for item in ranking.items] == [
+        *[("0", 1), ("1", 1)],
+        *[("2", 0), ("3", 0), ("4", 0)],
+    ]
+    trace = ranking.trace[1]
+    assert (trace.given, trace.scored, trace.unread, trace.timed_out) == (5, 2, 3, False)
+
+
+def test_reading_goes_on_while_another_may_win() -> None:
+    cascade, last = make_cascade(GAP_OF_1)
+    texts = candidates("bbbb", "bbba", "bbaa", "baaa", "b")
+
+    ranking = order("q", texts, scorer=cascade, only_first=True)
+
+    assert last.calls == [["bbbb", "bbba"], ["bbaa"], ["baaa"]]
+    assert ranking.items[0].candidate.text == "baaa"
+    assert ranking.trace[1].unread == 1
+
+
+@given(st.lists(st.text("ab", max_size=5), min_size=1, max_size=12))
+def test_a_risk_of_0_and_the_order_of_all_read_everything(words: list[str]) -> None:
+    careful = StoppingRule(risk=0.0, intercept=0.0, best=-1.0, gap=-1.0, unread=0.0)
+    without, _ = make_cascade(None)
+    expected = rank("q", words, scorer=without)
+
+    found = order("q", candidates(*words), scorer=make_cascade(careful)[0], only_first=True)
+    whole = rank("q", words, scorer=make_cascade(GAP_OF_1)[0])
+
+    assert [item.score for item in found.items] == [item.score for item in expected.items]
+    assert [item.score for item in whole.items] == [item.score for item in expected.items]
+    assert whole.trace[1].unread == 0
+
+
+@given(st.lists(st.text("ab", max_size=5), min_size=1, max_size=12))
+def test_what_is_read_has_the_same_scores(words: list[str]) -> None:
+    expected = {item.candidate.id: item.score for item in _rank(words, None) if item.stage == 1}
+
+    found = {item.candidate.id: item.score for item in _rank(words, GAP_OF_1) if item.stage == 1}
+
+    assert found.items() <= expected.items()
+
+
+def _rank(words: list[str], rule: StoppingRule | None) -> tuple[ScoredCandidate, ...]:
+    return order("q", candidates(*words), scorer=make_cascade(rule)[0], only_first=True).items
+
+
+def test_the_budget_ends_reading_before_the_rule_does() -> None:
+    clock = Clock()
+    cascade, last = make_cascade(GAP_OF_1, clock=clock)
+    texts = candidates(*["a" * 9] * 8)
+
+    ranking = order(
+        "q", texts, scorer=cascade, deadline=Deadline.after(35, clock=clock), only_first=True
+    )
+
+    assert list(map(len, last.calls)) == [2, 1]
+    assert (ranking.trace[1].unread, ranking.trace[1].timed_out) == (0, True)
+
+
+def test_a_candidate_that_the_stage_before_did_not_score_is_read() -> None:
+    class Partial(Slow):
+        def score(self, question: str, candidates: Candidates) -> Scores:
+            found = super().score(question, candidates)
+            found[2] = np.nan
+            return found
+
+    last = Slow("last", count_a)
+    cascade = Cascade("two", [Stage(Partial("length", len), 2), Stage(last, stop=GAP_OF_1)])
+
+    order("q", candidates("aaaaa", "b", "aa"), scorer=cascade, only_first=True)
+
+    assert last.scored == 3
+
+
+def test_the_rule_waits_for_a_score() -> None:
+    assert not GAP_OF_1.stops(np.array([np.nan]), np.array([9.0, 1.0]))
+    assert GAP_OF_1.stops(np.array([1.0]), np.array([9.0, 1.0]))
+
+
+@pytest.mark.parametrize(
+    ("stages", "problem"),
+    [
+        ([Stage(WordOverlap(), stop=GAP_OF_1)], "stage 1 cannot stop"),
+        (
+            [Stage(WordOverlap(), 3), Stage(WordOverlap(), 2, stop=GAP_OF_1), Stage(WordOverlap())],
+            "stage 2 cannot stop",
+        ),
+    ],
+)
+def test_only_a_last_stage_after_others_stops(stages: list[Stage], problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        Cascade("wrong", stages)
+
+
+def test_a_fused_stage_cannot_stop() -> None:
+    with pytest.raises(InputError, match="fusion needs the scores of the whole list"):
+        Stage(WordOverlap(), fusion=1.0, stop=GAP_OF_1)
