@@ -148,7 +148,7 @@ class PlainSelector(nn.Module):
     def forward(self, ids: Tensor, mask: Tensor, kinds: Tensor) -> Tensor:
         """Return scores (P,) of inputs (P, L)."""
         encoded = self.model.encoder(input_ids=ids, attention_mask=mask, token_type_ids=kinds)
-        return self.model.judge(encoded.last_hidden_state, mask, kinds)[0]
+        return self.model.judge(encoded.last_hidden_state, mask, kinds)
 
 
 def fuse(model: Selector, target: Path) -> Path:

@@ -183,7 +183,7 @@ def test_every_form_learns(form: str) -> None:
         Example(str(at), QUESTION, CANDIDATES[at : at + 4], (True, False, False, False))
         for at in range(0, 16, 4)
     ]
-    recipe = Recipe("anchored", 12, 4, 1e-3, new_learning_rate=1e-3)
+    recipe = Recipe("anchored", 12, 4, learning_rate=1e-3, new_learning_rate=1e-3)
     losses: list[float] = []
 
     fit_selector(

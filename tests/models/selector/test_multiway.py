@@ -158,7 +158,7 @@ def test_training_starts_from_the_selectors_scores_and_learns(attention: str) ->
     expected = SelectorTorchScorer(plain, TOKENIZER).score(QUESTION, texts)
     found = SelectorTorchScorer(model, TOKENIZER).score(QUESTION, texts)
     before = {name: value.clone() for name, value in model.named_parameters() if "ways" in name}
-    recipe = Recipe("anchored", 12, 4, 1e-3, new_learning_rate=1e-3)
+    recipe = Recipe("anchored", 12, 4, learning_rate=1e-3, new_learning_rate=1e-3)
     losses: list[float] = []
 
     fit_selector(

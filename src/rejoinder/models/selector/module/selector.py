@@ -88,9 +88,14 @@ class Selector(nn.Module):
     ) -> Tensor:
         """Return scores (P,) of inputs (P, L); the mask is 1 where there is a token."""
         states = read_states(self.encoder, ids, mask, kinds).float()
+        score = self.judge(states, mask, kinds)
+        return score if self.ways is None else score + self.ways(states, mask, kinds, near, page)
+
+    def judge(self, states: Tensor, mask: Tensor, kinds: Tensor) -> Tensor:
+        """Return scores (P,) of encoded pairs (P, L, width) by themselves."""
         alike = (multiply_sides(states, mask, kinds) * self.alike).sum(dim=1)
         score: Tensor = alike + self.first(self.dropout(states[:, 0])).squeeze(1)
-        return score if self.ways is None else score + self.ways(states, mask, kinds, near, page)
+        return score
 
     def get_new_parameters(self) -> list[nn.Parameter]:
         """Return the weights that do not start from a trained selector."""
