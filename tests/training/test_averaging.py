@@ -1,4 +1,4 @@
-"""Tests averages of the weights of two selectors."""
+"""Tests training from a selector's bundle, and averages of its weights with its start."""
 
 from pathlib import Path
 from typing import Any
@@ -7,6 +7,9 @@ import pytest
 
 torch = pytest.importorskip("torch")
 
+import rejoinder  # noqa: E402
+from rejoinder.bundle.folder import open_bundle  # noqa: E402
+from rejoinder.datasets.readers.judged import Judged, to_ordered_example  # noqa: E402
 from rejoinder.errors import InputError  # noqa: E402
 from rejoinder.models.selector.context import ContextConfig  # noqa: E402
 from rejoinder.models.selector.export import reopen_selector, write_selector  # noqa: E402
@@ -14,6 +17,9 @@ from rejoinder.models.selector.module.selector import Selector, add_context  # n
 from rejoinder.training.selector import average_selectors, mix  # noqa: E402
 from tests.models.selectors import TOKENIZER, make_selector  # noqa: E402
 
+LISTS = [
+    to_ordered_example("q", "is ice cold", [Judged("ice is cold", True), Judged("it is", False)])
+]
 WEIGHT = "encoder.encoder.layer.0.output.dense.weight"
 
 
@@ -85,3 +91,53 @@ def test_integers_are_not_averaged() -> None:
     one, other = {"places": torch.tensor([1])}, {"places": torch.tensor([2])}
 
     assert mix(one, other, 0.5) == one
+
+
+def test_only_the_last_layers_are_trained_if_told_so(tmp_path: Path, start: Path) -> None:
+    options = rejoinder.SelectorOptions(
+        to=tmp_path / "m", start=(str(start),), train_layers=1, int8=False, learning_rate=0.01
+    )
+    rejoinder.train_selector(options, LISTS)
+
+    before, after = read(start), read(tmp_path / "m")
+    changed = {name for name, value in after.items() if not torch.equal(value, before[name])}
+    assert "alike" in changed
+    layers = {name for name in changed if name.startswith("encoder.")}
+    assert layers
+    assert all(name.startswith("encoder.encoder.layer.1.") for name in layers)
+    assert open_bundle(tmp_path / "m").manifest.training["train_layers"] == 1
+
+
+def test_lists_without_an_answer_are_learnt_if_told_so(tmp_path: Path, start: Path) -> None:
+    wrong = [to_ordered_example("w", "is ice warm", [Judged("ice is cold", False)])]
+
+    def train(name: str, *, unanswered: bool) -> rejoinder.Trained:
+        options = rejoinder.SelectorOptions(
+            to=tmp_path / name,
+            start=(str(start),),
+            questions_per_step=1,
+            unanswered=unanswered,
+            int8=False,
+        )
+        return rejoinder.train_selector(options, [*LISTS, *wrong])
+
+    assert train("without", unanswered=False).steps == 1
+    assert train("with", unanswered=True).steps == 2
+    assert open_bundle(tmp_path / "with").manifest.training["unanswered"] is True
+
+
+def test_an_ensemble_trains_all_of_its_layers(tmp_path: Path) -> None:
+    starts = tuple(
+        str(write(tmp_path / form, add_context(make_selector(), ContextConfig(form, "ngrams"))))
+        for form in ("local", "global")
+    )
+    options = rejoinder.SelectorOptions(
+        to=tmp_path / "m",
+        start=starts,
+        context="ensemble",
+        similarity="ngrams",
+        train_layers=1,
+    )
+
+    with pytest.raises(InputError, match="--train-layers is for a selector with one encoder"):
+        rejoinder.train_selector(options, LISTS)

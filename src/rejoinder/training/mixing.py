@@ -53,6 +53,11 @@ class Part:
         """Return the same part with its examples in memory, for many trainings on few examples."""
         return replace(self, examples=list(self.examples))
 
+    def keep_unanswered(self) -> "Part":
+        """Return the same part with its labels as targets, so that no list is left out."""
+        examples = list(self.examples)
+        return replace(self, examples=examples, targets=[item.labels for item in examples])
+
     def take_share(self, seed: int) -> "Part":
         """Return a part of weight 1, for work that is done once; a weight below 1 is a share.
 

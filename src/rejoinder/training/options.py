@@ -243,6 +243,17 @@ class SelectorOptions(EncoderOptions):
         choices=("cosine", "classifier"),
     )
     max_tokens: int = option(192, "Tokens of a question with its candidate.", min=16)
+    unanswered: bool = option(
+        False,
+        "Learn from lists without an answer, too: that all their candidates are wrong.  All lists"
+        " are then read as they are, without negatives from elsewhere.",
+    )
+    train_layers: int | None = option(
+        None,
+        "Train only so many last layers of the encoder, and the head: faster, and a bundle that"
+        " shares the rest with its start.  [default: all]",
+        min=1,
+    )
     loss: str | None = option(
         None, f"{LOSS_HELP}  [default: anchored; classifier: pointwise]", choices=LOSS_NAMES
     )

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from rejoinder.bundle.folder import Manifest, check_place, open_bundle
 from rejoinder.errors import InputError
 from rejoinder.evaluation import evaluate
+from rejoinder.models.encoders.architectures import freeze_layers
 from rejoinder.models.encoders.loading import DEFAULT
 from rejoinder.models.ranker.module.pairs import move
 from rejoinder.models.registry import find_bundle, list_shipped, open_scorer
@@ -76,6 +77,10 @@ def train_selector(
         encoder=_name_encoder(options),
         attention=options.attention,
     )
+    if options.train_layers is not None:
+        if isinstance(model, Ensemble):
+            raise InputError("--train-layers is for a selector with one encoder")
+        freeze_layers(model.encoder, options.train_layers)
 
     def write(model: AnySelector, training: dict[str, Any]) -> None:
         write_selector(
@@ -87,6 +92,9 @@ def train_selector(
             sample=training_set.parts[0].take(PARITY_SAMPLE),
         )
 
+    if options.unanswered:
+        parts = [part.keep_unanswered() for part in training_set.parts]
+        training_set = replace(training_set, parts=parts)
     if options.teacher:
         training_set = replace(training_set, parts=_teach(options, training_set, hooks))
     plan = make_plan(options, model.config, **DEFAULTS)
@@ -105,6 +113,10 @@ def _describe_start(options: SelectorOptions) -> dict[str, Any]:
     described: dict[str, Any] = {"from": " ".join(options.start) or options.encoder}
     if options.teacher:
         described |= {"teacher": list(options.teacher), "teacher_share": options.teacher_share}
+    if options.unanswered:
+        described["unanswered"] = True
+    if options.train_layers is not None:
+        described["train_layers"] = options.train_layers
     return described
 
 

@@ -96,6 +96,13 @@ def keep_layers(encoder: Any, count: int) -> None:
         encoder.config.layer_types = encoder.config.layer_types[: len(layers)]
 
 
+def freeze_layers(encoder: Any, trained: int) -> None:
+    """Leave an encoder as it is, but for so many last layers."""
+    encoder.requires_grad_(False)
+    for layer in get_layers(encoder)[-trained:]:
+        layer.requires_grad_(True)
+
+
 def add_kinds(encoder: Any, count: int, *, first: int, second: int) -> None:
     """Give an encoder so many kinds of tokens.
 
