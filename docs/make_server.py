@@ -31,6 +31,10 @@ EXAMPLES: dict[str, Any] = {
         "question": "who wrote it?",
         "context": "It rained. Nobody read it. Ada Byron wrote it.",
     },
+    "post_v1_cite": {
+        "answer": "Tea is served hot. It is blue.",
+        "sources": ["Tea is served hot in China.", {"id": "b", "text": "Ice is cold."}],
+    },
     "post_v1_feedback": {
         "question": "how hot is green tea brewed?",
         "sentence": "Green tea should be brewed at about 75 °C,"

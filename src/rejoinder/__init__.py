@@ -17,6 +17,7 @@ __version__ = "0.1.0"
 # in `__init__.pyi`, for type checkers and editors.
 _NAMES = {
     "cascade.loading": "load",
+    "engine.citing": "cite",
     "engine.engine": "Engine open open_files",
     "engine.highlight": "Highlights PrunedText ScoredSentence highlight",
     "errors": (
@@ -38,8 +39,8 @@ _NAMES = {
         " Trained"
     ),
     "types": (
-        "Answer Answers Candidate ContextBlock Document Example Mark Ranking RetrievalScores"
-        " ScoredCandidate Source StageTrace WordMatch"
+        "Answer Answers Candidate Citation Citations ContextBlock Document Example Mark Ranking"
+        " RetrievalScores ScoredCandidate Source StageTrace Statement WordMatch"
     ),
 }
 _MODULES = {

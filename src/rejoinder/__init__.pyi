@@ -1,6 +1,7 @@
 """The public names for type checkers; `__init__.py` imports each on first use."""
 
 from rejoinder.cascade.loading import load as load
+from rejoinder.engine.citing import cite as cite
 from rejoinder.engine.engine import Engine as Engine
 from rejoinder.engine.engine import open as open
 from rejoinder.engine.engine import open_files as open_files
@@ -45,6 +46,8 @@ from rejoinder.training.options import Trained as Trained
 from rejoinder.types import Answer as Answer
 from rejoinder.types import Answers as Answers
 from rejoinder.types import Candidate as Candidate
+from rejoinder.types import Citation as Citation
+from rejoinder.types import Citations as Citations
 from rejoinder.types import ContextBlock as ContextBlock
 from rejoinder.types import Document as Document
 from rejoinder.types import Example as Example
@@ -54,6 +57,7 @@ from rejoinder.types import RetrievalScores as RetrievalScores
 from rejoinder.types import ScoredCandidate as ScoredCandidate
 from rejoinder.types import Source as Source
 from rejoinder.types import StageTrace as StageTrace
+from rejoinder.types import Statement as Statement
 from rejoinder.types import WordMatch as WordMatch
 
 __version__: str

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 Where = Mapping[str, str | Sequence[str]]
 """Required metadata of a document: for each key a value, or one of several.
@@ -208,6 +208,46 @@ class Answers:
     """What each stage of the scorer did."""
     note: str = ""
     """What to know about the answers: that the question or the first is not in English."""
+
+
+@dataclass(frozen=True, slots=True)
+class Citation:
+    """A sentence of a source that supports a statement."""
+
+    sentence: str
+    source: Source
+    support: float
+    """Probability that the sentence supports the statement."""
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """A sentence of an answer, `answer[start:end]` in code points, and what supports it."""
+
+    text: str
+    start: int
+    end: int
+    verdict: Literal["supported", "unsupported", "skipped"]
+    """`skipped` is a heading or a question, which states nothing."""
+    support: float | None = None
+    """Probability that the best sentence of the sources supports it; None if it is skipped."""
+    citations: tuple[Citation, ...] = ()
+    """The sentences that support it, best first; empty unless it is supported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Citations:
+    """The sentences of an answer, each with the sentences of the sources that support it."""
+
+    statements: tuple[Statement, ...]
+    supported: int
+    """How many statements have a citation."""
+    unsupported: int
+    """How many have none."""
+    milliseconds: float = 0.0
+    """How long it took."""
+    note: str = ""
+    """What to know about the verdicts: that the answer or its sources are not in English."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -38,7 +38,7 @@ def test_an_engine_is_opened_without_the_collector_and_asked_with_it(
 ) -> None:
     (tmp_path / "tea.md").write_text("Green tea is brewed at 75 °C.", encoding="utf-8")
     seen: list[bool] = []
-    open_engine = ask._open_engine
+    open_engine = ask.open_engine
 
     def watch(*arguments: Any) -> Any:
         seen.append(gc.isenabled())
@@ -52,7 +52,7 @@ def test_an_engine_is_opened_without_the_collector_and_asked_with_it(
         monkeypatch.setattr(engine, "answer", watch_answer)
         return engine
 
-    monkeypatch.setattr(ask, "_open_engine", watch)
+    monkeypatch.setattr(ask, "open_engine", watch)
     CliRunner().invoke(main, ["ask", "how hot is tea?", str(tmp_path), "--scorer", "bm25"])
 
     assert seen == [False, True]

@@ -71,7 +71,7 @@ def test_tools_are_described(engine: Engine, settings: Settings, mode: str) -> N
     instructions, tools = run(engine, settings, work, mode=mode)
 
     assert instructions == INSTRUCTIONS
-    assert [tool.name for tool in tools] == ["answer", "search", "read"]
+    assert [tool.name for tool in tools] == ["answer", "search", "cite", "read"]
     for tool in tools:
         assert tool.annotations
         assert tool.annotations.read_only_hint
@@ -288,11 +288,11 @@ def test_null_is_the_same_as_no_argument(engine: Engine, settings: Settings) -> 
     assert len(result.structured_content["answers"]) == 3
 
 
-@pytest.mark.parametrize("name", ["cite", "add", "", "x" * 10_000])
+@pytest.mark.parametrize("name", ["quote", "add", "", "x" * 10_000])
 def test_an_unknown_tool_is_an_error_of_the_protocol(
     engine: Engine, settings: Settings, name: str
 ) -> None:
-    with pytest.raises(MCPError, match="known: answer, search, read") as raised:
+    with pytest.raises(MCPError, match="known: answer, search, cite, read") as raised:
         call(engine, settings, name)
 
     assert raised.value.code == types.INVALID_PARAMS

@@ -16,6 +16,7 @@ from rejoinder.errors import RejoinderError
 SECTIONS = {
     "documents": {
         "ask": "Answer a question with a sentence of your documents.",
+        "cite": "Find the sentences of sources that support an answer.",
         "index": "Keep an index of documents.",
         "feedback": "Mark answers right or wrong, to train on.",
     },

@@ -5,7 +5,7 @@ structured content, and blocks of text for clients that show a model only text. 
 each line of a document is marked or in a block of its own: a document cannot imitate our lines.
 """
 
-from typing import Annotated
+from typing import Annotated, Literal
 
 from msgspec import Meta, Struct, field
 
@@ -16,7 +16,9 @@ MAX_QUESTION = 10_000
 MAX_NAME = 500
 MAX_ADDED = 1_000_000
 MAX_READ = 8_000
-"""Characters of a question, of a name, of a document that is added, and of one read."""
+MAX_CITED = 20_000
+"""Characters of a question, of a name, of a document that is added, of one read, and of an answer
+that is cited."""
 
 MAX_SENTENCE = 2_000
 MAX_PARAGRAPH = 3_000
@@ -56,7 +58,7 @@ class Quotation(Struct, frozen=True, kw_only=True):
     end: int
     """Where the sentence is in the text of the document, for `from` and `to` of `read`."""
     uri: str
-    """The document as a resource."""
+    """The document as a resource; empty for a text that you gave."""
     truncated: bool
     """Whether the sentence is longer, and only its beginning is here."""
 
@@ -158,6 +160,55 @@ class SearchResult(Result, frozen=True):
             sentence = _join_lines(quotation.sentence)
             lines += [f'{number}. "{sentence}"', f"   {quotation.describe_place()}"]
         return ["\n".join(lines)]
+
+
+class CiteArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    """The arguments of `cite`."""
+
+    answer: Annotated[str, Meta(min_length=1, max_length=MAX_CITED)]
+    """The text to check, as you want to tell it to the user: at most 200 sentences."""
+    sources: Annotated[list[str], Meta(min_length=1, max_length=100)] | None = None
+    """Texts that may support it, together at most 1,000,000 characters; without them, the documents
+    are searched. `document` of a citation is then the place of its text in this list."""
+    where: dict[str, str | list[str]] | None = None
+    """Only search documents whose metadata have this value, or one of several."""
+
+
+class CitedSentence(Struct, frozen=True, kw_only=True):
+    """A sentence of the answer, and what supports it."""
+
+    text: str
+    start: int
+    end: int
+    """Where it is in the answer."""
+    verdict: Literal["supported", "unsupported", "skipped"]
+    """`skipped` is a heading or a question, which states nothing."""
+    support: float | None
+    """Probability that the best sentence of the sources supports it."""
+    citations: list[Quotation]
+    """The sentences that support it, best first."""
+
+
+class CiteResult(Result, frozen=True, kw_only=True):
+    """The sentences of the answer, each with the sentences that support it, or none."""
+
+    sentences: list[CitedSentence]
+    supported: int
+    unsupported: int
+    note: str
+    """What to know about the verdicts, for example that the answer is not in English."""
+
+    def list_blocks(self) -> list[str]:
+        """Return each sentence with its verdict, and each citation with its place."""
+        lines = [f"{self.supported} supported, {self.unsupported} without support:"]
+        for number, sentence in enumerate(self.sentences, start=1):
+            lines.append(f'{number}. {sentence.verdict}: "{_join_lines(sentence.text)}"')
+            for quotation in sentence.citations:
+                lines += [
+                    f'   | "{_join_lines(quotation.sentence)}"',
+                    f"   {quotation.describe_place()}",
+                ]
+        return ["\n".join([*lines, *filter(None, [self.note])])]
 
 
 class ReadArguments(Struct, frozen=True, forbid_unknown_fields=True):

@@ -14,10 +14,12 @@ from typing import Any, get_type_hints
 from msgspec import Struct
 
 from rejoinder.documents.formats import find_suffix
+from rejoinder.engine.citing import cite as run_cite
 from rejoinder.engine.engine import Engine
 from rejoinder.errors import InputError
 from rejoinder.index.update import check_upload_name
 from rejoinder.mcp.messages import (
+    MAX_ADDED,
     MAX_HEADINGS,
     MAX_SENTENCE,
     MAX_TITLE,
@@ -25,6 +27,9 @@ from rejoinder.mcp.messages import (
     AddResult,
     AnswerArguments,
     AnswerResult,
+    CiteArguments,
+    CitedSentence,
+    CiteResult,
     Quotation,
     QuotedAnswer,
     ReadArguments,
@@ -38,6 +43,9 @@ from rejoinder.mcp.resources import make_uri, read_part
 from rejoinder.models.lexical.scorers import RetrievalOrder
 from rejoinder.models.ranking import check_question, check_where
 from rejoinder.types import Answer, Source
+
+MAX_CITATIONS = 2
+"""Citations of a sentence."""
 
 Run = Callable[[Engine, Any], Result]
 
@@ -114,6 +122,42 @@ def search(engine: Engine, given: SearchArguments) -> SearchResult:
     return SearchResult(quotations)
 
 
+@tool("Cite an answer")
+def cite(engine: Engine, given: CiteArguments) -> CiteResult:
+    """Find the sentences of the documents, or of given texts, that support each sentence of a text.
+
+    Check your own answer with it before you give it. Name the documents of the citations. A
+    sentence that is `unsupported` is not in the documents: leave it out, or say that it is yours.
+    Also read what is cited: a sentence on the same matter may contradict.
+    """
+    total = sum(map(len, given.sources or ()))
+    if total > MAX_ADDED:
+        raise InputError(f"the sources have {total:,} characters; the limit is {MAX_ADDED:,}")
+    sources = engine if given.sources is None else given.sources
+    found = run_cite(given.answer, sources, top=MAX_CITATIONS, where=given.where)
+    texts = {} if given.sources is None else {"uri": ""}  # a given text is no resource
+    sentences = [
+        CitedSentence(
+            text=item.text[:MAX_SENTENCE],
+            start=item.start,
+            end=item.end,
+            verdict=item.verdict,
+            support=item.support,
+            citations=[
+                Quotation(**(_describe(citation.sentence, citation.source) | texts))
+                for citation in item.citations
+            ],
+        )
+        for item in found.statements
+    ]
+    return CiteResult(
+        sentences=sentences,
+        supported=found.supported,
+        unsupported=found.unsupported,
+        note=found.note,
+    )
+
+
 @tool("Read a document")
 def read(engine: Engine, given: ReadArguments) -> ReadResult:
     """Return a part of a document's text, to read around an answer.
@@ -143,7 +187,7 @@ def add(engine: Engine, given: AddArguments) -> AddResult:
     return AddResult(f"uploaded:{given.name}", event.sentences, event.what == "changed")
 
 
-TOOLS = (answer, search, read, add)
+TOOLS = (answer, search, cite, read, add)
 
 
 def _to_quoted_answer(item: Answer) -> QuotedAnswer:

@@ -69,6 +69,7 @@ FAMILIES: dict[str, str] = {
     "compare-aggregate": "rejoinder.models.compare_aggregate:FAMILY",
     "compare-aggregate-bilstm": "rejoinder.models.compare_aggregate:BILSTM",
     "selector": "rejoinder.models.selector:FAMILY",
+    "support": "rejoinder.models.support:FAMILY",
     "has": "rejoinder.models.has:FAMILY",
     "static-encoder": "rejoinder.models.sentence_encoder.families:STATIC",
     "transformer-encoder": "rejoinder.models.sentence_encoder.families:TRANSFORMER",

@@ -147,10 +147,10 @@ def test_an_index_without_vectors_answers_by_words_with_one_warning(
 
 
 def test_a_page_is_named_for_a_pdf(docs: Path) -> None:
-    from rejoinder.cli.documents.ask import _show_source
+    from rejoinder.cli.documents.ask import show_source
     from rejoinder.types import Source
 
-    assert _show_source(Source("/a/tea.pdf", "tea", None, 0, 3, page=7)) == "/a/tea.pdf, page 7"
+    assert show_source(Source("/a/tea.pdf", "tea", None, 0, 3, page=7)) == "/a/tea.pdf, page 7"
 
 
 def test_asks_an_index_with_a_scorer_and_a_filter(docs: Path, tmp_path: Path) -> None:
@@ -186,11 +186,11 @@ def test_several_values_of_a_filter_are_alternatives(docs: Path) -> None:
 
 
 def test_a_title_does_not_repeat_its_first_heading() -> None:
-    from rejoinder.cli.documents.ask import _show_source
+    from rejoinder.cli.documents.ask import show_source
     from rejoinder.types import Source
 
     def show(title: str, *headings: str) -> str:
-        return _show_source(Source("a/b.html", title, None, 0, 3, headings=headings))
+        return show_source(Source("a/b.html", title, None, 0, 3, headings=headings))
 
     assert (
         show("Views — The Manual", "Views", "URLs") == "a/b.html (Views — The Manual \u203a URLs)"

@@ -114,7 +114,7 @@ def ask(
     # question has none: large products are the kernel's.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     with pause_collector():
-        engine = _open_engine(folder, paths or (Path(),), scorer)
+        engine = open_engine(folder, paths or (Path(),), scorer)
     with engine:
         answer = partial(
             engine.answer_many,
@@ -196,7 +196,8 @@ def _is_path(question: str | None) -> bool:
         return False
 
 
-def _open_engine(folder: Path | None, paths: tuple[Path, ...], scorer: str) -> "Engine":
+def open_engine(folder: Path | None, paths: tuple[Path, ...], scorer: str) -> "Engine":
+    """Open an index, or files through an index in the user's cache."""
     from rejoinder.cascade.loading import to_scorer
     from rejoinder.engine.engine import Engine, open_files
     from rejoinder.index.index import Index
@@ -229,9 +230,9 @@ def _print(answers: Answers, explain: bool, *, is_filtered: bool, is_list: bool)
         around = _show_context(answer)
         if around and click.unstyle(around).split() != answer.sentence.split():
             click.echo(textwrap.indent(around, "    | ", lambda _: True))
-        click.echo(f"    {_show_source(answer.source)}{confidence}")
+        click.echo(f"    {show_source(answer.source)}{confidence}")
         if answer.other_sources:
-            first = _show_source(answer.other_sources[0])
+            first = show_source(answer.other_sources[0])
             others = len(answer.other_sources) - 1
             click.echo(f"    also {first}" + (f" and {others} more" if others else ""))
         if explain:
@@ -280,7 +281,7 @@ def _show_context(answer: Answer) -> str:
     return "".join(parts)
 
 
-def _show_source(source: Source) -> str:
+def show_source(source: Source) -> str:
     """Return where an answer is, as people open it: file:line, file#anchor, or file and page."""
     place = (
         f", page {source.page}"

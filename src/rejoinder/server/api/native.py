@@ -26,6 +26,7 @@ from rejoinder.server.problems import Problem, to_json
 from rejoinder.server.workers.messages import (
     AddDocument,
     AnswerRequest,
+    CiteRequest,
     DocumentContent,
     DocumentsPage,
     Facets,
@@ -41,7 +42,7 @@ from rejoinder.server.workers.messages import (
     RemoveDocument,
     RemoveDocuments,
 )
-from rejoinder.types import Answers
+from rejoinder.types import Answers, Citations
 
 MAX_NAME_CHARACTERS = 500
 ID: Json = {"type": "integer", "minimum": 0, "maximum": 2**63 - 1}
@@ -118,6 +119,22 @@ def _check_documents(call: Call, request: RankRequest | HighlightRequest) -> Non
         else:
             check_text(document.text, f"documents[{place}]")
             check_text(document.title or "", f"documents[{place}].title")
+
+
+@operation("POST", "/v1/cite", takes=CiteRequest, gives=Citations)
+async def cite(call: Call) -> Response:
+    """Find the sentences of the index, or of texts, that support each sentence of an answer."""
+    request = await call.read(CiteRequest)
+    check_text(request.answer, "answer")
+    if request.sources is not None:
+        call.check_count(len(request.sources), "sources")
+    for place, source in enumerate(request.sources or ()):
+        texts = {"": source} if isinstance(source, str) else {".text": source.text}
+        if not isinstance(source, str):
+            texts |= {".id": source.id or "", ".title": source.title or ""}
+        for field, text in texts.items():
+            check_text(text, f"sources[{place}]{field}")
+    return to_json(await call.submit(request))
 
 
 @operation(
@@ -258,6 +275,7 @@ OPERATIONS = (
     answer,
     rank,
     highlight,
+    cite,
     list_documents,
     list_facets,
     read_document,

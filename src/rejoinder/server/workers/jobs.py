@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from itertools import groupby
 from pathlib import Path
+from typing import Any
 
 from rejoinder.cascade.cascade import Cascade
 from rejoinder.cascade.file import read_cascade_file
 from rejoinder.cascade.loading import find_cascade, load
 from rejoinder.engine.answers import TextOptions
+from rejoinder.engine.citing import cite
 from rejoinder.engine.engine import Engine
 from rejoinder.engine.explain import explain_answers
 from rejoinder.engine.highlight import highlight_texts
@@ -20,6 +22,7 @@ from rejoinder.models.scorer import Scorer
 from rejoinder.server.workers.messages import (
     AddDocument,
     AnswerJob,
+    CiteRequest,
     DocumentBlock,
     DocumentContent,
     DocumentsPage,
@@ -47,7 +50,7 @@ from rejoinder.server.workers.messages import (
     StageInfo,
     WorkerInfo,
 )
-from rejoinder.types import Answers
+from rejoinder.types import Answers, Citations, Document
 
 MAX_FACET_VALUES = 30
 
@@ -78,7 +81,8 @@ class JobRunner:
     def run(self, job: Job) -> Reply | Failure:
         """Return the reply to a job; the index that is there now stays open meanwhile."""
         is_own = isinstance(job, RankRequest | HighlightRequest)
-        needs_index = not is_own and getattr(job, "text", None) is None
+        is_alone = any(getattr(job, name, None) is not None for name in ("text", "sources"))
+        needs_index = not (is_own or is_alone)
         with self._engine.leased() if self._engine and needs_index else nullcontext():
             return self._run(job)
 
@@ -90,12 +94,10 @@ class JobRunner:
                 return self._highlight(job)
             case AnswerJob():
                 return self._answer(job)
-            case ListDocuments():
-                return self._list(job)
-            case ListFacets():
-                return self._list_facets()
-            case ReadDocument():
-                return self._read(job)
+            case CiteRequest():
+                return self._cite(job)
+            case ListDocuments() | ListFacets() | ReadDocument():
+                return self._show(job)
             case AddDocument() | RemoveDocument() | RemoveDocuments():
                 return self._change(job)
             case Feedback():
@@ -103,6 +105,15 @@ class JobRunner:
                 return job
             case FollowIndex():
                 return job
+
+    def _show(self, job: ListDocuments | ListFacets | ReadDocument) -> Reply | Failure:
+        match job:
+            case ListDocuments():
+                return self._list(job)
+            case ListFacets():
+                return self._list_facets()
+            case ReadDocument():
+                return self._read(job)
 
     def _change(self, job: AddDocument | RemoveDocument | RemoveDocuments) -> Reply | Failure:
         match job:
@@ -156,6 +167,16 @@ class JobRunner:
             *(job.question, highlighted, first.threshold),
             *(first.scorer, first.milliseconds, first.trace),
         )
+
+    def _cite(self, job: CiteRequest) -> Citations:
+        options: dict[str, Any] = {"top": job.top, "min_support": job.min_support}
+        if job.sources is None:
+            return cite(job.answer, self._get_engine(), where=job.where, **options)
+        documents = [
+            Document(source.id or str(place), source.title or "", text=source.text)
+            for place, source in enumerate(_to_documents(job.sources))
+        ]
+        return cite(job.answer, documents, where=job.where, **options)
 
     def _answer(self, job: AnswerJob) -> Answers:
         options: TextOptions = {

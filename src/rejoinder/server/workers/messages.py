@@ -15,7 +15,7 @@ from rejoinder.engine.highlight import PrunedText, ScoredSentence
 from rejoinder.engine.texts import DocumentRanking
 from rejoinder.index.report import FileEvent
 from rejoinder.index.sqlite.documents import ListedDocument, Sort
-from rejoinder.types import Answers, StageTrace
+from rejoinder.types import Answers, Citations, StageTrace
 
 ALL_SPANS = 2**31
 """More sentences than a document of any accepted size has."""
@@ -127,6 +127,21 @@ class Highlighted(Struct, frozen=True):
     """What each stage did, for all documents together."""
 
 
+class CiteRequest(Struct, frozen=True):
+    """An answer, and what may support it: the index, or texts."""
+
+    answer: str
+    sources: Sequence[str | InputDocument] | None = None
+    """Cite these texts instead of the index; `document` of a citation's source is the `id` of the
+    text, or its place in this list."""
+    top: Annotated[int, Meta(ge=1, le=100)] = 3
+    """How many citations a sentence of the answer has at most."""
+    min_support: Annotated[float, Meta(ge=0, le=1)] = 0.5
+    """How probable it must be that a sentence supports another."""
+    where: dict[str, str | list[str]] | None = None
+    """Only cite documents of the index whose metadata have this value, or one of several."""
+
+
 class Feedback(Struct, frozen=True):
     """A user's mark on an answer."""
 
@@ -185,6 +200,7 @@ TimedJob = AnswerJob | RankRequest | HighlightRequest
 
 Job = (
     TimedJob
+    | CiteRequest
     | Feedback
     | ListDocuments
     | ListFacets
@@ -281,6 +297,7 @@ Reply = (
     Answers
     | DocumentRanking
     | Highlighted
+    | Citations
     | Feedback
     | DocumentsPage
     | Facets
