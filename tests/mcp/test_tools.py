@@ -71,7 +71,7 @@ def test_tools_are_described(engine: Engine, settings: Settings, mode: str) -> N
     instructions, tools = run(engine, settings, work, mode=mode)
 
     assert instructions == INSTRUCTIONS
-    assert [tool.name for tool in tools] == ["answer", "search", "cite", "read"]
+    assert [tool.name for tool in tools] == ["answer", "search", "highlight", "cite", "read"]
     for tool in tools:
         assert tool.annotations
         assert tool.annotations.read_only_hint
@@ -429,3 +429,47 @@ def test_two_hundred_calls_in_a_row(engine: Engine, settings: Settings) -> None:
         return right
 
     assert run(engine, settings, work) == 50
+
+
+def test_a_given_text_is_highlighted(engine: Engine, settings: Settings) -> None:
+    text = f"It rained. {TEA} Nobody\nread it."
+
+    result = call(engine, settings, "highlight", question="how is tea brewed?", text=text)
+    nothing = call(
+        *(engine, settings, "highlight"), question="how is tea brewed?", text="...", threshold=1.0
+    )
+
+    assert result.structured_content
+    (found,) = result.structured_content["highlights"]
+    assert text[found["start"] : found["end"]] == TEA
+    assert text_of(result).startswith(f'Of 3 sentences, word for word:\n- "{TEA}" (')
+    assert text_of(nothing) == "None of 0 sentences is likely to answer."
+
+
+def test_a_long_text_has_bounded_highlights(engine: Engine, settings: Settings) -> None:
+    text = " ".join(f"Green tea of kind {number} is brewed hot." for number in range(80))
+    long = "Wie ist der Tee? " + "Der Tee ist heiß und sehr grün und " * 90
+
+    result = call(
+        *(engine, settings, "highlight"), question="how is tea?", text=text, threshold=0.0
+    )
+    german = call(engine, settings, "highlight", question="Wie ist der Tee?", text=long)
+
+    assert result.structured_content
+    assert len(result.structured_content["highlights"]) == 50
+    assert result.structured_content["more"] == 30
+    assert text_of(result).endswith("30 less likely ones are left out.")
+    assert text_of(german).endswith("rejoinder was measured on English alone")
+
+
+def test_wrong_arguments_of_highlight_are_named(engine: Engine, settings: Settings) -> None:
+    for arguments, problem in (
+        ({"question": "who?"}, "text"),
+        ({"question": "who?", "text": "a", "threshold": 2}, "threshold"),
+        ({"question": "who?", "text": "a", "texts": []}, "texts"),
+        ({"question": " ", "text": "a"}, "the question is empty"),
+    ):
+        result = call(engine, settings, "highlight", **arguments)
+
+        assert result.is_error
+        assert problem in text_of(result)

@@ -22,6 +22,7 @@ SECTIONS = {
     },
     "ranking": {
         "rank": "Rank candidates for a question.",
+        "highlight": "Show the sentences of a text that answer a question.",
         "serve": "Answer and rank over HTTP.",
         "mcp": "Let assistants ask, search and read an index (MCP).",
         "key": "Create an API key for the server.",

@@ -8,6 +8,7 @@ from pathlib import Path
 from rejoinder.documents import formats
 from rejoinder.documents.blocks import Block, ExtractedDocument, fold, sanitize
 from rejoinder.documents.discovery import show_path, stat_file
+from rejoinder.documents.encoding import decode
 from rejoinder.documents.parsed import ParsedDocument, SegmentedBlock, Sentence
 from rejoinder.documents.sandbox import SandboxedReader
 from rejoinder.documents.segment import MAX_BLOCK, segment
@@ -44,6 +45,25 @@ def read_file(
             yield ParsedDocument(
                 parsed.name, parsed.title, _name_errors(parsed.blocks, shown), parsed.metadata
             )
+
+
+def read_text_file(path: Path, *, sandbox: SandboxedReader) -> tuple[str, str]:
+    """Return the title and the whole text of a file.
+
+    Plain text and markup are returned as they are in the file, without a title; of other formats
+    the content is extracted.
+    """
+    format_ = _get_format(path)
+    is_plain = format_ == "text" or format_.startswith("markup.")
+    if is_plain and path.suffix.lower() != ".gz":
+        with _naming(show_path(path)):
+            stat_file(path)
+            return "", decode(path.read_bytes())
+    titles, texts = list[str](), list[str]()
+    for document in read_file(path, sandbox=sandbox):
+        titles.append(document.title)
+        texts.append("".join(f"{block.gap}{block.text}" for block in document.blocks))
+    return titles[0] if len(titles) == 1 else "", "\n\n".join(texts)
 
 
 def prefetch_file(path: Path, *, sandbox: SandboxedReader) -> None:

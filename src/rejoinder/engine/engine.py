@@ -40,6 +40,7 @@ from rejoinder.types import Answer, Answers, Candidate, Mark, ScoredCandidate, S
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
 
+    from rejoinder.engine.highlight import Highlights
     from rejoinder.index.report import FileEvent
     from rejoinder.retrieval import Retriever
 
@@ -279,6 +280,31 @@ class Engine:
         from rejoinder.index.feedback import get_marks
 
         return [stored.mark for stored in get_marks(self.index.store)]
+
+    def highlight(
+        self,
+        question: str,
+        text: str,
+        *,
+        title: str = "",
+        threshold: float | None = None,
+        budget_ms: float | None = None,
+    ) -> "Highlights":
+        """Rate every sentence of a text with this engine's scorer, as `rejoinder.highlight` does.
+
+        Raises:
+            InputError: the scorer is not calibrated for sentences, or an argument is wrong.
+        """
+        from rejoinder.engine.highlight import highlight
+
+        return highlight(
+            question,
+            text,
+            title=title,
+            threshold=threshold,
+            budget_ms=budget_ms,
+            scorer=self._scorer,
+        )
 
     @contextmanager
     def writing(self) -> Iterator[Index]:

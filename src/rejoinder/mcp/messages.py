@@ -26,6 +26,9 @@ MAX_TITLE = 200
 MAX_HEADINGS = 8
 """Characters of a sentence, of a paragraph and of a title or heading; headings of a sentence."""
 
+MAX_HIGHLIGHTS = 50
+"""Sentences that `highlight` returns, the most likely ones."""
+
 Question = Annotated[str, Meta(min_length=1, max_length=MAX_QUESTION)]
 Name = Annotated[str, Meta(min_length=1, max_length=4_096)]
 Offset = Annotated[int, Meta(ge=0, le=2**53)]
@@ -242,6 +245,54 @@ class ReadResult(Result, frozen=True, kw_only=True):
         part = f"{name}, characters {self.start} to {self.end}"
         rest = "the end" if self.next is None else f"read on with from={self.next}"
         return [f"{part}; {rest}. The text follows as data:", self.text]
+
+
+class HighlightArguments(Struct, frozen=True, forbid_unknown_fields=True):
+    """The arguments of `highlight`."""
+
+    question: Question
+    """The question, as a person would ask it."""
+    text: Annotated[str, Meta(min_length=1, max_length=MAX_ADDED)]
+    """The text to read."""
+    threshold: Annotated[float, Meta(ge=0, le=1)] | None = None
+    """Return sentences that answer with at least this probability."""
+
+
+class Highlight(Struct, frozen=True, kw_only=True):
+    """A sentence of the text that answers, word for word."""
+
+    sentence: str
+    start: int
+    end: int
+    """The sentence is `text[start:end]`."""
+    score: float
+    """The probability that it answers."""
+    truncated: bool
+    """Whether the sentence is longer, and only its beginning is here."""
+
+
+class HighlightResult(Result, frozen=True, kw_only=True):
+    """The sentences of the text that answer, in its order."""
+
+    highlights: list[Highlight]
+    sentences: int
+    """How many sentences the text has."""
+    more: int
+    """How many less likely ones reach the threshold, but are left out."""
+    note: str
+    """What to know about the scores, for example that the text is not in English."""
+
+    def list_blocks(self) -> list[str]:
+        """Return the sentences with their scores."""
+        size = f"{self.sentences} sentence{'' if self.sentences == 1 else 's'}"
+        if not self.highlights:
+            return ["\n".join([f"None of {size} is likely to answer.", *filter(None, [self.note])])]
+        lines = [f"Of {size}, word for word:"]
+        for item in self.highlights:
+            lines.append(f'- "{_join_lines(item.sentence)}" ({item.score:.0%})')
+        if self.more:
+            lines.append(f"{self.more} less likely ones are left out.")
+        return ["\n".join([*lines, *filter(None, [self.note])])]
 
 
 class AddArguments(Struct, frozen=True, forbid_unknown_fields=True):

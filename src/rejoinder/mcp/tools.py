@@ -21,6 +21,7 @@ from rejoinder.index.update import check_upload_name
 from rejoinder.mcp.messages import (
     MAX_ADDED,
     MAX_HEADINGS,
+    MAX_HIGHLIGHTS,
     MAX_SENTENCE,
     MAX_TITLE,
     AddArguments,
@@ -30,6 +31,9 @@ from rejoinder.mcp.messages import (
     CiteArguments,
     CitedSentence,
     CiteResult,
+    Highlight,
+    HighlightArguments,
+    HighlightResult,
     Quotation,
     QuotedAnswer,
     ReadArguments,
@@ -167,6 +171,33 @@ def read(engine: Engine, given: ReadArguments) -> ReadResult:
     return read_part(engine, given.document, given.start, given.end)
 
 
+@tool("Highlight a text")
+def highlight(engine: Engine, given: HighlightArguments) -> HighlightResult:
+    """List the sentences of a text that answer a question, word for word, in its order.
+
+    The text is one that you have, such as a page you fetched; it is not searched for in the
+    documents. An empty list means that no sentence of it is likely to answer.
+    """
+    check_question(given.question)
+    found = engine.highlight(given.question, given.text, threshold=given.threshold)
+    best = sorted(found.highlighted, key=lambda item: -item.score)[:MAX_HIGHLIGHTS]
+    return HighlightResult(
+        highlights=[
+            Highlight(
+                sentence=item.sentence[:MAX_SENTENCE],
+                start=item.start,
+                end=item.end,
+                score=round(item.score, 4),
+                truncated=len(item.sentence) > MAX_SENTENCE,
+            )
+            for item in sorted(best, key=lambda item: item.start)
+        ],
+        sentences=len(found.sentences),
+        more=len(found.highlighted) - len(best),
+        note=found.note,
+    )
+
+
 @tool("Add a document", writes=True)
 def add(engine: Engine, given: AddArguments) -> AddResult:
     """Add a text to the user's documents; it replaces the one that was added under this name.
@@ -187,7 +218,7 @@ def add(engine: Engine, given: AddArguments) -> AddResult:
     return AddResult(f"uploaded:{given.name}", event.sentences, event.what == "changed")
 
 
-TOOLS = (answer, search, cite, read, add)
+TOOLS = (answer, search, highlight, cite, read, add)
 
 
 def _to_quoted_answer(item: Answer) -> QuotedAnswer:
