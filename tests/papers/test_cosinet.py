@@ -20,6 +20,7 @@ from rejoinder.papers.cosinet import (  # noqa: E402
     _leave_out_missing,
     measure_gains,
     plot_quality_against_time,
+    show_related,
 )
 from rejoinder.papers.cosinet_tables import (  # noqa: E402
     TABLES,
@@ -312,6 +313,22 @@ def test_missing_weights_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         train(RankerRow("selector", "none", UNSEEN, is_shipped=True))
 
 
+def test_related_work_stands_beside_our_rows() -> None:
+    table = TABLES["wikiqa"][0]
+    means, none = {"MAP": 77.0, "MRR": 78.0, "P@1": 66.0}, {"MAP": 0.2, "MRR": 0.3, "P@1": 0.4}
+    small = Summary(RankerRow("cosinet", "birnn", "listwise"), 5, 3, 10, 1.0, means, none)
+    adapted = RankerRow("selector", "none", "anchored", is_shipped=True)
+    large = Summary(adapted, 3, 3, 10, 1.0, means, none, {"start": "rejoinder/selector#1"})
+
+    shown = show_related(table, [large, small])
+
+    assert shown.header[2:] == ["MAP published", "MAP measured", "MRR published", "MRR measured"]
+    assert shown.rows[1] == ["Wang & Jiang 2016", "–", "74.33", "", "75.45", ""]
+    assert shown.rows[5] == [f"ours: {BIRNN}", "–", "", "77.00 ±0.20", "", "78.00 ±0.30"]
+    assert [row[0].partition(" ")[0] for row in shown.rows[6:]] == ["Yoon", "Lai", "Garg", "ours:"]
+    assert shown.rows[-1][1] == "rejoinder/selector#1"
+
+
 def test_rows_that_took_no_time_are_in_the_legend_of_the_plot(tmp_path: Path) -> None:
     row = RankerRow("cosinet", "none", "listwise")
     summary = Summary(row, 1, 3, 10, 0.0, {"MAP": 50.0}, {"MAP": 0.0})
@@ -356,5 +373,6 @@ def test_shipped_weights_name_their_start_and_what_it_saw(
         ["start"],
     ]
     assert "Natural Questions" in table["pretraining"][0]
+    assert len(table["related"]) == 8
     curves = [len(json.loads(line)["curve"]) for line in runs.read_text().splitlines()]
     assert curves == [0, 3, 0]

@@ -63,6 +63,8 @@ def reproduce_rankers(
         baselines = _measure_baselines(table, options.folder, reporter)
         pretraining = describe_pretraining(item.ingredients for item in summaries)
         reporter.show(_print(table, summaries, gains, baselines, pretraining))
+        if table.related:
+            reporter.show(show_related(table, summaries))
         results.append(
             {
                 "table": table.name,
@@ -73,6 +75,7 @@ def reproduce_rankers(
                 "gains": [asdict(gain) for gain in gains],
                 "baselines": baselines,
                 "pretraining": pretraining,
+                "related": [asdict(model) for model in table.related],
             }
         )
         if options.plot:
@@ -181,6 +184,25 @@ def _print(
         rows,
         notes=[f"{table.name}: tested on {table.test}, protocol {table.protocol}"],
         footer=[*map(str, gains), *pretraining],
+    )
+
+
+def show_related(table: RankerTable, summaries: Sequence[Summary[RankerRow]]) -> PrintedTable:
+    """Return the models of other papers, those with pretraining last, each block above our rows."""
+    measures = [name for name in table.measures if name in table.related[0].published]
+    blocks: dict[bool, list[list[str]]] = {False: [], True: []}
+    for model in table.related:
+        cells = [cell for name in measures for cell in (f"{model.published[name]:.2f}", "")]
+        blocks[bool(model.pretraining)].append([model.name, model.pretraining or "–", *cells])
+    for item in summaries:
+        made = item.ingredients.get("encoder") or item.ingredients.get("start") or ""
+        cells = [cell for name in measures for cell in ("", item.show(name))]
+        blocks[bool(made)].append([f"ours: {item.row.name}", made or "–", *cells])
+    columns = [f"{name} {source}" for name in measures for source in SOURCES]
+    return PrintedTable(
+        ["model", "pretraining", *columns],
+        [row for rows in blocks.values() for row in rows],
+        title=f"related work on {table.test} (Bonadiman & Moschitti 2020, Table 3) beside ours",
     )
 
 

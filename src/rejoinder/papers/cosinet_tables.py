@@ -71,6 +71,16 @@ class RankerRow:
 
 
 @dataclass(frozen=True, slots=True)
+class RelatedModel:
+    """A model of another paper, as Table 3 of the Cosinet paper prints it."""
+
+    name: str
+    pretraining: str
+    """Language models and other data that it learned from first; empty if there are none."""
+    published: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
 class RankerTable:
     """Rows with their training data, test set and measures."""
 
@@ -84,6 +94,8 @@ class RankerTable:
     """Whether its paper is Matsubara et al. 2020, with another Compare-Aggregate."""
     dev: str = ""
     """Where that one's best epoch is chosen."""
+    related: tuple[RelatedModel, ...] = ()
+    """Models of other papers on the same test set."""
 
     def list_rows(self, ingredients: Ingredients) -> list[RankerRow]:
         """Return the rows; by the paper's recipe those that the paper has."""
@@ -154,9 +166,24 @@ _TRECQA = (
     RankerRow("rel-cnn", "none", "listwise"),
     *_list_selectors({"MAP": 85.7, "MRR": 93.7}),
 )
+_RELATED = tuple(
+    RelatedModel(name, pretraining, {"MAP": mean_precision, "MRR": reciprocal_rank})
+    for name, pretraining, mean_precision, reciprocal_rank in (
+        ("Tay et al. 2018a", "", 71.20, 72.70),
+        ("Wang & Jiang 2016", "", 74.33, 75.45),
+        ("Wang & Jiang 2016, run again with several seeds", "", 72.38, 73.44),
+        ("Sha et al. 2018", "", 74.62, 75.76),
+        ("Bian et al. 2017", "", 75.40, 76.40),
+        ("Yoon et al. 2018", "ELMo, transfer from QNLI", 83.40, 84.80),
+        ("Lai et al. 2019", "BERT, transfer from QNLI", 85.70, 87.20),
+        ("Garg et al. 2019", "RoBERTa-large, transfer from Natural Questions", 92.00, 93.30),
+    )
+)
 _MAP, _PRECISION = ("MAP", "MRR"), ("P@1", "MRR")
 TABLES = {
-    "wikiqa": [RankerTable("wikiqa", "wikiqa", "wikiqa:test", (*_MAP, "P@1"), _WIKIQA)],
+    "wikiqa": [
+        RankerTable("wikiqa", "wikiqa", "wikiqa:test", (*_MAP, "P@1"), _WIKIQA, related=_RELATED)
+    ],
     "squad": [RankerTable("squad", "squad-train-part", "squad-v2:dev", _PRECISION, _SQUAD)],
     "nq-la": [RankerTable("nq-la", "nq-la", "nq-la:dev", _MAP, _NQ_LA)],
     "trecqa": [
