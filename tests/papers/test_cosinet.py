@@ -15,20 +15,20 @@ from rejoinder.errors import InputError  # noqa: E402
 from rejoinder.models import registry  # noqa: E402
 from rejoinder.models.registry import open_scorer  # noqa: E402
 from rejoinder.models.selector.module.classifier import Classifier  # noqa: E402
-from rejoinder.papers.cosinet import (  # noqa: E402
+from rejoinder.papers.cosinet.reproduction import (  # noqa: E402
     RankerTableOptions,
     _leave_out_missing,
     measure_gains,
     plot_quality_against_time,
     show_related,
 )
-from rejoinder.papers.cosinet_tables import (  # noqa: E402
+from rejoinder.papers.cosinet.rows import (  # noqa: E402
     TABLES,
     UNSEEN,
     RankerRow,
     RankerTable,
 )
-from rejoinder.papers.cosinet_training import (  # noqa: E402
+from rejoinder.papers.cosinet.training import (  # noqa: E402
     MATSUBARA,
     RankerTrainer,
     TrainedRow,
@@ -204,9 +204,9 @@ def test_compare_aggregate_stops_early_by_its_papers_recipe(
 ) -> None:
     dev = tmp_path / "dev.jsonl"
     write_examples(dev, EXAMPLES)
-    monkeypatch.setattr("rejoinder.papers.cosinet_training.PATIENCE", 1)
+    monkeypatch.setattr("rejoinder.papers.cosinet.training.PATIENCE", 1)
     monkeypatch.setattr(
-        "rejoinder.papers.cosinet_training.MATSUBARA", replace(MATSUBARA, learning_rate=1e-9)
+        "rejoinder.papers.cosinet.training.MATSUBARA", replace(MATSUBARA, learning_rate=1e-9)
     )
     ingredients = Ingredients(recipe="paper", device="cpu")
     rows = TABLES["trecqa"][0].list_rows(ingredients)
@@ -221,7 +221,7 @@ def test_compare_aggregate_stops_early_by_its_papers_recipe(
 def test_the_papers_pointwise_rows_read_pairs_in_batches_of_a_fixed_size(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("rejoinder.papers.cosinet_training.PAIRS_PER_STEP", 4)
+    monkeypatch.setattr("rejoinder.papers.cosinet.training.PAIRS_PER_STEP", 4)
     row = RankerRow("cosinet", "none", "pointwise")
 
     _, ours = train_row(row)
@@ -343,7 +343,7 @@ def test_shipped_weights_name_their_start_and_what_it_saw(
 ) -> None:
     monkeypatch.setattr("rejoinder.models.encoders.loading.PACKAGE", "not_installed")
     monkeypatch.setattr(
-        "rejoinder.papers.cosinet.TABLES",
+        "rejoinder.papers.cosinet.reproduction.TABLES",
         {"wikiqa": [replace(TABLES["wikiqa"][0], rows=TABLES["wikiqa"][0].rows[-3:])]},
     )
     folder, runs = tmp_path / "wikiqa", tmp_path / "runs.jsonl"

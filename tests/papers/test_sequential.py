@@ -11,10 +11,10 @@ from rejoinder.datasets.stream import ExampleStream
 from rejoinder.evaluation.score_cache import CachedScorer
 from rejoinder.models.lexical.scorers import Bm25, Jaccard, WordOverlap
 from rejoinder.papers import examples as examples_module
-from rejoinder.papers import sequential_loading
 from rejoinder.papers.examples import build_lists, choose_answered
-from rejoinder.papers.sequential import measure_pairs
-from rejoinder.papers.sequential_published import show_gpd
+from rejoinder.papers.sequential import loading
+from rejoinder.papers.sequential.published import show_gpd
+from rejoinder.papers.sequential.reproduction import measure_pairs
 from rejoinder.types import Example
 
 HEADER = "QuestionID\tQuestion\tDocumentID\tDocumentTitle\tSentenceID\tSentence\tLabel\n"
@@ -91,7 +91,7 @@ def test_the_command_prints_both_tables(data: Path, monkeypatch: pytest.MonkeyPa
 def test_loading_is_shared_by_all_questions(data: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(data / "none"))
     monkeypatch.delenv("REJOINDER_DATA", raising=False)
-    monkeypatch.setattr(sequential_loading, "REPEATS", 1)
+    monkeypatch.setattr(loading, "REPEATS", 1)
     arguments = ["reproduce", "sequential", "--selector", "bm25", "--data", str(data)]
     arguments.append("--with-loading")
 
@@ -109,7 +109,7 @@ def test_loading_is_shared_by_all_questions(data: Path, monkeypatch: pytest.Monk
 
 
 def test_a_process_ranks_with_the_scorers_that_it_loads() -> None:
-    assert sequential_loading.score_once(["jaccard", "bm25"]) == 4
+    assert loading.score_once(["jaccard", "bm25"]) == 4
 
 
 def test_the_rows_of_gpd_stand_beside_long_lists() -> None:

@@ -68,7 +68,7 @@ def _add_rankers(name: str, title: str) -> None:
     @options.data_folder
     @takes_format
     def run(output: Output, **given: Any) -> None:
-        from rejoinder.papers.cosinet import RankerTableOptions, reproduce_rankers
+        from rejoinder.papers.cosinet.reproduction import RankerTableOptions, reproduce_rankers
 
         _report(partial(reproduce_rankers, name, RankerTableOptions(**given)), output)
 
@@ -116,7 +116,7 @@ def sequential(output: Output, takes_all: bool, questions: int, **given: Any) ->
     the selector on the k best of a first scorer.  P@1 is over all questions; milliseconds are
     measured on ten of them.  GPD's published rows (Table 3) stand beside the long lists.
     """
-    from rejoinder.papers.sequential import SequentialOptions, reproduce_sequential
+    from rejoinder.papers.sequential.reproduction import SequentialOptions, reproduce_sequential
 
     chosen = SequentialOptions(questions=None if takes_all else questions, **given)
     _report(partial(reproduce_sequential, chosen), output)

@@ -20,7 +20,7 @@ from rejoinder.models.registry import list_shipped, open_scorer
 from rejoinder.models.scorer import Scorer
 from rejoinder.models.static_vectors.files import load_published_vectors
 from rejoinder.models.static_vectors.vectors import StaticVectors, load_vectors
-from rejoinder.papers.cosinet_tables import CA_BILSTM, SELECTOR, RankerRow, RankerTable
+from rejoinder.papers.cosinet.rows import CA_BILSTM, SELECTOR, RankerRow, RankerTable
 from rejoinder.papers.examples import is_large, open_examples
 from rejoinder.papers.ingredients import Ingredients
 from rejoinder.papers.table import OnStep

@@ -11,8 +11,8 @@ from rejoinder.evaluation import Protocol, evaluate
 from rejoinder.evaluation.plots import plotting
 from rejoinder.models.encoders.loading import DEFAULT, find_encoder
 from rejoinder.papers.baselines import BASELINES, measure_baseline
-from rejoinder.papers.cosinet_tables import TABLES, RankerRow, RankerTable
-from rejoinder.papers.cosinet_training import RankerTrainer
+from rejoinder.papers.cosinet.rows import TABLES, RankerRow, RankerTable
+from rejoinder.papers.cosinet.training import RankerTrainer
 from rejoinder.papers.examples import open_examples
 from rejoinder.papers.ingredients import describe_pretraining, show_ingredients
 from rejoinder.papers.table import (

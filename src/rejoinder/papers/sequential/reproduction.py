@@ -28,8 +28,8 @@ from rejoinder.papers.examples import (
     open_available,
 )
 from rejoinder.papers.ingredients import label_scorer, show_ingredients
-from rejoinder.papers.sequential_loading import measure_loading
-from rejoinder.papers.sequential_published import show_gpd, show_published
+from rejoinder.papers.sequential.loading import measure_loading
+from rejoinder.papers.sequential.published import show_gpd, show_published
 from rejoinder.papers.table import SILENT, PrintedTable, Reporter, show_interval
 from rejoinder.types import Example
 

@@ -1,0 +1,1 @@
+"""The tables of Bonadiman & Moschitti 2020 (Cosinet)."""

@@ -1,0 +1,1 @@
+"""The tables of Matsubara et al. 2020 (sequential rerankers)."""
