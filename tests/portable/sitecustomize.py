@@ -3,7 +3,6 @@
 Tests put this folder first on $PYTHONPATH, so that the children of a process lose it, too.
 """
 
-import asyncio.unix_events
 import builtins
 import os
 import signal
@@ -37,8 +36,17 @@ def refuse(*_: object) -> NoReturn:
     raise NotImplementedError
 
 
-builtins.__import__ = import_portable  # type: ignore[assignment]
-for place, names in ((os, OF_OS), (signal, OF_SIGNAL)):
-    for name in names:
-        delattr(place, name)
-asyncio.unix_events._UnixSelectorEventLoop.add_signal_handler = refuse  # type: ignore[assignment]
+def remove() -> None:
+    """Remove modules, names and the handling of signals."""
+    import asyncio.unix_events
+
+    builtins.__import__ = import_portable  # type: ignore[assignment]
+    for place, names in ((os, OF_OS), (signal, OF_SIGNAL)):
+        for name in names:
+            delattr(place, name)
+    loop = asyncio.unix_events._UnixSelectorEventLoop
+    loop.add_signal_handler = refuse  # type: ignore[assignment]
+
+
+if __name__ == "sitecustomize":  # pytest imports it, too, to look for doctests
+    remove()
