@@ -136,7 +136,7 @@ def build_index(
         "add_s": round(seconds, 1),
         "add_cpu_s": round(used, 1),
         "open_ms": round(1000 * opened, 1),
-        "size_mb": _get_sizes(folder),
+        "size_mb": get_sizes(folder),
     }
 
 
@@ -170,7 +170,7 @@ def store_sidecar(index: Index, bundle: Path) -> dict[str, Any]:
     start = time.perf_counter()
     index.store_sidecar(sidecar)
     seconds = round(time.perf_counter() - start, 1)
-    return {"store_s": seconds, "size_mb": _get_sizes(index.folder)["sidecar"]}
+    return {"store_s": seconds, "size_mb": get_sizes(index.folder)["sidecar"]}
 
 
 def time_documents(folder: Path, paths: list[Path], questions: list[str]) -> dict[str, Any]:
@@ -220,7 +220,7 @@ class Clock:
         }
 
 
-def _get_sizes(folder: Path) -> dict[str, float]:
+def get_sizes(folder: Path) -> dict[str, float]:
     """Return the size of each part of an index, in MB: `index` is the SQLite file."""
     sizes: dict[str, float] = defaultdict(float)
     for path in folder.rglob("*"):

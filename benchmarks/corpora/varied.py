@@ -41,10 +41,15 @@ class Corpus:
         ]
         self._words = np.array(" ".join(self._sentences).split(), dtype=object)
 
-    def write(self, folder: Path, sentences: int) -> Path:
-        """Write files until they hold so many sentences, and return their folder."""
+    def write(self, folder: Path, sentences: int, *, rounds: int = 0) -> Path:
+        """Write files until they hold so many sentences, and return their folder.
+
+        Args:
+            rounds: of the text that other folders hold: the first files are copies already if it
+                is not 0.
+        """
         written = 0
-        for number in count():
+        for number in count(rounds * len(self._pages)):
             below = folder / f"{number // 1000:03d}"
             below.mkdir(parents=True, exist_ok=True)
             round_, place = divmod(number, len(self._pages))
@@ -55,6 +60,10 @@ class Corpus:
             if written >= sentences:
                 return folder
         raise AssertionError
+
+    def count_sentences(self) -> int:
+        """Return how many sentences a round of all pages holds."""
+        return sum(len(own) for page in self._pages for _, own in page.blocks)
 
     def write_document(self, path: Path) -> Path:
         """Write a file of new sentences, and return its path."""
