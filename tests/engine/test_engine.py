@@ -158,6 +158,20 @@ def test_no_time_left_means_the_order_of_retrieval(index: Index) -> None:
     assert Engine(index, Shortest()).answer("tea", budget_ms=60_000).scorer == "shortest"
 
 
+def test_a_budget_that_words_use_up_leaves_the_meaning_out(index: Index) -> None:
+    late = Engine(index).answer("tea", budget_ms=0)
+    in_time = Engine(index).answer("tea", budget_ms=60_000)
+
+    assert late.answers[0].found_by == ("words",)
+    assert in_time.answers[0].found_by == ("words", "meaning")
+
+
+def test_what_no_word_finds_is_found_by_meaning_in_any_time(index: Index) -> None:
+    late = Engine(index).answer("beverage", budget_ms=0)
+
+    assert [answer.found_by for answer in late.answers] == [("meaning",)]
+
+
 CASCADE = """
 [[stage]]
 scorer = "jaccard"

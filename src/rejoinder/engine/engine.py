@@ -92,8 +92,7 @@ class Engine:
             check_scorer(scorer)
         self.index = index
         self._scorer = scorer
-        self._given_retriever = retriever
-        self._retriever = retriever or index
+        self._retriever = retriever
         self._retrieved = retrieved
         self._temporary: TemporaryDirectory[str] | None = None
         self._lock = threading.Lock()
@@ -134,8 +133,7 @@ class Engine:
             bound.index, bound._is_bound, bound._bound = index, True, None
             bound._sidecar_stamp = index.sidecar_stamp
             bound._scorer = self._scorer and bind_scorer(self._scorer, index)
-            bound._retriever = self._given_retriever or index
-            if self._given_retriever is None:
+            if self._retriever is None:
                 index.prepare()
             if index.store.is_current:
                 self._bound = bound
@@ -175,7 +173,7 @@ class Engine:
         Args:
             top: how many sentences to return at most.
             budget_ms: the latency budget.  If retrieval uses it up, the answers are in
-                retrieval order.
+                retrieval order, and an index is searched by words only.
             where: only search documents whose metadata match: for each key a value, or a
                 list of which one must match.  `folder` matches its sub-folders too.
             min_confidence: abstain below this confidence, instead of where the scorer finds
@@ -197,7 +195,7 @@ class Engine:
         check_form(context)
         start = time.perf_counter()
         deadline = None if budget_ms is None else Deadline.after(budget_ms)
-        hits = self._retriever.search(question, self._retrieved, where=where)
+        hits = self._search(question, where, deadline)
         is_late = deadline is not None and deadline.left_ms <= 0
         scorer = self._scorer if self._scorer and not is_late else RetrievalOrder()
         candidates = self._prepare(hits, scorer)
@@ -329,6 +327,13 @@ class Engine:
         self.index.close()
         if self._temporary is not None:
             self._temporary.cleanup()
+
+    def _search(
+        self, question: str, where: Where | None, deadline: Deadline | None
+    ) -> Sequence[ScoredCandidate]:
+        if self._retriever is not None:
+            return self._retriever.search(question, self._retrieved, where=where)
+        return self.index.search(question, self._retrieved, where=where, deadline=deadline)
 
     def _prepare(self, hits: Sequence[ScoredCandidate], scorer: Scorer) -> list[Candidate]:
         """Return the candidates in document order, with tokens only if the scorer reads them."""

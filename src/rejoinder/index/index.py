@@ -65,6 +65,7 @@ if TYPE_CHECKING:
 
     from rejoinder.index.report import FileEvent, UpdateReport
     from rejoinder.index.sidecar.sidecars import IndexRows, Progress, Sidecars
+    from rejoinder.models.staged import Deadline
     from rejoinder.models.static_vectors.vectors import StaticVectors
 
 RETRY_SECONDS = 0.25
@@ -347,7 +348,14 @@ class Index:
         """Search once, so that the first question does not wait for the opening of files."""
         self.search(WARM_UP, 1)
 
-    def search(self, question: str, k: int, *, where: Where | None = None) -> list[ScoredCandidate]:
+    def search(
+        self,
+        question: str,
+        k: int,
+        *,
+        where: Where | None = None,
+        deadline: "Deadline | None" = None,
+    ) -> list[ScoredCandidate]:
         """Return the k sentences that match a question best by words and meaning, best first.
 
         A sentence that occurs in several places word for word is returned once: where it
@@ -357,6 +365,7 @@ class Index:
             where: required metadata of the documents: for each key a value, or one of several.
                 `folder` takes a folder as documents are named, or a path of this machine, and
                 stands for its sub-folders too.
+            deadline: once it has passed, what the words alone have found is returned.
         """
         if k < 1:
             return []
@@ -364,7 +373,7 @@ class Index:
         with self._lease() as files:
             where = files.expand(where)
             while True:
-                found, is_all = _search_both(files, question, limit, where)
+                found, is_all = _search_both(files, question, limit, where, deadline)
                 results = read_distinct(files.store, found, k)
                 if len(results) == k or is_all or limit > MAX_COPIES * k:
                     return results
@@ -620,12 +629,21 @@ class Index:
 
 
 def _search_both(
-    files: IndexFiles, question: str, limit: int, where: Where | None
+    files: IndexFiles,
+    question: str,
+    limit: int,
+    where: Where | None,
+    deadline: "Deadline | None",
 ) -> tuple[dict[Place, RetrievalScores], bool]:
-    """Return what both sources find, and whether there is no more to find."""
+    """Return what both sources find, and whether there is no more to find.
+
+    After the deadline, what the words have found is enough.
+    """
     files.full_text.refresh()
     full_text = files.full_text.current
     words = full_text.search(question, limit, where)
+    if words and deadline and deadline.left_ms <= 0:
+        return merge(words, {}), True
     meaning = files.vectors.search(full_text.correct(question), limit, where)
     return merge(words, meaning), max(len(words), len(meaning)) < limit
 
