@@ -59,7 +59,15 @@ def test_the_learning_curve_is_recorded(dataset: Path, tmp_path: Path) -> None:
 
 def test_a_training_on_asnq_stops_and_says_what_all_steps_would_take(tmp_path: Path) -> None:
     write_asnq(tmp_path / "data", share=0.002, splits=["train"])  # 114 questions, 356 candidates
-    arguments: list[str | Path] = ["asnq", "--data", tmp_path / "data", "--max-steps", "5", "--head", "none"]
+    arguments: list[str | Path] = [
+        "asnq",
+        "--data",
+        tmp_path / "data",
+        "--max-steps",
+        "5",
+        "--head",
+        "none",
+    ]
 
     plain = run("cosinet", *arguments, "--to", tmp_path / "m")
     result = run("cosinet", *arguments, "--to", tmp_path / "n", "--json")
