@@ -110,8 +110,10 @@ def main() -> None:
     command = "python -m benchmarks.support --lists LISTS --to support"
     training = {"data": ["LISTS/fit.jsonl.gz"], "lists": len(lists), "command": command}
     card = arguments.to / "README.md"
-    files = {card.name: card.read_bytes()} if card.exists() else {}
-    write_bundle(arguments.to, Manifest(KIND, config, training=training), files)
+    text = card.read_text(encoding="utf-8") if card.exists() else ""
+    write_bundle(arguments.to, Manifest(KIND, config, training=training), {})
+    if text:  # written by hand, and not part of what is verified
+        card.write_text(text, encoding="utf-8")
     print(json.dumps(config), file=sys.stderr)
 
 
