@@ -15,8 +15,8 @@ The corpora:
              users, 37 of which no manual answers.  A sentence is right if the question's pattern
              is found in it.
 
-Rates are averaged over sets.  `before` is the default of commit fd7ef2e: TREE is a checkout with an
-environment of its own (git worktree add TREE fd7ef2e; make -C TREE .venv/core), which has the
+Rates are averaged over sets.  `before` is the default of commit 2a183ad: TREE is a checkout with an
+environment of its own (git worktree add TREE 2a183ad; make -C TREE .venv/core), which has the
 compiled kernel; without it, times do not compare.  The folder of weights holds
 `ms-marco-minilm-l12` (with `model.int8.onnx` and `tokenizer.json`) and `bge-small`;
 all-MiniLM-L6-v2 is a package (`rejoinder train static-vectors` names it).  Rows that lack something
