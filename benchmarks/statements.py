@@ -19,6 +19,7 @@ No statement of a page in dev is in fit.
 import argparse
 import gzip
 import hashlib
+import heapq
 import json
 import random
 import re
@@ -420,7 +421,7 @@ def _read_fever(rows: Sequence[dict[str, Any]]) -> Iterator[tuple[bool, Example]
     pools: dict[str, dict[str, None]] = defaultdict(dict)
     for row, part in zip(rows, parts, strict=True):
         pools[part].update(dict.fromkeys(map(_clean, row["evidence"])))
-    everything = {held: [] for held in (False, True)}
+    everything: dict[bool, list[str]] = {held: [] for held in (False, True)}
     for part, texts in pools.items():
         everything[_is_held_out(part)].extend(texts)
     by_word = {held: _index(texts) for held, texts in everything.items()}
@@ -470,11 +471,13 @@ def _index(texts: Sequence[str]) -> dict[str, list[int]]:
 
 def _find_close(claim: str, texts: Sequence[str], places: dict[str, list[int]]) -> list[str]:
     """Return sentences of other claims that share the rarest words."""
-    scores: Counter[int] = Counter()
+    scores: dict[int, float] = defaultdict(float)
     for word in sorted({*_WORD.findall(claim.lower())} - _STOP):
         for place in places.get(word, ()):
             scores[place] += 1 / len(places[word])
-    return [texts[place] for place, _ in scores.most_common(MAX_CANDIDATES)]
+    return [
+        texts[place] for place in heapq.nlargest(MAX_CANDIDATES, scores, key=scores.__getitem__)
+    ]
 
 
 _BRACKETS = {

@@ -17,7 +17,7 @@ from rejoinder.errors import InputError
 from rejoinder.models.lexical.scorers import Jaccard, WordOverlap
 from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.models.staged import Deadline
-from rejoinder.types import to_candidates
+from rejoinder.types import Candidate, to_candidates
 
 PLAIN = StageCalibration(0.0, 1.0, 0.0)
 
@@ -38,7 +38,7 @@ class Numbers:
         return np.array([float(own[own.index(self.name) + 1]) for own in words])
 
 
-def make(*texts: Sequence[tuple[float, float]]) -> list[list[object]]:
+def make(*texts: Sequence[tuple[float, float]]) -> list[list[Candidate]]:
     return [make_candidates([f"low {low} high {high}" for low, high in own]) for own in texts]
 
 
@@ -46,7 +46,7 @@ def test_the_last_stage_reads_only_what_the_first_finds_likely() -> None:
     low, high = Numbers("low"), Numbers("high")
 
     rated = rate_sentences(
-        *("q", make([(-9, 5), (1, -1), (2, 3)])),  # type: ignore[arg-type]
+        *("q", make([(-9, 5), (1, -1), (2, 3)])),
         [(low, PLAIN), (high, PLAIN)],
         floor=0.1,
     )
@@ -63,7 +63,7 @@ def test_a_text_has_at_most_so_many_sentences_read() -> None:
     low, high = Numbers("low"), Numbers("high")
     texts = make([(1, 0), (3, 0), (2, 0)], [(0.5, 0)], [])
 
-    rated = rate_sentences("q", texts, [(low, PLAIN), (high, PLAIN)], keep=2)  # type: ignore[arg-type]
+    rated = rate_sentences("q", texts, [(low, PLAIN), (high, PLAIN)], keep=2)
 
     assert [text.stages.tolist() for text in rated.texts] == [[0, 1, 1], [1], []]
 
@@ -79,7 +79,7 @@ def test_without_time_sentences_keep_the_score_of_the_first_stage() -> None:
     texts = make([(1, 9)] * 30)
 
     rated = rate_sentences(
-        *("q", texts),  # type: ignore[arg-type]
+        *("q", texts),
         [(low, PLAIN), (high, PLAIN)],
         deadline=Deadline.after(0),
     )

@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -95,6 +96,7 @@ def test_an_index_is_cited_with_places(engine: Engine) -> None:
 
     (item, *_) = found.statements[0].citations
     assert item.source.document == "tea"
+    assert item.source.document_id
     text = engine.index.store.get_text(item.source.document_id)
     assert text[item.source.start : item.source.end] == item.sentence
 
@@ -137,7 +139,7 @@ def test_an_index_that_is_gone_is_an_error(tmp_path: Path) -> None:
     ],
 )
 def test_bad_arguments_are_named(
-    answer: str, sources: list[str], options: dict[str, float], problem: str
+    answer: str, sources: list[str], options: dict[str, Any], problem: str
 ) -> None:
     with pytest.raises(InputError, match=problem):
         cite(answer, sources, **options)

@@ -133,4 +133,4 @@ def test_measures_of_sentences() -> None:
     rated = [np.array([0.9, 0.6, 0.1]), np.array([0.2, 0.4])]
     labels = [np.array([True, False, True]), np.array([True, False])]
 
-    assert measure(rated, labels, 0.5) == (0.5, pytest.approx(1 / 3), pytest.approx(0.4), 0.5)
+    assert list(measure(rated, labels, 0.5)) == pytest.approx([0.5, 1 / 3, 0.4, 0.5])

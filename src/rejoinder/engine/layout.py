@@ -99,7 +99,8 @@ def join_spans(text: str, spans: Sequence[tuple[int, int]]) -> str:
     >>> join_spans("One. Two. Three.\n\nFour.", [(0, 4), (10, 16), (18, 23)])
     'One. Three.\n\nFour.'
     """
-    parts, last = [], 0
+    parts: list[str] = []
+    last = 0
     for start, end in spans:
         between = text[last:start]
         if parts:

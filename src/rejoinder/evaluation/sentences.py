@@ -17,8 +17,8 @@ from rejoinder.datasets.catalogue import open_for_tuning
 from rejoinder.datasets.transforms.unanswerable import remove_answers
 from rejoinder.errors import InputError
 from rejoinder.models.lexical.scorers import RetrievalOrder
-from rejoinder.models.scorer import Scorer, Scores, reads_passages
-from rejoinder.types import Candidate, Example
+from rejoinder.models.scorer import Candidates, Scorer, Scores, reads_passages
+from rejoinder.types import Candidate, Example, to_candidates
 
 Labels = NDArray[np.bool_]
 
@@ -210,8 +210,9 @@ class _Known:
             zip((item.id for item in text.candidates), text.scores[name], strict=True)
         )
 
-    def score(self, question: str, candidates: Sequence[Candidate]) -> Scores:  # noqa: ARG002
-        return np.array([self._scores[item.id] for item in candidates], dtype=np.float64)
+    def score(self, question: str, candidates: Candidates) -> Scores:  # noqa: ARG002
+        given = to_candidates(candidates)
+        return np.array([self._scores[item.id] for item in given], dtype=np.float64)
 
 
 def _rate(
@@ -287,7 +288,7 @@ def measure(
         for own, label in zip(rated, labels, strict=True)
         if label.any()
     ]
-    return float(precision), float(recall), float(f1), float(np.mean(answered or [0.0]))
+    return float(precision), float(recall), float(f1), float(np.mean(answered or [False]))
 
 
 def _report(

@@ -1,7 +1,7 @@
 """What the words of a statement and of a sentence have in common, as numbers for the head."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence, Set
 
 import numpy as np
 
@@ -107,5 +107,5 @@ def _list_pairs(stems: Sequence[str]) -> list[tuple[str, str]]:
     ]
 
 
-def _count_share(wanted: Sequence[object], found: set[object]) -> float:
+def _count_share(wanted: Sequence[Hashable], found: Set[Hashable]) -> float:
     return sum(item in found for item in wanted) / len(wanted) if wanted else 0.0
