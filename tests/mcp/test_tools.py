@@ -292,7 +292,7 @@ def test_null_is_the_same_as_no_argument(engine: Engine, settings: Settings) -> 
 def test_an_unknown_tool_is_an_error_of_the_protocol(
     engine: Engine, settings: Settings, name: str
 ) -> None:
-    with pytest.raises(MCPError, match="known: answer, search, cite, read") as raised:
+    with pytest.raises(MCPError, match="known: answer, search, highlight, cite, read") as raised:
         call(engine, settings, name)
 
     assert raised.value.code == types.INVALID_PARAMS

@@ -1,0 +1,144 @@
+"""Run docs/rehearsal.md in a fresh clone, step by step, and write what was seen.
+
+Usage: python -m tests.newcomers.rehearsal
+
+A step is a block of a shell command or of Python, what it prints, and the seconds that it took.
+"""
+
+import math
+import os
+import re
+import shutil
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from playwright.sync_api import sync_playwright
+
+from tests.newcomers.clone import PORT, ROOT, Clone, Step, find_port, make_clone
+
+PAGE = ROOT / "docs" / "rehearsal.md"
+PASSAGE_SELECTOR = ROOT / "src" / "rejoinder" / "weights" / "passage-selector"
+SLOWER = 3
+"""How many times the stated seconds a step may take."""
+_STEP = re.compile(
+    r"^```(console|python)\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?\n\*(\d+) s\*\n", re.M | re.S
+)
+_MEASURED = re.compile(
+    r"\d[\d,]*\.\d+|\d+(?= ?(?:%|ms\b|s\b))|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+)
+
+
+@dataclass(frozen=True)
+class Rehearsed:
+    """A step, what it printed, and how long it took."""
+
+    step: Step
+    output: str
+    seconds: float
+
+    def show(self) -> str:
+        """Return it as the page has it."""
+        stated = f"\n*{max(1, math.ceil(self.seconds))} s*\n"
+        if not self.step.is_python:
+            return f"```console\n$ {self.step.code}\n{self.output}```\n{stated}"
+        printed = f"\n```text\n{self.output}```\n" if self.output else ""
+        return f"```python\n{self.step.code}```\n{printed}{stated}"
+
+
+def read_page(text: str) -> list[Rehearsed]:
+    """Return the steps of the page."""
+    steps = []
+    for language, block, printed, seconds in _STEP.findall(text):
+        if language == "python":
+            steps.append(Rehearsed(Step(block, is_python=True), printed, int(seconds)))
+        else:
+            command, _, output = block.removeprefix("$ ").partition("\n")
+            steps.append(Rehearsed(Step(command), output, int(seconds)))
+    return steps
+
+
+def mask(output: str) -> str:
+    """Hide what differs from run to run: times, scores, confidences and ids.
+
+    >>> mask("5 added in 0.31 s; 93 % sure")
+    '5 added in N s; N % sure'
+    """
+    return _MEASURED.sub("N", output)
+
+
+def rehearse(clone: Clone, steps: list[Step]) -> Iterator[Rehearsed]:
+    """Run each step; servers run until the last one ends."""
+    port = find_port()
+    save_cross_encoder(clone.folder / "my-cross-encoder")
+    with ExitStack() as servers:
+        for step in steps:
+            own = replace(step, code=step.code.replace(f"localhost:{PORT}", f"localhost:{port}"))
+            start = time.perf_counter()
+            if extras := re.match(r"pip install .*\[(.+)\]", own.code):
+                for extra in extras[1].split(","):
+                    clone.show_packages(extra)
+            if own.code.startswith("rejoinder serve"):
+                log = servers.enter_context(clone.serve(own, port))
+                output = log.read_text(encoding="utf-8")
+            elif own.code.startswith("open "):
+                output = open_page(own.code.removeprefix("open ").strip('"'))
+            else:
+                done = clone.run(own)
+                output = done.stdout + done.stderr
+            seconds = time.perf_counter() - start
+            output = output.replace(f":{port}", f":{PORT}")
+            output = output.replace(str(clone.folder), "~/rejoinder")
+            lines = [f"{line.rstrip()}\n" for line in output.splitlines()]
+            yield Rehearsed(step, "".join(lines), seconds)
+
+
+def open_page(address: str) -> str:
+    """Return the best answer that the page shows."""
+    with sync_playwright() as playwright:
+        executable = os.environ.get("CHROMIUM") or shutil.which("chromium")
+        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        page = browser.new_page()
+        page.goto(address)
+        page.wait_for_selector("#results[aria-busy=false] .answer")
+        answer = page.locator(".answer").first
+        parts = [answer.locator(name).inner_text() for name in ("mark", ".file", ".confidence")]
+        browser.close()
+    return "".join(f"{part}\n" for part in parts)
+
+
+def save_cross_encoder(folder: Path) -> None:
+    """Write the shipped ms-marco-MiniLM-L-12-v2 as any exporter would have saved it."""
+    import onnx
+    from tokenizers import BertWordPieceTokenizer
+
+    folder.mkdir()
+    model = onnx.load(PASSAGE_SELECTOR / "model.onnx")
+    names = {"ids": "input_ids", "mask": "attention_mask", "kinds": "token_type_ids"}
+    for node in model.graph.node:
+        node.input[:] = [names.get(name, name) for name in node.input]
+    for item in model.graph.input:
+        item.name = names[item.name]
+    onnx.save(model, folder / "model.onnx")
+    tokenizer = BertWordPieceTokenizer(str(PASSAGE_SELECTOR / "vocabulary.txt"), lowercase=True)
+    tokenizer.save(str(folder / "tokenizer.json"))
+
+
+def main() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+    steps = [item.step for item in read_page(text)]
+    with tempfile.TemporaryDirectory() as folder:
+        seen = []
+        for item in rehearse(make_clone(Path(folder)), steps):
+            sys.stdout.write(item.show())
+            seen.append(item.show())
+    pages = iter(seen)
+    PAGE.write_text(_STEP.sub(lambda _: next(pages), text), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
