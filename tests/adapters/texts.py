@@ -1,5 +1,7 @@
 """The documents that all adapters are tried on."""
 
+import pytest
+
 TEA = "# Tea\n\nTea is a leaf. Green tea is brewed\nat 75 °C. Milk spoils it."
 BEES = "Bees dance. A colony has one queen."
 RAIN = "It rains."
@@ -14,3 +16,11 @@ EVERYTHING = {
     "rejoinder_confidence": None,
 }
 """What the metadata of TEA says when word overlap has ranked it first."""
+
+PRUNED = "# Tea\n\nGreen tea is brewed\nat 75 °C."
+"""What is left of TEA when word overlap has pruned it, and what the metadata say then."""
+EVERYTHING_PRUNED = {
+    "rejoinder_probability": pytest.approx(0.731, abs=1e-3),  # 4 - 3
+    "rejoinder_spans": [[0, 5], [TEA.index("Green"), TEA.index(" Milk")]],
+    "rejoinder_compression": pytest.approx(1 - len(PRUNED) / len(TEA)),
+}

@@ -1,11 +1,13 @@
-"""Haystack: a ranker component."""
+"""Haystack: components that rank and that prune."""
 
 import asyncio
 from dataclasses import replace
 from typing import Any
 
+from rejoinder.adapters.pruning import prune
 from rejoinder.adapters.reranking import need_extra, rerank, to_text
 from rejoinder.cascade.loading import DEFAULT, to_scorer
+from rejoinder.engine.highlight import check_threshold, get_sentence_calibration
 from rejoinder.models.scorer import Scorer
 
 with need_extra("haystack"):
@@ -101,6 +103,83 @@ class RejoinderRanker:
     ) -> dict[str, list[Document]]:
         """Return the same as `run`, without blocking the event loop."""
         return await asyncio.to_thread(self.run, query, documents, top_k)
+
+
+@component
+class RejoinderCompressor:
+    """Prunes documents to the sentences that may answer, with their headings and lead-ins.
+
+    Returns copies in the given order, with the `rejoinder_…` metadata of `adapters.pruning`; a
+    document of which nothing is left is dropped.
+    """
+
+    def __init__(
+        self,
+        scorer: str = DEFAULT,
+        threshold: float | None = None,
+        budget_ms: float | None = None,
+    ) -> None:
+        """Store the settings, which a pipeline can serialise; `warm_up` loads the scorer.
+
+        Args:
+            scorer: a name of `rejoinder models list` or a cascade file; it must rate sentences.
+            threshold: keep sentences from this probability on; by default hardly any answer is
+                lost.
+            budget_ms: the latency budget.
+        """
+        check_threshold(threshold)
+        self.scorer = scorer
+        self.threshold = threshold
+        self.budget_ms = budget_ms
+        self._loaded: Scorer | None = None
+
+    def warm_up(self) -> None:
+        """Load the scorer, once."""
+        if self._loaded is None:
+            loaded = to_scorer(self.scorer)
+            get_sentence_calibration(loaded)
+            self._loaded = loaded
+
+    def to_dict(self) -> dict[str, Any]:
+        """Serialise the settings."""
+        settings: dict[str, Any] = default_to_dict(
+            self, scorer=self.scorer, threshold=self.threshold, budget_ms=self.budget_ms
+        )
+        return settings
+
+    @classmethod
+    def from_dict(cls, data: dict[str, Any]) -> "RejoinderCompressor":
+        """Deserialise a compressor."""
+        compressor: RejoinderCompressor = default_from_dict(cls, data)
+        return compressor
+
+    @component.output_types(documents=list[Document])
+    def run(self, query: str, documents: list[Document]) -> dict[str, list[Document]]:
+        """Return the pruned documents, in their order."""
+        self.warm_up()
+        assert self._loaded is not None
+        pruned = prune(
+            query,
+            [document.content or "" for document in documents],
+            scorer=self._loaded,
+            titles=[to_text(document.meta.get("title")) for document in documents],
+            threshold=self.threshold,
+            budget_ms=self.budget_ms,
+        )
+        left = [
+            replace(
+                documents[item.place],
+                content=item.text,
+                meta={**documents[item.place].meta, **item.metadata},
+            )
+            for item in pruned
+        ]
+        return {"documents": left}
+
+    @component.output_types(documents=list[Document])
+    async def run_async(self, query: str, documents: list[Document]) -> dict[str, list[Document]]:
+        """Return the same as `run`, without blocking the event loop."""
+        return await asyncio.to_thread(self.run, query, documents)
 
 
 def _check(top_k: int | None) -> None:

@@ -1,11 +1,13 @@
-"""LangChain: a document compressor that reranks, and a retriever over an index."""
+"""LangChain: document compressors that rerank and that prune, and a retriever over an index."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from rejoinder.adapters.pruning import prune
 from rejoinder.adapters.reranking import need_extra, rerank, to_text
 from rejoinder.cascade.loading import DEFAULT, to_scorer
 from rejoinder.engine.engine import Engine
+from rejoinder.engine.highlight import get_sentence_calibration
 from rejoinder.models.scorer import Scorer
 from rejoinder.types import Answer
 
@@ -64,6 +66,54 @@ class RejoinderRerank(BaseDocumentCompressor):
                 }
             )
             for item in reranked
+        ]
+
+
+class RejoinderCompressor(BaseDocumentCompressor):
+    """Prunes documents to the sentences that may answer, with their headings and lead-ins.
+
+    Returns copies in the given order, with the `rejoinder_…` metadata of `adapters.pruning`; a
+    document of which nothing is left is dropped.
+    """
+
+    model_config = ConfigDict(arbitrary_types_allowed=True)
+
+    scorer: Any = DEFAULT
+    """A name of `rejoinder models list`, a cascade file, or a scorer that rates sentences."""
+    threshold: float | None = Field(default=None, ge=0, le=1)
+    """Keep sentences from this probability on; by default hardly any answer is lost."""
+    budget_ms: float | None = Field(default=None, ge=0)
+    _scorer: Scorer = PrivateAttr()
+
+    def model_post_init(self, context: Any, /) -> None:
+        """Load the scorer."""
+        super().model_post_init(context)
+        self._scorer = to_scorer(self.scorer)
+        get_sentence_calibration(self._scorer)
+
+    def compress_documents(
+        self,
+        documents: Sequence[Document],
+        query: str,
+        callbacks: Callbacks | None = None,  # noqa: ARG002
+    ) -> Sequence[Document]:
+        """Return the pruned documents, in their order."""
+        pruned = prune(
+            query,
+            [document.page_content for document in documents],
+            scorer=self._scorer,
+            titles=[to_text(document.metadata.get("title")) for document in documents],
+            threshold=self.threshold,
+            budget_ms=self.budget_ms,
+        )
+        return [
+            documents[item.place].model_copy(
+                update={
+                    "page_content": item.text,
+                    "metadata": {**documents[item.place].metadata, **item.metadata},
+                }
+            )
+            for item in pruned
         ]
 
 

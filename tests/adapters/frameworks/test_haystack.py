@@ -6,9 +6,18 @@ from haystack.components.retrievers.in_memory import InMemoryBM25Retriever
 from haystack.document_stores.in_memory import InMemoryDocumentStore
 
 import rejoinder.adapters.haystack
-from rejoinder.adapters.haystack import RejoinderRanker
+from rejoinder.adapters.haystack import RejoinderCompressor, RejoinderRanker
 from rejoinder.cascade.cascade import Cascade
-from tests.adapters.texts import ANSWER, BEES, EVERYTHING, QUESTION, TEA
+from rejoinder.errors import InputError
+from tests.adapters.texts import (
+    ANSWER,
+    BEES,
+    EVERYTHING,
+    EVERYTHING_PRUNED,
+    PRUNED,
+    QUESTION,
+    TEA,
+)
 
 DOCUMENTS = [
     Document(id="b", content=BEES),
@@ -78,3 +87,38 @@ def test_a_wrong_top_k_is_refused(top_k: int) -> None:
         RejoinderRanker(top_k=top_k)
     with pytest.raises(ValueError, match="top_k must be > 0"):
         RejoinderRanker("bm25").run(QUESTION, DOCUMENTS, top_k=top_k)
+
+
+def test_documents_are_pruned_and_those_without_an_answer_are_dropped(
+    lexical: Cascade, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rejoinder.adapters.haystack, "to_scorer", lambda _: lexical)
+
+    given = [Document(id="p", content=None), *DOCUMENTS]
+    (left,) = RejoinderCompressor().run(QUESTION, given)["documents"]
+
+    assert (left.id, left.content) == ("t", PRUNED)
+    assert left.meta == {"title": "Tea", **EVERYTHING_PRUNED}
+    assert DOCUMENTS[1].content == TEA
+    assert RejoinderCompressor().run(QUESTION, []) == {"documents": []}
+
+
+def test_it_prunes_in_a_pipeline_that_was_written_down() -> None:
+    pipeline = Pipeline()
+    pipeline.add_component("compressor", RejoinderCompressor(budget_ms=60_000))
+    allowed = ["rejoinder.adapters.haystack"]
+    read = Pipeline.loads(pipeline.dumps(), allowed_modules=allowed)
+    asked = {"query": "At which temperature is tea made?", "documents": DOCUMENTS[1:]}
+
+    (left,) = read.run({"compressor": asked})["compressor"]["documents"]
+
+    assert "75 °C" in left.content
+    assert "Milk" not in left.content
+    assert asyncio.run(RejoinderCompressor().run_async(**asked)) == {"documents": [left]}
+
+
+def test_a_compressor_refuses_what_it_cannot_do() -> None:
+    with pytest.raises(InputError, match="threshold must be from 0 to 1"):
+        RejoinderCompressor(threshold=2)
+    with pytest.raises(InputError, match="does not rate single sentences"):
+        RejoinderCompressor("bm25").warm_up()

@@ -10,13 +10,21 @@ from langchain_tests.integration_tests import RetrieversIntegrationTests
 from pydantic import ValidationError
 
 import rejoinder
-from rejoinder.adapters.langchain import RejoinderRerank, RejoinderRetriever
+from rejoinder.adapters.langchain import RejoinderCompressor, RejoinderRerank, RejoinderRetriever
 from rejoinder.cascade.cascade import Cascade
 from rejoinder.engine.engine import Engine
 from rejoinder.errors import InputError
 from rejoinder.index.index import Index
 from rejoinder.text.wordpiece import WordPiece
-from tests.adapters.texts import ANSWER, BEES, EVERYTHING, QUESTION, TEA
+from tests.adapters.texts import (
+    ANSWER,
+    BEES,
+    EVERYTHING,
+    EVERYTHING_PRUNED,
+    PRUNED,
+    QUESTION,
+    TEA,
+)
 
 DOCUMENTS = [
     Document(id="b", page_content=BEES, metadata={"source": "bees.txt"}),
@@ -83,6 +91,36 @@ def test_wrong_arguments_are_refused_at_once() -> None:
         RejoinderRerank(budget_ms=-1)
     with pytest.raises(rejoinder.RejoinderError, match="unknown scorer"):
         RejoinderRerank(scorer="nothing")
+
+
+def test_documents_are_pruned_and_those_without_an_answer_are_dropped(lexical: Cascade) -> None:
+    (left,) = RejoinderCompressor(scorer=lexical).compress_documents(DOCUMENTS, QUESTION)
+
+    assert (left.id, left.page_content) == ("t", PRUNED)
+    assert left.metadata == {"source": "tea.md", "title": "Tea", **EVERYTHING_PRUNED}
+    assert DOCUMENTS[1].page_content == TEA
+    assert RejoinderCompressor(scorer=lexical).compress_documents([], QUESTION) == []
+    all_kept = RejoinderCompressor(scorer=lexical, threshold=0, budget_ms=60_000)
+    assert [len(document.page_content) for document in DOCUMENTS] == [
+        len(document.page_content) for document in all_kept.compress_documents(DOCUMENTS, QUESTION)
+    ]
+
+
+@pytest.mark.asyncio
+async def test_the_shipped_scorer_prunes_without_blocking() -> None:
+    question = "At which temperature is tea made?"
+
+    (left,) = await RejoinderCompressor().acompress_documents(DOCUMENTS[1:], question)
+
+    assert PRUNED.split() == [word for word in left.page_content.split() if word in PRUNED.split()]
+    assert "Milk" not in left.page_content
+
+
+def test_a_scorer_that_cannot_prune_and_wrong_thresholds_are_refused_at_once() -> None:
+    with pytest.raises(InputError, match="does not rate single sentences"):
+        RejoinderCompressor(scorer="bm25")
+    with pytest.raises(ValidationError, match="less than or equal to 1"):
+        RejoinderCompressor(threshold=2)
 
 
 def test_the_retriever_gives_sentences_with_their_source(engine: Engine) -> None:

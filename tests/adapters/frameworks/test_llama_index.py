@@ -7,9 +7,18 @@ from llama_index.core.instrumentation.event_handlers import BaseEventHandler
 from llama_index.core.schema import ImageNode, MetadataMode, NodeWithScore, QueryBundle, TextNode
 from pydantic import ValidationError
 
-from rejoinder.adapters.llama_index import RejoinderRerank
+from rejoinder.adapters.llama_index import RejoinderCompressor, RejoinderRerank
 from rejoinder.cascade.cascade import Cascade
-from tests.adapters.texts import ANSWER, BEES, EVERYTHING, QUESTION, TEA
+from rejoinder.errors import InputError
+from tests.adapters.texts import (
+    ANSWER,
+    BEES,
+    EVERYTHING,
+    EVERYTHING_PRUNED,
+    PRUNED,
+    QUESTION,
+    TEA,
+)
 
 NODES = [
     NodeWithScore(node=TextNode(id_="b", text=BEES), score=0.9),
@@ -102,3 +111,41 @@ def test_it_can_be_written_down() -> None:
     assert (read.scorer, read.top_n) == ("bm25", 2)
     with pytest.raises(ValidationError, match="greater than or equal to 1"):
         RejoinderRerank(top_n=0)
+
+
+def test_nodes_are_pruned_and_those_without_an_answer_are_dropped(lexical: Cascade) -> None:
+    picture = NodeWithScore(node=ImageNode(image_url="http://localhost/x.png"))
+
+    (left,) = RejoinderCompressor(scorer=lexical).postprocess_nodes(
+        [picture, *NODES], query_str=QUESTION
+    )
+
+    assert (left.node.node_id, left.text, left.score) == ("t", PRUNED, 0.1)
+    assert left.metadata == {"title": "On tea", **EVERYTHING_PRUNED}
+    assert "rejoinder_" not in left.node.get_content(metadata_mode=MetadataMode.LLM)
+    assert NODES[1].text == TEA
+    assert NODES[1].metadata == {"title": "On tea"}
+
+
+def test_the_shipped_scorer_prunes_without_blocking() -> None:
+    compressor = RejoinderCompressor(budget_ms=60_000)
+
+    found = asyncio.run(
+        compressor.apostprocess_nodes(NODES[1:], query_str="At which temperature is tea made?")
+    )
+
+    assert "75 °C" in found[0].text
+    assert "Milk" not in found[0].text
+
+
+def test_a_compressor_is_written_down_and_refuses_what_it_cannot_do() -> None:
+    read = RejoinderCompressor.from_dict(RejoinderCompressor(threshold=0.3).to_dict())
+
+    assert (read.class_name(), read.threshold) == ("RejoinderCompressor", 0.3)
+    assert read.postprocess_nodes([], query_str=QUESTION) == []
+    with pytest.raises(ValueError, match="pruning needs the question"):
+        read.postprocess_nodes(NODES)
+    with pytest.raises(ValidationError, match="less than or equal to 1"):
+        RejoinderCompressor(threshold=2)
+    with pytest.raises(InputError, match="does not rate single sentences"):
+        RejoinderCompressor(scorer="bm25")
