@@ -37,8 +37,8 @@ TORCH = re.compile(r"models/(encoders/.*|\w+/(module|export)(/.*|_\w+)?)\.py")
 DEVICE = re.compile(r"(is_)?(cpu|cuda|mps)(:\d+)?")
 FACTORY = re.compile(r"torch\.(arange|empty|eye|full|ones|rand\w*|zeros)")
 ON_HOST = {"__init__", "pad_texts"}
-SHARED_NAMES = {"RejoinderRanker", "RejoinderRerank"}
-"""Adapters: each framework has its own class of this name, as its users expect."""
+SHARED_NAMES = {"RejoinderCompressor", "RejoinderRanker", "RejoinderRerank"}
+"""Adapters: each framework has its own class of this name."""
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
 
 
