@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from rejoinder.datasets.catalogue import DATASETS
 from rejoinder.datasets.readers.asnq import read_asnq, read_asnq_half, read_asnq_over_pages
+from rejoinder.datasets.readers.evidence import read_boolq, read_fever, read_fm2, read_wice
 from rejoinder.datasets.readers.insuranceqa import read_insuranceqa_package
 from rejoinder.datasets.readers.jsonl import read_examples
 from rejoinder.datasets.readers.natural_questions import read_natural_questions
@@ -56,6 +57,8 @@ ANSWERS = lists(rows(text=TEXTS, answer_start=NUMBERS))
 QUESTIONS = rows(id=TEXTS, question=TEXTS, is_impossible=st.booleans(), answers=ANSWERS)
 PARAGRAPHS = rows(context=TEXTS, qas=lists(QUESTIONS))
 
+STANCES = st.sampled_from(["SUPPORTS", "REFUTES", ""])
+
 OF_JSON: dict[str, tuple[Read, st.SearchStrategy[Any]]] = {
     "jsonl": (
         read_examples,
@@ -64,6 +67,28 @@ OF_JSON: dict[str, tuple[Read, st.SearchStrategy[Any]]] = {
             question=TEXTS,
             candidates=lists(rows(id=TEXTS, text=TEXTS, label=NUMBERS, position=NUMBERS)),
             documents=lists(rows(id=TEXTS, title=TEXTS, sentences=lists(TEXTS))),
+        ),
+    ),
+    "boolq": (read_boolq, rows(question=TEXTS, title=TEXTS, passage=TEXTS)),
+    "fever": (read_fever, rows(claim=TEXTS, label=STANCES, evidence=lists(TEXTS))),
+    "fm2": (
+        read_fm2,
+        rows(
+            id=TEXTS,
+            text=TEXTS,
+            label=STANCES,
+            wikipedia_page=TEXTS,
+            gold_evidence=lists(rows(text=TEXTS)),
+            retrieved_evidence=lists(rows(text=TEXTS, section_header=TEXTS)),
+        ),
+    ),
+    "wice": (
+        read_wice,
+        rows(
+            claim=TEXTS,
+            evidence=lists(TEXTS),
+            supporting_sentences=lists(lists(NUMBERS | TEXTS)),
+            meta=rows(id=TEXTS),
         ),
     ),
     "natural_questions": (

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from rejoinder.datasets.readers.asnq import read_asnq, read_asnq_half, read_asnq_over_pages
+from rejoinder.datasets.readers.evidence import read_boolq, read_fever, read_fm2, read_wice
 from rejoinder.datasets.readers.insuranceqa import read_insuranceqa, read_insuranceqa_package
 from rejoinder.datasets.readers.natural_questions import read_natural_questions
 from rejoinder.datasets.readers.pairs import read_pairs, read_yahooqa
@@ -122,6 +123,9 @@ READERS: dict[str, Read] = {
     "asnq-half": read_asnq_half,
     "asnq-over-pages": read_asnq_over_pages,
     "asnq++": lambda path: add_negatives(list(read_asnq(path))),
+    "boolq": read_boolq,
+    "fever": read_fever,
+    "fm2": read_fm2,
     "insuranceqa": read_insuranceqa,
     "insuranceqa-package": read_insuranceqa_package,
     "natural-questions": read_natural_questions,
@@ -133,6 +137,7 @@ READERS: dict[str, Read] = {
     "squad-part": read_squad_part,
     "trecqa": read_trecqa,
     "trecqa-xml": read_trecqa_xml,
+    "wice": read_wice,
     "wikiqa": read_wikiqa,
     "wikiqa-text": read_wikiqa_text,
     "yahooqa": read_yahooqa,
