@@ -73,8 +73,11 @@ def plot_learning_curves(
 
 
 @contextmanager
-def plotting(path: Path) -> Iterator[Any]:
+def plotting(path: Path, *, panels: int = 1) -> Iterator[Any]:
     """Yield the axes of a new picture, then save it with a grid and a legend.
+
+    Args:
+        panels: side by side, on one scale; the axes are an array if there are several.
 
     Raises:
         InputError: the file cannot be written, or its suffix is not a known image format.
@@ -88,11 +91,13 @@ def plotting(path: Path) -> Iterator[Any]:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    figure, axes = plt.subplots(figsize=(7, 4.5), layout="constrained")
+    size = (7 if panels == 1 else 4.5 * panels, 4.5)
+    figure, axes = plt.subplots(ncols=panels, sharey=True, figsize=size, layout="constrained")
     try:
         yield axes
-        axes.grid(alpha=0.3)
-        axes.legend(fontsize=8)
+        for panel in figure.axes if panels > 1 else [axes]:
+            panel.grid(alpha=0.3)
+            panel.legend(fontsize=8)
         figure.savefig(path, dpi=150)
     except (OSError, ValueError) as error:
         raise InputError(f"cannot plot {path}: {error}") from error

@@ -26,6 +26,7 @@ from rejoinder.models.static_vectors.files import load_published_vectors
 from rejoinder.models.static_vectors.vectors import StaticVectors, load_vectors
 from rejoinder.papers import has_published
 from rejoinder.papers.examples import build_lists, keep_answered, spread_evenly
+from rejoinder.papers.has_figures import plot_study
 from rejoinder.papers.ingredients import (
     OWN_VECTORS,
     Ingredients,
@@ -41,6 +42,7 @@ from rejoinder.papers.table import (
     PrintedTable,
     Reporter,
     Run,
+    Summary,
     TableOptions,
     choose_rows,
     measure_gain,
@@ -266,6 +268,8 @@ class HasTableOptions(TableOptions):
     """Whether rows are measured as int8 bundles, not fp32."""
     study: bool = False
     """Only the study over beta and delta."""
+    plot: Path | None = None
+    """Plot of the study."""
     costs: bool = False
     """Only time and memory."""
 
@@ -291,8 +295,21 @@ def reproduce_has(options: HasTableOptions, reporter: Reporter = SILENT) -> dict
     Raises:
         UnknownNameError: an option names no table, or no row.
     """
+    if options.plot and not options.study:
+        raise InputError("--plot draws the study over beta and delta: give --study, too")
     start_training(options)
-    tables = [_reproduce_table(table, options, reporter) for table in _choose_tables(options)]
+    tables, studies = [], {}
+    for table in _choose_tables(options):
+        try:
+            summaries, result = _reproduce_table(table, options, reporter)
+        except MissingDataError as error:
+            reporter.say(f"left out: {error}")
+            continue
+        tables.append(result)
+        studies[table.name] = summaries
+    if options.plot and studies:
+        plot_study(options.plot, studies)
+        reporter.say(f"wrote {options.plot}")
     encoder = options.ingredients.encoder
     costs = [] if options.study else measure_untrained(options.bundle_precision, encoder)
     label = label_encoder(encoder or HasConfig().encoder)
@@ -300,7 +317,7 @@ def reproduce_has(options: HasTableOptions, reporter: Reporter = SILENT) -> dict
         reporter.show(_print_costs(costs, label))
         reporter.show(has_published.COSTS)
     return {
-        "tables": list(filter(None, tables)),
+        "tables": tables,
         "costs": [{**asdict(cost), "ingredients": {"encoder": label}} for cost in costs],
     }
 
@@ -325,14 +342,11 @@ def _choose_tables(options: HasTableOptions) -> list[HasTable]:
 
 def _reproduce_table(
     table: HasTable, options: HasTableOptions, reporter: Reporter
-) -> dict[str, Any] | None:
+) -> tuple[list[Summary[HasRow]], dict[str, Any]]:
+    """Print a table; return its summaries, and all of it as plain JSON types."""
     known = set_rows(table, options.ingredients, options)
     rows = choose_rows(known, options.models, of=table.name)
-    try:
-        runs = train_rows(table, rows, options, reporter)
-    except MissingDataError as error:
-        reporter.say(f"left out: {error}")
-        return None
+    runs = train_rows(table, rows, options, reporter)
     summaries = [summarise(row, runs) for row in rows]
     gains = measure_gains(table, runs)
     trained = " + ".join(options.ingredients.train) or table.train
@@ -357,7 +371,7 @@ def _reproduce_table(
     reporter.show(printed)
     if table.others:
         reporter.show(table.others)
-    return {
+    result = {
         "table": table.name,
         "train": trained,
         "test": table.test,
@@ -366,6 +380,7 @@ def _reproduce_table(
         "gains": [asdict(gain) for gain in gains],
         "pretraining": pretraining,
     }
+    return summaries, result
 
 
 def set_rows(

@@ -17,6 +17,7 @@ from tests.models.selectors import write_encoder  # noqa: E402
 
 from rejoinder.cli import main  # noqa: E402
 from rejoinder.datasets.readers.jsonl import read_examples  # noqa: E402
+from rejoinder.evaluation.plots import plotting  # noqa: E402
 from rejoinder.models.has.module import HasConfig  # noqa: E402
 from rejoinder.papers import has as has_paper  # noqa: E402
 from rejoinder.papers.has import HasRow, HasTable, HasTableOptions  # noqa: E402
@@ -287,3 +288,39 @@ def test_the_study_is_also_made_on_insuranceqa(tmp_path: Path) -> None:
 
     assert has_paper._choose_tables(options) == [has_paper.INSURANCEQA_STUDY]
     assert has_paper.INSURANCEQA_STUDY.dev == has_paper.INSURANCEQA_STUDY.test
+
+
+KEPT = Path(__file__).parents[3] / "benchmarks" / "results" / "reproduce-has.jsonl"
+
+
+def test_the_study_is_drawn_from_kept_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("matplotlib")
+    drawn: dict[str, list[tuple[float, float]]] = {}
+
+    @contextmanager
+    def keep(path: Path, *, panels: int) -> Iterator[Any]:
+        with plotting(path, panels=panels) as axes:
+            yield axes
+            for panel in axes:
+                (line,) = panel.get_lines()[:1]
+                drawn[panel.get_xlabel()] = list(zip(*line.get_data(), strict=True))
+
+    monkeypatch.setattr("rejoinder.papers.has_figures.plotting", keep)
+    picture = tmp_path / "study.png"
+    options = ["--study", "--epochs", "6", "--seeds", "1", "--data", str(tmp_path)]
+
+    result = run("reproduce", "has", *options, "--runs", KEPT, "--plot", picture)
+
+    assert result.exit_code == 0, result.output
+    assert picture.read_bytes().startswith(b"\x89PNG")
+    assert [beta for beta, _ in drawn["beta"]] == list(has_paper.BETAS)
+    assert [delta for delta, _ in drawn["delta"]] == list(has_paper.DELTAS)
+    both = {value for _, value in drawn["beta"]} & {value for _, value in drawn["delta"]}
+    assert len(both) == 1, "the row that has both defaults"
+
+
+def test_a_plot_without_the_study_is_refused(tmp_path: Path) -> None:
+    result = run("reproduce", "has", "--plot", tmp_path / "study.png")
+
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "--plot draws the study over beta and delta: give --study, too" in result.stderr

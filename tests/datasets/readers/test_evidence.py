@@ -55,7 +55,7 @@ def test_evidence_answers_only_the_claims_that_it_supports(write_rows: WriteRows
     supported, refuted = read_fever(write_rows("fever.jsonl", rows))
 
     assert (supported.labels, refuted.labels) == ((True, True), (False, False))
-    assert all(item.document is item.position is None for item in supported.candidates)
+    assert {(item.document, item.position) for item in supported.candidates} == {(None, None)}
 
 
 def test_the_place_of_found_evidence_says_nothing(write_rows: WriteRows) -> None:

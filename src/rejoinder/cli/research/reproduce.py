@@ -190,7 +190,7 @@ def context(output: Output, takes_all: bool, test_pairs: int, **given: Any) -> N
 @reproduce.command(
     epilog=options.example(
         "rejoinder reproduce has --tables wikiqa --seeds 3 --runs has.jsonl --data data",
-        "rejoinder reproduce has --study --runs has.jsonl --data data",
+        "rejoinder reproduce has --study --plot study.png --runs has.jsonl --data data",
         "rejoinder reproduce has --costs",
     ),
 )
@@ -226,6 +226,7 @@ def context(output: Output, takes_all: bool, test_pairs: int, **given: Any) -> N
     is_flag=True,
     help="The study over beta and delta, on the dev part of wikiqa or insuranceqa-v1.",
 )
+@click.option("--plot", type=options.PATH, help="Plot the study: Figures 2 and 3.")
 @click.option("--costs", is_flag=True, help="Time and memory only, without training.")
 @options.threads
 @options.data_folder
