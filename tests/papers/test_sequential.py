@@ -138,6 +138,10 @@ def test_the_rows_of_gpd_stand_beside_long_lists() -> None:
         ],
     ]
     assert show_gpd([short]) is None
+    hopeless = [{**row, "accuracy": 0.0} for row in rows]
+    bare = show_gpd([{**long, "rows": hopeless}])
+    assert bare
+    assert [row[-2] for row in bare.rows] == ["–", "–"], "no answer is kept of none"
 
 
 @pytest.fixture

@@ -82,9 +82,9 @@ def show_gpd(results: Sequence[Mapping[str, Any]]) -> PrintedTable | None:
     rows = [
         [
             *(f"GPD, {pair.selector} behind {pair.first}", str(pair.keep)),
-            *_show(pair.accuracy / whole.accuracy, whole.seconds / pair.seconds),
+            *_show(_divide(pair.accuracy, whole.accuracy), whole.seconds / pair.seconds),
             f"{result['dataset']}, {row['selector']} behind {row['first']}",
-            *_show(row["accuracy"] / own["accuracy"], row["speed_up"]),
+            *_show(_divide(row["accuracy"], own["accuracy"]), row["speed_up"]),
         ]
         for whole, pair in _pair_with_whole("GPD")
         for result in results
@@ -101,8 +101,13 @@ def show_gpd(results: Sequence[Mapping[str, Any]]) -> PrintedTable | None:
     )
 
 
-def _show(share: float, speed_up: float) -> list[str]:
-    return [f"{share:.1%}", f"{speed_up:.1f}"]
+def _divide(accuracy: float, whole: float) -> float | None:
+    """Return the share that is kept; None where there is nothing to keep."""
+    return accuracy / whole if whole else None
+
+
+def _show(share: float | None, speed_up: float) -> list[str]:
+    return ["–" if share is None else f"{share:.1%}", f"{speed_up:.1f}"]
 
 
 def _pair_with_whole(dataset: str) -> Iterator[tuple[PublishedPair, PublishedPair]]:
