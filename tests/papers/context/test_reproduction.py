@@ -359,16 +359,25 @@ def test_lists_of_a_file_span_documents(tmp_path: Path) -> None:
     assert len(list(data.train)) == 2  # eight pairs, though the first document is short
 
 
-def test_costs_are_left_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_costs_come_alone_or_not_at_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(costs, "SIMILARITIES", ("ngrams",))
+    monkeypatch.setattr(costs, "EQUAL_LENGTH", 64)
     start, lists = tmp_path / "start", write_lists(tmp_path / "lists.jsonl")
     write_selector(start, make_selector(), TOKENIZER, training={}, sample=[])
     monkeypatch.setattr(context_rows, "START", str(start))
-    arguments = ["reproduce", "context", "--models", "none", "--seeds", "1", "--no-costs", "--json"]
+    arguments = ["reproduce", "context", "--models", "none", "--seeds", "1", "--json"]
     arguments += ["--train", str(lists), "--test", str(lists), "--data", str(tmp_path)]
 
-    result = CliRunner().invoke(main, arguments)
+    result = CliRunner().invoke(main, [*arguments, "--no-costs"])
+    alone = CliRunner().invoke(main, [*arguments, "--costs"])
 
     assert result.exit_code == 0, result.output
+    assert alone.exit_code == 0, alone.output
+    only = json.loads(alone.stdout)
+    assert (only["quality"], only["verdict"]) == ([], [])
+    (cost,) = only["latency"]
+    assert cost["row"] == "none"
+    assert cost["peak_mb"] > cost["weights_mb"] > 0
     printed = json.loads(result.stdout)
     assert {*printed} == {"quality", "tests", "pretraining"}
     assert printed["tests"] == {str(lists): "16 pairs"}

@@ -127,6 +127,7 @@ def sequential(output: Output, takes_all: bool, questions: int, **given: Any) ->
         "rejoinder reproduce context --runs context.jsonl --to bundles --data data",
         "rejoinder reproduce context --models none,local,multi-way --seeds 3 --runs context.jsonl",
         "rejoinder reproduce context --train lists.jsonl.gz --test dev.jsonl.gz --no-costs",
+        "rejoinder reproduce context --costs",
     )
 )
 @takes_ingredients(
@@ -159,9 +160,9 @@ def sequential(output: Output, takes_all: bool, questions: int, **given: Any) ->
 )
 @click.option(
     "--costs/--no-costs",
-    default=True,
-    show_default=True,
-    help="Measure time and memory; they need an idle machine.",
+    default=None,
+    help="Time and memory only, without training; or leave them out: time needs an idle machine."
+    "  [default: both]",
 )
 @click.option(
     "--to",

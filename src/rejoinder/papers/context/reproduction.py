@@ -44,7 +44,7 @@ def reproduce_context(options: ContextTableOptions, reporter: Reporter = SILENT)
         check_target(options.to / BASE.name)
     rows = choose_rows(set_rows(options.ingredients), options.models, of="context")
     data = cache(lambda: read_data(options.data, reporter.say))
-    runs = train_rows(rows, data, options, reporter)
+    runs = [] if options.costs else train_rows(rows, data, options, reporter)
     quality = summarise_sets(rows, runs)
     pretraining = describe_pretraining(item.summary.ingredients for item in quality)
     describe = partial(describe_set, runs=runs, folder=options.folder)
@@ -54,7 +54,11 @@ def reproduce_context(options: ContextTableOptions, reporter: Reporter = SILENT)
         "quality": [item.to_dict() for item in quality],
         "tests": {name: describe(name) for name in dict.fromkeys(q.dataset for q in quality)},
         "pretraining": pretraining,
-        **(_measure_costs(rows, runs, data(), options, reporter) if options.costs else {}),
+        **(
+            _measure_costs(rows, runs, data(), options, reporter)
+            if options.costs is not False
+            else {}
+        ),
     }
 
 

@@ -48,8 +48,8 @@ class ContextTableOptions(TableOptions):
     """Pairs of each test set, approximately; infinite for all."""
     test: Sequence[str] = ()
     """Data sets and files to test on; by default the table's own sets."""
-    costs: bool = True
-    """Whether time and memory are measured."""
+    costs: bool | None = None
+    """Whether time and memory are measured: True is only them, without training."""
     to: Path | None = None
     """Folder of trained bundles, which are not trained again."""
 
