@@ -1,5 +1,5 @@
 import asyncio
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -18,10 +18,12 @@ from rejoinder.models import registry
 from rejoinder.models.passages import PassageScorer
 from rejoinder.models.ranker.scorer import RankerScorer
 from rejoinder.models.scorer import Candidates, Scores
+from rejoinder.models.staged import Deadline
 from rejoinder.models.static_vectors import vectors
 from rejoinder.models.static_vectors.vectors import load_vectors
+from rejoinder.retrieval import Retriever
 from rejoinder.text.wordpiece import WordPiece
-from rejoinder.types import Answers, Candidate, Mark, ScoredCandidate, to_candidates
+from rejoinder.types import Answers, Candidate, Mark, ScoredCandidate, Where, to_candidates
 
 PIECES = WordPiece(["[UNK]", "tea"])
 
@@ -40,11 +42,16 @@ class Shortest:
         return np.array([-float(len(item.text)) for item in self.given])
 
 
-class Elsewhere:
+class Elsewhere(Retriever):
     """Finds what no index holds."""
 
     def search(
-        self, question: str, k: int, *, where: Mapping[str, str | Sequence[str]] | None = None
+        self,
+        question: str,
+        k: int,
+        *,
+        where: Where | None = None,
+        deadline: Deadline | None = None,
     ) -> Sequence[ScoredCandidate]:
         return [ScoredCandidate(Candidate("1", "It rains."), 1.0, 1)][:k]
 

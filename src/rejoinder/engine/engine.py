@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial, wraps
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
@@ -19,9 +20,9 @@ from rejoinder.engine.answers import (
     take_distinct,
 )
 from rejoinder.engine.binding import bind_scorer
-from rejoinder.engine.context import check_form, read_context
 from rejoinder.errors import InputError, StoreError
 from rejoinder.index.candidates import is_page_source
+from rejoinder.index.context import check_form
 from rejoinder.index.index import Index, get_cached_index
 from rejoinder.models.lexical.scorers import RetrievalOrder
 from rejoinder.models.parallel import count_cores, spread
@@ -74,15 +75,15 @@ class Engine:
     questions in progress finish on the old one.
 
     Args:
-        index: the index to search; the engine closes it.
+        index: the index to search; the engine closes it.  None with a retriever.
         scorer: ranks the retrieved sentences; without one, they keep the retrieval order.
-        retriever: searches elsewhere, for example in PostgreSQL; by default the index.
+        retriever: searches elsewhere (`rejoinder.retrieval.open_retriever`); by default the index.
         retrieved: how many sentences to retrieve and rank.
     """
 
     def __init__(
         self,
-        index: Index,
+        index: Index | None,
         scorer: Scorer | None = None,
         *,
         retriever: "Retriever | None" = None,
@@ -90,7 +91,9 @@ class Engine:
     ) -> None:
         if scorer is not None:
             check_scorer(scorer)
-        self.index = index
+        if index is None and retriever is None:
+            raise InputError("an engine needs an index or a retriever")
+        self._index = index
         self._scorer = scorer
         self._retriever = retriever
         self._retrieved = retrieved
@@ -100,9 +103,25 @@ class Engine:
         self._bound: Engine | None = None
         """This engine over one index, with the scorer bound to its sidecars."""
         self._is_bound = False
-        if index.store.is_complete:
+        if index is not None and index.store.is_complete:
             with self.leased():
                 pass  # else the first question would take as long as two
+
+    @property
+    def index(self) -> Index:
+        """The index.
+
+        Raises:
+            InputError: the engine answers from a retriever, and has no index.
+        """
+        if self._index is None:
+            raise InputError("this needs an index on this machine, and a retriever is open")
+        return self._index
+
+    @property
+    def retriever(self) -> "Retriever":
+        """What is searched: the given retriever, or the index."""
+        return self._retriever or self.index
 
     @contextmanager
     def leased(self) -> Iterator["Engine"]:
@@ -113,7 +132,7 @@ class Engine:
         Raises:
             StoreError: there is no index any more, it cannot be read, or it is incomplete.
         """
-        if self._is_bound:
+        if self._is_bound or self._index is None:
             yield self
             return
         with ExitStack() as stack:
@@ -130,7 +149,7 @@ class Engine:
             if self._bound and self._bound._is_over(index):
                 return self._bound
             bound = copy.copy(self)
-            bound.index, bound._is_bound, bound._bound = index, True, None
+            bound._index, bound._is_bound, bound._bound = index, True, None
             bound._sidecar_stamp = index.sidecar_stamp
             bound._scorer = self._scorer and bind_scorer(self._scorer, index)
             if self._retriever is None:
@@ -150,8 +169,8 @@ class Engine:
 
         The scorer then has its memory, and the words that many sentences share.
         """
-        store = self.index.store
-        if store.is_complete and not store.is_empty:
+        store = self._index.store if self._index else None
+        if store is None or (store.is_complete and not store.is_empty):
             self.answer(FIRST_QUESTION)
 
     @_over_current_index
@@ -195,7 +214,8 @@ class Engine:
         check_form(context)
         start = time.perf_counter()
         deadline = None if budget_ms is None else Deadline.after(budget_ms)
-        hits = self._search(question, where, deadline)
+        hits = self.retriever.search(question, self._retrieved, where=where, deadline=deadline)
+        ranked_by = self._reserve(deadline, start)
         is_late = deadline is not None and deadline.left_ms <= 0
         scorer = self._scorer if self._scorer and not is_late else RetrievalOrder()
         candidates = self._prepare(hits, scorer)
@@ -203,12 +223,12 @@ class Engine:
             question,
             candidates,
             scorer=scorer,
-            deadline=deadline,
+            deadline=ranked_by,
             min_confidence=min_confidence,
             only_first=top == 1,
         )
         found = group_near_duplicates(ranking.items)
-        best = take_distinct((self._to_answer(*item, where, context) for item in found), top)
+        best = take_distinct(self._to_answers(found, top, where, context, deadline), top)
         answers = build_answers(ranking, best, retrieved=len(hits), start=start)
         if not explain:
             return answers
@@ -322,44 +342,55 @@ class Engine:
         self.close()
 
     def close(self) -> None:
-        """Close the index."""
+        """Close the index, and the retriever."""
         self._bound = None
-        self.index.close()
+        if self._index is not None:
+            self._index.close()
+        if self._retriever is not None:
+            self._retriever.close()
         if self._temporary is not None:
             self._temporary.cleanup()
 
-    def _search(
-        self, question: str, where: Where | None, deadline: Deadline | None
-    ) -> Sequence[ScoredCandidate]:
-        if self._retriever is not None:
-            return self._retriever.search(question, self._retrieved, where=where)
-        return self.index.search(question, self._retrieved, where=where, deadline=deadline)
+    def _reserve(self, deadline: Deadline | None, start: float) -> Deadline | None:
+        """Return when ranking ends, so that a search engine can be asked for the context."""
+        if deadline is None or self._retriever is None:
+            return deadline
+        took = time.perf_counter() - start
+        return replace(deadline, at=deadline.at - min(took, deadline.left_ms / 4_000))
 
     def _prepare(self, hits: Sequence[ScoredCandidate], scorer: Scorer) -> list[Candidate]:
         """Return the candidates in document order, with tokens only if the scorer reads them."""
-        reads_tokens = getattr(scorer, "tokenizer", None) == self.index.tokenizer_hash
+        reads_tokens = getattr(scorer, "tokenizer", None) == self.retriever.tokenizer_hash
         candidates = [_to_candidate(hit, reads_tokens=reads_tokens) for hit in hits]
         if reads_passages(scorer):
-            candidates = self.index.read_passages(candidates)
+            candidates = self.retriever.read_passages(candidates)
         return group_by_document(candidates)
 
-    def _to_answer(
-        self, item: ScoredCandidate, duplicates: Sequence[Candidate], where: Where | None, form: str
-    ) -> Answer:
-        same = [item.candidate, *duplicates]
-        candidate = self._choose_page(same, where)
-        source = self._locate(candidate)
-        copies = self.index.locate_copies(candidate, where=where)
-        others = [self._locate(other) for other in same if other is not candidate]
-        return Answer(
-            candidate.text,
-            source,
-            item.score,
-            item.rank,
-            context=read_context(self.index.store, candidate, source, form),
-            other_sources=tuple(_drop_repeated(source, [*copies, *others])),
-            found_by=item.candidate.retrieval.sources if item.candidate.retrieval else (),
-        )
+    def _to_answers(
+        self,
+        found: Iterator[tuple[ScoredCandidate, list[Candidate]]],
+        top: int,
+        where: Where | None,
+        form: str,
+        deadline: Deadline | None,
+    ) -> Iterator[Answer]:
+        """Yield answers in their order; the context of `top` is read at once."""
+        while group := list(islice(found, top)):
+            chosen = [self._choose_page([item.candidate, *same], where) for item, same in group]
+            around = self.retriever.read_surroundings(chosen, form, where=where, deadline=deadline)
+            for (item, duplicates), candidate, own in zip(group, chosen, around, strict=True):
+                source = own.source or _get_source(candidate)
+                same = [item.candidate, *duplicates]
+                others = [self._locate(other) for other in same if other is not candidate]
+                yield Answer(
+                    candidate.text,
+                    source,
+                    item.score,
+                    item.rank,
+                    context=own.context,
+                    other_sources=tuple(_drop_repeated(source, [*own.copies, *others])),
+                    found_by=item.candidate.retrieval.sources if item.candidate.retrieval else (),
+                )
 
     def _choose_page(self, same: Sequence[Candidate], where: Where | None) -> Candidate:
         """Return the first of several candidates that say the same; a page before its source."""
@@ -367,27 +398,43 @@ class Engine:
         if not is_page_source(first):
             return first
         page = next((other for other in same if not is_page_source(other)), None)
-        return page or self.index.find_page_copy(first, where=where) or first
+        return page or self.retriever.find_page_copy(first, where=where) or first
 
     def _locate(self, candidate: Candidate) -> Source:
-        return self.index.locate(candidate) or _get_source(candidate)
+        return self.retriever.locate(candidate) or _get_source(candidate)
 
 
-def open(folder: Path | str, *, scorer: Scorer | str | Path = DEFAULT) -> Engine:
+def open(place: Path | str, *, scorer: Scorer | str | Path = DEFAULT) -> Engine:
     """Open an index to answer questions from it; its first question is as fast as later ones.
 
     Args:
-        folder: the folder of the index.
+        place: the folder of the index; or the URL of a search engine that it was exported to,
+            like `qdrant://localhost:6333/docs`.
         scorer: ranks the retrieved sentences: a scorer, a name of `rejoinder models list`,
             the folder of a bundle, or a cascade file.
 
     Raises:
+        InputError: the URL is not one of a known search engine.
         StoreError: there is no index, or it cannot be read.
     """
-    engine = Engine(Index(folder), to_scorer(scorer))
+    if isinstance(place, str) and "://" in place:
+        engine = open_remote(place, to_scorer(scorer))
+    else:
+        engine = Engine(Index(place), to_scorer(scorer))
     if isinstance(scorer, (str, Path)):
         engine.prepare()  # a scorer of the caller's own is asked nothing by itself
     return engine
+
+
+def open_remote(url: str, scorer: Scorer | None) -> Engine:
+    """Open an index in a search engine; raise a StoreError if it cannot answer questions now."""
+    from rejoinder.retrieval import open_retriever
+
+    with ExitStack() as opened:
+        retriever = opened.enter_context(open_retriever(url))
+        retriever.check_ready()
+        opened.pop_all()
+    return Engine(None, scorer, retriever=retriever)
 
 
 def open_files(

@@ -149,7 +149,7 @@ def _to_candidate(
         row.text,
         document,
         row.position,
-        _drop_title(split_path(row.path), row.title),
+        drop_title(split_path(row.path), row.title),
         row.tokens,
         None if scores is None else scores.merged,
         scores,
@@ -169,7 +169,7 @@ def locate(store: DocumentStore, document: Document | None, position: int | None
         found.start,
         found.end,
         found.page,
-        _drop_title(found.path, document.title),
+        drop_title(found.path, document.title),
         found.anchor,
         number,
         make_url(document.metadata.get(URL, ""), found.file, found.page, found.anchor),
@@ -199,7 +199,8 @@ def _has_places(path: Path) -> bool:
     return path.suffix.lower() in {".html", ".htm", ".xhtml", ".pdf"}
 
 
-def _drop_title(path: tuple[str, ...], title: str) -> tuple[str, ...]:
+def drop_title(path: tuple[str, ...], title: str) -> tuple[str, ...]:
+    """Return a heading path without the title of its document, where it begins with that."""
     return path[1:] if path[:1] == (title,) else path
 
 

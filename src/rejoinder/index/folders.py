@@ -30,7 +30,7 @@ class Folders:
             return where
         given = where[FOLDER]
         values = [given] if isinstance(given, str) else given
-        places = {place for value in values for place in _list_spellings(value)}
+        places = {place for value in values for place in list_spellings(value)}
         below = [name for name in self._count() if not places.isdisjoint(list_ancestors(name))]
         return {**where, FOLDER: below}
 
@@ -79,7 +79,7 @@ def list_ancestors(folder: str) -> Iterator[str]:
         folder = above
 
 
-def _list_spellings(folder: str) -> set[str]:
+def list_spellings(folder: str) -> set[str]:
     """Return the names that a given folder may have in the index: a path may be relative."""
     if not folder:
         return set()

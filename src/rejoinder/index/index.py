@@ -63,6 +63,7 @@ from rejoinder.types import (
 if TYPE_CHECKING:
     import threading
 
+    from rejoinder.index.context import Surroundings
     from rejoinder.index.report import FileEvent, UpdateReport
     from rejoinder.index.sidecar.sidecars import IndexRows, Progress, Sidecars
     from rejoinder.models.staged import Deadline
@@ -164,6 +165,11 @@ class Index:
             pinned = copy.copy(self)
             pinned._files, pinned._follows = files, False
             yield pinned
+
+    def check_ready(self) -> None:
+        """Raise a StoreError that says why questions cannot be answered now, if they cannot."""
+        with self._lease() as files:
+            check_complete(self.folder, files.store)
 
     @property
     def tokenizer_hash(self) -> str | None:
@@ -388,6 +394,32 @@ class Index:
         """Return the source of a candidate of this index; None where it was removed."""
         with self._lease() as files:
             return locate(files.store, candidate.document, candidate.position)
+
+    def read_surroundings(
+        self,
+        candidates: Sequence[Candidate],
+        form: str,
+        *,
+        where: Where | None = None,
+        deadline: "Deadline | None" = None,  # noqa: ARG002 (it takes microseconds)
+    ) -> "list[Surroundings]":
+        """Return the source, the context and the copies of each candidate.
+
+        Args:
+            form: how much context: `sentence`, `paragraph` or `section`.
+            where: only name copies in documents whose metadata match.
+        """
+        from rejoinder.index.context import Surroundings, read_context
+
+        with self._lease() as files:
+            where = files.expand(where)
+            read = []
+            for item in candidates:
+                source = locate(files.store, item.document, item.position)
+                context = source and read_context(files.store, item, source, form)
+                copies = locate_copies(files.store, item, where)
+                read.append(Surroundings(source, context or (), tuple(copies)))
+            return read
 
     def find_page_copy(
         self, candidate: Candidate, *, where: Where | None = None

@@ -7,17 +7,19 @@ sentence is better than the next (docs/retrieval.md).
 """
 
 from collections.abc import Mapping
+from typing import TypeVar
 
 from rejoinder.index.sqlite.documents import Place
 from rejoinder.types import RetrievalScores
+
+Key = TypeVar("Key", Place, str)
+"""What identifies a sentence: its place, or its id in a search engine."""
 
 MEANING = 0.3
 """The weight of vector search; full-text search has the rest.  Chosen on development data."""
 
 
-def merge(
-    words: Mapping[Place, float], meaning: Mapping[Place, float]
-) -> dict[Place, RetrievalScores]:
+def merge(words: Mapping[Key, float], meaning: Mapping[Key, float]) -> dict[Key, RetrievalScores]:
     """Return the scores of all places that either search found, best first.
 
     Without vectors, order and scores are those of full-text search.
@@ -43,7 +45,7 @@ def merge(
     }
 
 
-def _scale(scores: Mapping[Place, float], weight: float) -> dict[Place, float]:
+def _scale(scores: Mapping[Key, float], weight: float) -> dict[Key, float]:
     low, high = min(scores.values(), default=0.0), max(scores.values(), default=0.0)
     if high == low:
         return dict.fromkeys(scores, weight)

@@ -1,20 +1,11 @@
-"""Finds sentences that may answer a question, in an index or a search server of the user's own."""
+"""Finds sentences that may answer a question: in an index, or in a search engine of the user's own.
 
-from collections.abc import Sequence
-from typing import Protocol
+`Retriever` is the protocol that an engine (`rejoinder.Engine`) answers with.  The embedded index
+satisfies it.  `open_retriever(url)` opens an index that `rejoinder index export --to URL` has
+loaded into OpenSearch, Elasticsearch, PostgreSQL or Qdrant (`remote.py` and one module each).
+"""
 
-from rejoinder.types import ScoredCandidate, Where
+from rejoinder.retrieval.retriever import Retriever
+from rejoinder.retrieval.url import open_retriever
 
-
-class Retriever(Protocol):
-    """Finds sentences that may answer a question."""
-
-    def search(
-        self, question: str, k: int, *, where: Where | None = None
-    ) -> Sequence[ScoredCandidate]:
-        """Return at most k candidates, best first.
-
-        Args:
-            where: required metadata of the documents: for each key a value, or one of several.
-        """
-        ...
+__all__ = ["Retriever", "open_retriever"]

@@ -326,14 +326,43 @@ def compact(folder: Path) -> None:
         _update_sidecars(opened)
 
 
-@index.command(epilog=options.example("rejoinder index export --index my-index > all.jsonl"))
+@index.command(
+    epilog=options.example(
+        "rejoinder index export --index my-index > all.jsonl",
+        "rejoinder index export --index my-index --to qdrant://localhost:6333/docs",
+    )
+)
 @folder_option
-def export(folder: Path) -> None:
-    """Print every document as a JSON line that `index add` can read."""
+@click.option("--to", "url", metavar="URL", help="Load the index into this search engine instead.")
+def export(folder: Path, url: str | None) -> None:
+    """Print every document as a JSON line that `index add` can read.
+
+    With --to, the index is loaded into OpenSearch, Elasticsearch, PostgreSQL or Qdrant, for `serve
+    --retriever URL`: opensearch://, elasticsearch://, qdrant:// (or with +https) HOST:PORT/NAME,
+    postgresql://USER@HOST/DATABASE?name=NAME.  A later export writes what has changed, and deletes
+    what was removed; one that was interrupted continues.
+    """
     with _open(folder) as opened:
+        if url:
+            _export(opened, url)
+            return
         for item in opened.documents():
             named = {"id": item.id, "title": item.title, "text": opened.get_text(item)}
             print_json({**item.metadata, **named})
+
+
+def _export(opened: "Index", url: str) -> None:
+    """Bring a search engine up to date with the index."""
+    from rejoinder.retrieval.export import export_index
+
+    with show_progress("exporting") as progress:
+        report = export_index(
+            opened, url, on_progress=lambda done, total: progress(done, total, "")
+        )
+    say(
+        f"{count(report.written, 'document')} written ({count(report.sentences, 'sentence')}),"
+        f" {report.removed} removed, {report.unchanged} unchanged"
+    )
 
 
 def _open(

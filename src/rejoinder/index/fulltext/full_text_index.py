@@ -18,7 +18,7 @@ import logging
 import shutil
 import struct
 import zlib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -27,7 +27,7 @@ import tantivy
 from rejoinder.documents.passages import Passage, iterate_passages
 from rejoinder.errors import StoreError, is_panic, shorten
 from rejoinder.index.fulltext.query import build_query, correct
-from rejoinder.index.fulltext.terms import FIELDS, join_terms
+from rejoinder.index.fulltext.terms import FIELDS, join_fields
 from rejoinder.index.sqlite.documents import DocumentStore, Place, StoredDocument
 from rejoinder.types import Where
 
@@ -283,33 +283,18 @@ class DocumentAdder:
         self._index = index
         self._number = str(document.id)
         self._tags = [f"{key}={value}" for key, value in document.metadata.items()]
-        self._title = join_terms(document.title).content
+        self._title = document.title
 
     def add(self, passage: Passage) -> None:
         """Add a sentence, which is also found by its passage, its headings and its title."""
-        sentence = passage.sentence
-        whole = (*passage.before, sentence, *passage.after)
         entry = tantivy.Document()
         entry.add_text("document", self._number)
-        entry.add_unsigned("position", sentence.position)
-        entry.add_text("text", join_terms(sentence.text).all)
-        entry.add_text("passage", _join_content(each.text for each in whole))
-        entry.add_text("headings", _join_content(_list_headings(passage)))
-        entry.add_text("title", self._title)
+        entry.add_unsigned("position", passage.sentence.position)
+        for field, terms in join_fields(self._title, passage).items():
+            entry.add_text(field, terms)
         for tag in self._tags:
             entry.add_text("tag", tag)
         self._index.add_entry(entry)
-
-
-def _join_content(texts: Iterable[str]) -> str:
-    return " ".join([join_terms(text).content for text in texts])
-
-
-def _list_headings(passage: Passage) -> tuple[str, ...]:
-    """Return the headings, and the last question before a sentence: it heads an answer in a FAQ."""
-    texts = (sentence.text for sentence in reversed(passage.before))
-    question = next((text for text in texts if text.endswith("?")), None)
-    return (*passage.headings, question) if question else passage.headings
 
 
 def _list_files(folder: Path) -> list[Path]:

@@ -36,10 +36,8 @@ Terms = Sequence[str]
 
 def build_query(schema: tantivy.Schema, searcher: tantivy.Searcher, question: str) -> Query | None:
     """Return the query of a question; None where it has no word that the index knows."""
-    words = dict.fromkeys(normalise_words(question, split_words))
-    function_words = [word for word in words if word in FUNCTION_WORDS]
-    content = [word for word in words if word not in FUNCTION_WORDS] or function_words
-    found = _find_terms(searcher, content[:MAX_WORDS])
+    content, function_words = split_question(question)
+    found = _find_terms(searcher, content)
     if not found:
         return None
     known = {term for terms in found for term in terms}
@@ -51,6 +49,18 @@ def build_query(schema: tantivy.Schema, searcher: tantivy.Searcher, question: st
             *((Occur.Should, _match(schema, "text", term, FUNCTION_WORD)) for term in others),
         ]
     )
+
+
+def split_question(question: str) -> tuple[list[str], list[str]]:
+    """Return the content words of a question, which find sentences, and its function words.
+
+    >>> split_question("How are glacier caves formed?")
+    (['glacier', 'caves', 'formed'], ['how', 'are'])
+    """
+    words = dict.fromkeys(normalise_words(question, split_words))
+    function_words = [word for word in words if word in FUNCTION_WORDS]
+    content = [word for word in words if word not in FUNCTION_WORDS] or function_words
+    return content[:MAX_WORDS], function_words
 
 
 def correct(searcher: tantivy.Searcher, question: str) -> str:

@@ -1,10 +1,12 @@
 """The terms of the full-text index: stems of English words, and other words as they are."""
 
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import NamedTuple
 
 import tantivy
 
+from rejoinder.documents.passages import Passage
 from rejoinder.text.words import FUNCTION_WORDS, normalise, split_words
 
 FIELDS = ("text", "passage", "headings", "title")
@@ -51,6 +53,28 @@ def join_terms(text: str) -> JoinedTerms:
     terms = stem_words(text)
     content = [term for term in terms if term not in _FUNCTION_TERMS]
     return JoinedTerms(" ".join(terms), " ".join(content or terms))
+
+
+def join_fields(title: str, passage: Passage) -> dict[str, str]:
+    """Return the terms of each field of a sentence, with spaces between them."""
+    whole = (*passage.before, passage.sentence, *passage.after)
+    return {
+        "text": join_terms(passage.sentence.text).all,
+        "passage": _join_content(each.text for each in whole),
+        "headings": _join_content(_list_headings(passage)),
+        "title": join_terms(title).content,
+    }
+
+
+def _join_content(texts: Iterable[str]) -> str:
+    return " ".join([join_terms(text).content for text in texts])
+
+
+def _list_headings(passage: Passage) -> tuple[str, ...]:
+    """Return the headings, and the last question before a sentence: it heads an answer in a FAQ."""
+    texts = (sentence.text for sentence in reversed(passage.before))
+    question = next((text for text in texts if text.endswith("?")), None)
+    return (*passage.headings, question) if question else passage.headings
 
 
 def count_sentences(searcher: tantivy.Searcher, term: str) -> int:

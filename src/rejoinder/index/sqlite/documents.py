@@ -475,6 +475,17 @@ class DocumentStore(Database):
         ((count,),) = self.query("SELECT coalesce(sum(may_answer), 0) FROM sentences")
         return int(count)
 
+    def get_checksums(self) -> dict[int, str]:
+        """Return the checksum of each document by its number."""
+        rows = self.query("SELECT document, hex(checksum) FROM checksums")
+        return dict(rows)
+
+    def get_block_kinds(self, number: int) -> dict[int, tuple[Kind, str]]:
+        """Return the kind and the anchor of each block of a document by its number."""
+        rows = self.query("SELECT number, kind, anchor FROM blocks WHERE document = ?", (number,))
+        with self.decoding():
+            return {block: (KINDS[kind], anchor or "") for block, kind, anchor in rows}
+
     def has_valid_checksum(self, number: int) -> bool:
         """Whether a document and its content are as they were stored."""
         stored = self.query("SELECT checksum FROM checksums WHERE document = ?", (number,))

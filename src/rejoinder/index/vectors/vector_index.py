@@ -12,7 +12,7 @@ Where there are no vectors to use, a warning says why, once, and questions are a
 import logging
 import shutil
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -51,7 +51,7 @@ class VectorIndex:
         self._folder = folder
         self._store = store
         self._encoder = encoder
-        self._bundle = None if encoder is None else _name_bundle(encoder)
+        self._bundle = None if encoder is None else name_bundle(encoder)
         """The bundle of the encoder that is open."""
         self._is_given = encoder is not None
         self._current: VectorStore | None = None
@@ -85,7 +85,7 @@ class VectorIndex:
         None are returned, and `problem` says why, where there are no vectors to use.
         """
         self.problem = ""
-        encoder, current = self._find_encoder(), self._find()
+        encoder, current = self.find_encoder(), self._find()
         if encoder is None:
             if self._no_encoder:
                 self._warn(self._no_encoder)
@@ -116,7 +116,7 @@ class VectorIndex:
             on_progress: called with the number of documents done, and of all.
         """
         self._is_followed = False
-        encoder, current = self._find_encoder(), self._find()
+        encoder, current = self.find_encoder(), self._find()
         if current is None and self._store.get("vectors"):
             # Also without an encoder: numbers of a restored backup will be given again.
             self._store.set("vectors", "")
@@ -136,16 +136,33 @@ class VectorIndex:
         if writer is None or encoder is None:
             yield from passages
             return
-        reads_tokens = encoder.tokenizer in (None, self._store.get("tokenizer"))
         batch: list[Passage] = []
         for passage in passages:
             yield passage
             batch.append(passage)
             if len(batch) == BATCH:
-                _encode(writer, encoder, document, batch, reads_tokens=reads_tokens)
+                self._record(writer, encoder, document, batch)
                 batch.clear()
         if batch:
-            _encode(writer, encoder, document, batch, reads_tokens=reads_tokens)
+            self._record(writer, encoder, document, batch)
+
+    def encode(
+        self, encoder: SentenceEncoder, title: str, passages: Sequence[Passage]
+    ) -> NDArray[np.float32]:
+        """Return the vectors of some sentences of one document, shape (passages, width)."""
+        if encoder.tokenizer not in (None, self._store.get("tokenizer")):
+            passages = [_drop_tokens(passage) for passage in passages]
+        return encoder.encode_passages(title, passages)
+
+    def _record(
+        self,
+        writer: VectorWriter,
+        encoder: SentenceEncoder,
+        document: StoredDocument,
+        passages: Sequence[Passage],
+    ) -> None:
+        positions = [passage.sentence.position for passage in passages]
+        writer.add(document.id, positions, self.encode(encoder, document.title, passages))
 
     @contextmanager
     def changing(self) -> Iterator[None]:
@@ -187,7 +204,7 @@ class VectorIndex:
     def compact(self) -> None:
         """Rewrite the store without removed documents, or rebuild it; the caller holds the lock."""
         self.catch_up(rebuild=True)
-        current, encoder = self._find(), self._find_encoder()
+        current, encoder = self._find(), self.find_encoder()
         if current is None:
             return
         if encoder and current.find_damage():
@@ -201,7 +218,7 @@ class VectorIndex:
         Args:
             candidates: how many sentences of SQLite may answer.
         """
-        encoder, current = self._find_encoder(), self._find()
+        encoder, current = self.find_encoder(), self._find()
         if current is None:
             is_lost = bool(self._store.get("vectors") or (encoder and candidates))
             return (
@@ -218,7 +235,7 @@ class VectorIndex:
             return [f"{current.folder}: {alive} of {candidates} vectors; {_COMPACT}"]
         return []
 
-    def _find_encoder(self) -> SentenceEncoder | None:
+    def find_encoder(self) -> SentenceEncoder | None:
         """Return the encoder of this index; None where it has none, or it cannot be opened."""
         if self._is_given:
             return self._encoder
@@ -312,7 +329,7 @@ class VectorIndex:
         The new store is in use from the start: an interrupted rebuild is continued.
         """
         self.close()
-        state = VectorState(_name_bundle(encoder), encoder.hash, encoder.width)
+        state = VectorState(name_bundle(encoder), encoder.hash, encoder.width)
         created = self._create(state)
         self._point(created)
         self._follow(created, on_progress)
@@ -395,23 +412,10 @@ def _say_embed(encoder: SentenceEncoder) -> str:
     )
 
 
-def _name_bundle(encoder: SentenceEncoder) -> str:
+def name_bundle(encoder: SentenceEncoder) -> str:
+    """Return how an index names the bundle of an encoder."""
     folder = encoder.folder.resolve()
     return SHIPPED if folder == SHIPPED_ENCODER.resolve() else str(folder)
-
-
-def _encode(
-    writer: VectorWriter,
-    encoder: SentenceEncoder,
-    document: StoredDocument,
-    passages: list[Passage],
-    *,
-    reads_tokens: bool,
-) -> None:
-    if not reads_tokens:  # they are of another tokenizer than the encoder's
-        passages = [_drop_tokens(passage) for passage in passages]
-    positions = [passage.sentence.position for passage in passages]
-    writer.add(document.id, positions, encoder.encode_passages(document.title, passages))
 
 
 def _drop_tokens(passage: Passage) -> Passage:

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from rejoinder.engine import context
 from rejoinder.engine.engine import Engine
 from rejoinder.engine.texts import answer_text
 from rejoinder.errors import UnknownNameError
+from rejoinder.index import context
 from rejoinder.index.candidates import make_url
 from rejoinder.index.index import Index
 from rejoinder.models.lexical.scorers import Jaccard, RetrievalOrder

@@ -9,7 +9,7 @@ A context has a maximum length, so that an answer stays small in any document.
 """
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from rejoinder.documents.blocks import Kind
 from rejoinder.errors import UnknownNameError
@@ -26,6 +26,9 @@ MARGIN = 1_000
 """Characters that are shown before and after the sentence, of a block that is too long."""
 
 
+Block = TypeVar("Block", StoredBlock, "TextBlock")
+
+
 class Limit(NamedTuple):
     """How much context there may be."""
 
@@ -35,6 +38,24 @@ class Limit(NamedTuple):
 
 
 LIMITS = {"paragraph": Limit(30, 2_000), "section": Limit(300, 10_000)}
+
+
+class TextBlock(NamedTuple):
+    """A block of a document with its text."""
+
+    kind: Kind
+    path: tuple[str, ...]
+    start: int
+    end: int
+    text: str
+
+
+class Surroundings(NamedTuple):
+    """A sentence's source, the blocks around it, and other places that say the same."""
+
+    source: Source | None
+    context: tuple[ContextBlock, ...] = ()
+    copies: tuple[Source, ...] = ()
 
 
 def check_form(form: str) -> None:
@@ -75,7 +96,18 @@ def read_context(
     )
 
 
-def choose_blocks(blocks: Sequence[StoredBlock], own: int, form: str) -> Sequence[StoredBlock]:
+def choose_context(
+    blocks: Sequence[TextBlock], source: Source, form: str
+) -> tuple[ContextBlock, ...]:
+    """Return the blocks that are shown together with the sentence at a source."""
+    own = next(at for at, block in enumerate(blocks) if block.end > source.start)
+    return tuple(
+        cut_block(block.kind, block.text, block.start, source.start, source.end)
+        for block in choose_blocks(blocks, own, form)
+    )
+
+
+def choose_blocks(blocks: Sequence[Block], own: int, form: str) -> Sequence[Block]:
     """Return the blocks that are shown together with one of them.
 
     Args:
@@ -99,7 +131,7 @@ def choose_blocks(blocks: Sequence[StoredBlock], own: int, form: str) -> Sequenc
 
 
 def _extend(
-    blocks: Sequence[StoredBlock], own: int, room: int, belongs: Callable[[StoredBlock], bool]
+    blocks: Sequence[Block], own: int, room: int, belongs: Callable[[Block], bool]
 ) -> tuple[int, int]:
     """Return the places of the first and the last block around `own` that belong to it.
 
