@@ -2,9 +2,9 @@
 
 Usage: python tests/system_packages.py
 
-Java for Spark, PostgreSQL, Chromium for the web page, and an emulator of other processors, from
-Debian.  If they cannot be installed, prints one line, and the tests that need them are skipped with
-the reason.
+Java for Spark, PostgreSQL, Chromium for the web page, an emulator of other processors, and shells
+that complete commands, from Debian.  If they cannot be installed, prints one line, and the tests
+that need them are skipped with the reason.
 """
 
 import os
@@ -31,6 +31,7 @@ def find_missing() -> list[str]:
         missing.append("chromium")
     if not shutil.which("qemu-x86_64"):
         missing.append("qemu-user")
+    missing += [name for name in ("fish", "zsh") if not shutil.which(name)]
     return missing
 
 

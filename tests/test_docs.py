@@ -2,6 +2,7 @@
 
 import inspect
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -78,6 +79,19 @@ def test_every_command_is_on_the_help_page() -> None:
     result = run("docs/make_help.py", "--check")
 
     assert result.returncode == 0, result.stderr
+
+
+@pytest.mark.skipif(not shutil.which("groff"), reason="needs groff")
+def test_the_manual_page_has_every_command() -> None:
+    page = ROOT / "docs" / "rejoinder.1"
+    groff = ["groff", "-man", "-T", "utf8", "-ww", "-P", "-c", str(page)]
+    shown = subprocess.run(groff, check=True, capture_output=True, text=True, encoding="utf-8")
+
+    help_page = (ROOT / "docs" / "command-line.md").read_text(encoding="utf-8")
+    plain = re.sub(".\b", "", shown.stdout)  # bold is typed twice
+    assert shown.stderr == ""
+    for command in re.findall(r"^## (rejoinder.*)$", help_page, re.MULTILINE):
+        assert f"\n   {command}\n" in plain
 
 
 def test_the_sentence_that_the_servers_page_marks_is_in_its_documents() -> None:

@@ -8,6 +8,7 @@ import sys
 from typing import Any
 
 import click
+from click.shell_completion import CompletionItem
 
 from rejoinder import __version__
 from rejoinder.cli.options import example
@@ -75,6 +76,18 @@ class Commands(click.Group):
         for section, commands in SECTIONS.items():
             with formatter.section(section.capitalize()):
                 formatter.write_dl(list(commands.items()))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the name of a command without importing them."""
+        commands = {name: text for section in SECTIONS.values() for name, text in section.items()}
+        return [
+            *(
+                CompletionItem(name, help=text)
+                for name, text in commands.items()
+                if name.startswith(incomplete)
+            ),
+            *click.Command.shell_complete(self, ctx, incomplete),
+        ]
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run a command; a RejoinderError or a missing extra becomes one line on stderr."""
