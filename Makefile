@@ -1,16 +1,22 @@
-# Two commands do all their own set-up on a machine with Python 3.11+ and make:
+# These do all their own set-up on a machine with Python 3.11+ and make:
 #   make ask     install the core and answer a question over examples/ (change it with Q= and DOCS=)
 #   make test    run every check: lint, types, docs, the core alone, all tests
-# Both use the virtual environment .venv (and .venvs for frameworks); the system's Python is never
+#   make quick   lint, types and the fast tests, in less than two minutes
+#   make docs    build the documentation site into build/site
+# All use the virtual environment .venv (and .venvs for frameworks); the system's Python is never
 # changed.
 
 PYTHON ?= python3
 Q      ?= How are glacier caves formed?
 DOCS   ?= examples/docs
-BIN    := .venv/bin
+BIN    := $(if $(filter Windows_NT,$(OS)),.venv/Scripts,.venv/bin)
 PIP    := $(BIN)/python -m pip --disable-pip-version-check install --quiet -c constraints.txt
 
-.PHONY: ask test check core full adapters clients reliability format clean
+ifeq ($(OS),Windows_NT)
+SHELL  := bash
+endif
+
+.PHONY: ask test quick lint check docs core full adapters clients reliability wheels pure format clean
 
 ask: .venv/core
 	@$(BIN)/rejoinder ask "$(Q)" $(DOCS)
@@ -20,13 +26,22 @@ ask: .venv/core
 # The tests run last, so that their result is the last line.
 test: check core adapters clients full
 
-check: .venv/full
+check: lint docs
+	$(BIN)/python docs/make_server.py --check
+	$(BIN)/python tests/audit.py
+
+# What a contributor runs before each commit: no test that is marked as slow (tests/conftest.py).
+quick: lint
+	$(BIN)/python -m pytest -q -m "not slow"
+
+lint: .venv/full
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python docs/make_help.py --check
-	$(BIN)/python docs/make_server.py --check
-	$(BIN)/python tests/audit.py
+
+docs: .venv/full
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
 # The built wheel with the core dependencies only, as users install it.
 core: .venv/full
@@ -50,6 +65,16 @@ reliability: .venv/full .venv/system
 	$(BIN)/python -m tests.reliability --long --only "$(ONLY)" --runs build/reliability.jsonl \
 	  $(if $(ONLY),,--to docs/reliability.md)
 
+# The files of a release, into dist: a wheel with the kernel (cibuildwheel; on Linux it needs a
+# container engine), and on a system without a C compiler the wheel for all others.
+wheels: .venv/full
+	@$(PIP) --group release
+	$(BIN)/python -m cibuildwheel --output-dir dist
+
+pure: .venv/full
+	@$(PIP) --group release
+	CC=none $(BIN)/python -m hatchling build -d dist
+
 format: .venv/full
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
@@ -59,23 +84,23 @@ format: .venv/full
 clean:
 	rm -rf .venv .venvs build dist .coverage .pytest_cache .mypy_cache .ruff_cache
 
-.venv/bin/python:
+.venv/pyvenv.cfg:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "rejoinder needs Python 3.11 or newer; choose one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
 	@echo "creating .venv (once) ..." >&2
 	@$(PYTHON) -m venv .venv
 
 # Java, PostgreSQL, Chromium and qemu for integration tests, if they are missing.
-.venv/system: .venv/bin/python tests/system_packages.py
+.venv/system: .venv/pyvenv.cfg tests/system_packages.py
 	@$(BIN)/python tests/system_packages.py
 	@touch $@
 
-.venv/core: .venv/bin/python pyproject.toml constraints.txt
+.venv/core: .venv/pyvenv.cfg pyproject.toml constraints.txt
 	@echo "installing rejoinder (once) ..." >&2
 	@$(PIP) --editable .
 	@touch $@
 
-.venv/full: .venv/bin/python pyproject.toml constraints.txt
+.venv/full: .venv/pyvenv.cfg pyproject.toml constraints.txt
 	@echo "installing rejoinder and the test dependencies (once) ..." >&2
 	@$(PIP) "pip>=25.1"
 	@$(PIP) --editable ".[all]" --group dev

@@ -25,7 +25,9 @@ class KernelHook(BuildHookInterface):  # type: ignore[type-arg]
         if self.target_name != "wheel" or not compile_kernel(Path(self.root)):
             return
         build_data["pure_python"] = False
-        build_data["infer_tag"] = True
+        # For every Python 3 of this platform: the kernel is loaded with ctypes.
+        platform = self.build_config.builder.get_best_matching_tag().rpartition("-")[2]
+        build_data["tag"] = f"py3-none-{platform}"
         build_data["artifacts"].append(str(TARGET))
 
 

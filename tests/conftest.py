@@ -14,6 +14,22 @@ settings.register_profile("rejoinder", deadline=None, max_examples=100)
 settings.load_profile("rejoinder")
 
 
+TESTS = Path(__file__).parent
+SLOW = (
+    *("adapters", "batch", "cli/documents", "cli/models", "cli/research", "mcp", "newcomers"),
+    *("papers", "reliability", "retrieval", "server", "training"),
+)
+"""Folders and modules that train, start processes or measure; `make quick` leaves them out."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark the tests of slow folders and modules."""
+    slow = {TESTS / name for name in SLOW}
+    for item in items:
+        if slow & {item.path.with_suffix(""), *item.path.parents}:
+            item.add_marker(pytest.mark.slow)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _cache(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Keep tests out of the user's cache and history."""

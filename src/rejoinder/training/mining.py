@@ -111,7 +111,7 @@ def mine_lists(
     """Write lists for the questions of data sets, and for the headings of documents.
 
     Args:
-        data: names of data sets as NAME[:SPLIT][@WEIGHT]; a weight below 1 draws a share of the
+        data: names of data sets as `NAME[:SPLIT][@WEIGHT]`; a weight below 1 draws a share of the
             questions, 0 none, but all documents are searched.
         on_mined: receives the number of questions that were searched for, and of all.
 

@@ -34,7 +34,7 @@ def train_ranker(
     A training that was interrupted resumes from the checkpoint beside its bundle.
 
     Args:
-        data: names of data sets as NAME[:SPLIT][@WEIGHT], or examples.
+        data: names of data sets as `NAME[:SPLIT][@WEIGHT]`, or examples.
 
     Raises:
         RejoinderError: an option, the data or the checkpoint does not fit, the loss is not

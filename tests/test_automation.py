@@ -1,0 +1,74 @@
+"""Workflows, hooks and the container description: linted, and in step with the project."""
+
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
+CONTAINERFILE = ROOT / "deploy" / "Containerfile"
+BIN = Path(sys.executable).parent
+
+
+def run(*command: str | Path) -> None:
+    done = subprocess.run(
+        [str(BIN / command[0]), *map(str, command[1:])],
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_workflows_follow_their_schema() -> None:
+    run("check-jsonschema", "--builtin-schema", "vendor.github-workflows", *WORKFLOWS)
+
+
+def test_workflows_are_safe() -> None:
+    # Actions are pinned by hash, tokens are not kept, nothing is interpolated into a shell.
+    run("zizmor", "--offline", "--no-progress", *WORKFLOWS)
+
+
+def test_hooks_are_valid() -> None:
+    run("pre-commit", "validate-config", ".pre-commit-config.yaml")
+
+
+@pytest.mark.skipif(not shutil.which("hadolint", path=str(BIN)), reason="has no build for Windows")
+def test_the_container_description_has_no_fault() -> None:
+    run("hadolint", CONTAINERFILE)
+
+
+def test_the_container_does_not_run_as_root() -> None:
+    lines = CONTAINERFILE.read_text(encoding="utf-8").splitlines()
+    users = [line for line in lines if line.startswith("USER")]
+
+    assert users == ["USER 10001"]
+    assert any(line.startswith("HEALTHCHECK") for line in lines)
+
+
+@pytest.mark.parametrize(
+    "page", [*WORKFLOWS, ROOT / ".pre-commit-config.yaml"], ids=lambda page: page.name
+)
+def test_automation_calls_targets_of_the_makefile(page: Path) -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    targets = set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
+    called = re.findall(r"(?:run|entry): make (?:--silent )?(\w+)", page.read_text("utf-8"))
+
+    assert called
+    assert set(called) <= targets
+
+
+def test_every_supported_python_is_tested_on_three_systems() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    versions = re.findall(r"Python :: (3\.\d+)", "\n".join(project["classifiers"]))
+    workflow = (ROOT / ".github" / "workflows" / "test.yml").read_text(encoding="utf-8")
+
+    assert project["requires-python"] == f">={versions[0]}"
+    assert f"python: {versions}".replace("'", '"') in workflow
+    assert "os: [ubuntu-latest, macos-latest, windows-latest]" in workflow
