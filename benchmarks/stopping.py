@@ -24,6 +24,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 
 from benchmarks.common import describe_machine, get_percentiles
 from benchmarks.confidence import SPARE
@@ -114,7 +115,7 @@ def make_variants(
     assert rule
     variants = {ALL: [before, whole]}
     for risk in options.risk or RISKS:
-        stopping = replace(last, stop=replace(rule, risk=risk))
+        stopping = replace(last, stop=structs.replace(rule, risk=risk))
         variants[f"risk {risk:g}"] = [before, stopping]
     for keep in options.keep or KEEPS:
         variants[f"keep {keep}"] = [replace(before, keep=keep), whole]

@@ -8,7 +8,7 @@ _PACKAGES = {
     "evaluate": ("ir_measures",),
     "reproduce": ("spacy",),
     "encoders": ("onnx", "tokenizers"),
-    "serve": ("msgspec", "starlette", "uvicorn"),
+    "serve": ("starlette", "uvicorn"),
     "mcp": ("anyio", "mcp", "mcp_types"),
     "tune": ("matplotlib",),
     "train": ("model2vec", "torch", "transformers"),

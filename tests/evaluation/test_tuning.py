@@ -58,7 +58,7 @@ def test_a_stage_that_reads_passages_is_tried_and_written(tmp_path: Path) -> Non
     assert result.chosen.names[-1] == "word-overlap (passages)"
     assert result.chosen.accuracy == 1
     written = read_cascade_file(tmp_path / "c.toml")
-    assert (written.stages[-1].scorer, written.stages[-1].reads_passages) == ("word-overlap", True)
+    assert (written.stages[-1].scorer, written.stages[-1].reads) == ("word-overlap", "passage")
 
 
 def test_without_passages_there_is_nothing_to_read(tmp_path: Path) -> None:

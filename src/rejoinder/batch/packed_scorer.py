@@ -6,9 +6,11 @@ A worker process loads a scorer once, however many partitions it gets.
 import hashlib
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
+
+from msgspec import structs
 
 from rejoinder.cascade.file import find_scorer, read_cascade_file, to_toml
 from rejoinder.cascade.loading import describe_cascades, load
@@ -79,8 +81,8 @@ def _pack_cascade(path: Path) -> dict[str, bytes]:
         if isinstance(source, Path):
             name = f"stage-{number}"
             files |= _pack_folder(source, name)
-        stages.append(replace(stage, scorer=name))
-    return {_CASCADE: to_toml(replace(cascade, stages=tuple(stages))).encode(), **files}
+        stages.append(structs.replace(stage, scorer=name))
+    return {_CASCADE: to_toml(structs.replace(cascade, stages=tuple(stages))).encode(), **files}
 
 
 def _pack_folder(folder: Path, name: str) -> dict[str, bytes]:

@@ -5,24 +5,26 @@ for a single candidate, it is dropped, and its time goes to the others.
 """
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import astuple
 from numpy.typing import NDArray
 
+from rejoinder.cascade.calibration import NotNegative
 from rejoinder.types import Candidate
 
 WordCounts = NDArray[np.int64]
 
 
-@dataclass(frozen=True, slots=True)
-class Cost:
+class Cost(Struct, frozen=True, forbid_unknown_fields=True):
     """Milliseconds per call, candidate and word, on the machine that measured them."""
 
-    fixed_ms: float = 0.0
-    candidate_ms: float = 0.0
-    word_ms: float = 0.0
+    fixed_ms: NotNegative = 0.0
+    candidate_ms: NotNegative = 0.0
+    word_ms: NotNegative = 0.0
 
     def predict(self, candidates: int, words: int) -> float:
         """Return the milliseconds for these candidates, which have `words` words in all."""
@@ -30,9 +32,9 @@ class Cost:
             return 0.0
         return self.fixed_ms + self.candidate_ms * candidates + self.word_ms * words
 
-    def to_dict(self) -> dict[str, float]:
-        """Return the three costs by name, rounded to nanoseconds."""
-        return {name: round(value, 6) for name, value in asdict(self).items()}
+    def round(self) -> "Cost":
+        """Return the costs in whole nanoseconds."""
+        return Cost(*(round(value, 6) for value in astuple(self)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,15 +10,18 @@ Both are logistic functions of what the stages found (`Features`).
 """
 
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, field, fields
+from dataclasses import astuple, dataclass, fields
 from math import exp
+from typing import Annotated
 
 import numpy as np
+from msgspec import Meta, Struct
 
 from rejoinder.models.scorer import Scores
 
 Facts = Mapping[str, str | int | float]
 """The protocol beside a number: data set, questions, measured quality."""
+NotNegative = Annotated[float, Meta(ge=0)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,8 +45,7 @@ class Features:
 FEATURES = tuple(item.name for item in fields(Features))
 
 
-@dataclass(frozen=True, slots=True)
-class Logistic:
+class Logistic(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """A logistic function of the features: an intercept, and a weight for each feature."""
 
     intercept: float
@@ -68,8 +70,7 @@ class Logistic:
         return np.array([getattr(self, name) for name in FEATURES])
 
 
-@dataclass(frozen=True, slots=True)
-class Calibration:
+class Calibration(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """How a cascade computes its confidence, and when it abstains."""
 
     confidence: Logistic
@@ -80,7 +81,7 @@ class Calibration:
     knots: tuple[tuple[float, float], ...] = ()
     """Points (log-odds, confidence), both rising, between which the confidence is interpolated.  In
     older files; they are not fitted any more, because they give many questions one value."""
-    facts: Facts = field(default_factory=dict)
+    facts: Facts = {}
 
     def rate(self, features: Features) -> float:
         """Return the confidence: the probability that the first candidate is right."""
@@ -100,14 +101,13 @@ class Calibration:
         return decisive(features) < self.threshold
 
 
-@dataclass(frozen=True, slots=True)
-class StageCalibration:
+class StageCalibration(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """How the score of a stage becomes a probability."""
 
     intercept: float
-    score: float
+    score: NotNegative
     """The weight of the stage's score; positive, so that a higher score never rates lower."""
-    lead: float
+    lead: NotNegative
     """The weight of the lead; positive or zero, as well."""
 
     def rate(self, scores: Scores, leads: Scores) -> Scores:
@@ -116,21 +116,20 @@ class StageCalibration:
         return np.asarray(1 / (1 + np.exp(-np.clip(odds, -500, 500))), dtype=np.float64)
 
 
-@dataclass(frozen=True, slots=True)
-class SentenceCalibration:
+class SentenceCalibration(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=True):
     """The calibration of a cascade's sentences (`rejoinder calibrate --sentences`)."""
 
     stages: Mapping[str, StageCalibration]
     """By the name of the scorer; the cascade's other stages do not take part."""
     floor: float
     """A sentence that a stage rates below this is not read by later stages."""
-    keep: int
+    keep: Annotated[int, Meta(ge=1)]
     """How many sentences of a text the last stage reads at most, the most likely ones."""
     threshold: float
     """The probability from which a sentence is highlighted."""
     pruning: float
     """The probability from which a sentence is kept when a text is pruned."""
-    facts: Facts = field(default_factory=dict)
+    facts: Facts = {}
 
 
 def to_probability(value: float) -> float:

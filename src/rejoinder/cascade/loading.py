@@ -61,9 +61,9 @@ def load(
             # A stage cannot be a cascade itself, so no file can include itself.
             source = find_scorer(stage.scorer, path.parent)
             scorer = open_scorer(source, words=words, seed=seed, runtime=runtime)
-            if stage.leaves_missing:
+            if stage.missing == "leave":
                 scorer = _leave_missing(scorer)
-            if stage.reads_passages:
+            if stage.reads == "passage":
                 from rejoinder.models.passages import PassageScorer  # the default reads none
 
                 scorer = PassageScorer(scorer)

@@ -9,6 +9,7 @@ from dataclasses import astuple, dataclass, fields
 from math import log
 
 import numpy as np
+from msgspec import Struct
 
 from rejoinder.cascade.calibration import to_probability
 from rejoinder.errors import InputError
@@ -46,8 +47,7 @@ def measure_progress(scores: Scores, before: Scores) -> Progress:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class StoppingRule:
+class StoppingRule(Struct, frozen=True, forbid_unknown_fields=True):
     """A logistic function of the progress: the probability that an unread candidate wins."""
 
     risk: float

@@ -6,6 +6,7 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
+from msgspec import structs
 
 from rejoinder.cascade.calibration import Facts
 from rejoinder.cascade.cascade import Cascade, Stage
@@ -206,6 +207,6 @@ def _write(
     }
     if stop:
         *stages, last = cascade.stages
-        cascade = replace(cascade, stages=(*stages, replace(last, stop=stop.rule)))
-    calibration = replace(fitted.calibration, facts=facts)
-    write_cascade_file(path, replace(cascade, calibration=calibration))
+        cascade = structs.replace(cascade, stages=(*stages, structs.replace(last, stop=stop.rule)))
+    calibration = structs.replace(fitted.calibration, facts=facts)
+    write_cascade_file(path, structs.replace(cascade, calibration=calibration))

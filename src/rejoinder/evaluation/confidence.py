@@ -6,10 +6,11 @@ are correct.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from rejoinder.cascade.calibration import FEATURES, Calibration, Features, Logistic
@@ -190,10 +191,10 @@ def fit_confidence(
     method = min(held_out, key=lambda name: measure_log_loss(held_out[name], correct))
     fitted, decisive = METHODS[method](rows, correct), held_out[method]
     if _count_rarer(answerable) >= FOLDS:
-        fitted = replace(fitted, answerability=_fit_answerability(rows, answerable))
+        fitted = structs.replace(fitted, answerability=_fit_answerability(rows, answerable))
         decisive = _rate_held_out(rows, answerable, lambda *fold: _fit_answerability(*fold).rate)
     threshold = _choose_threshold(trace_curve(decisive, correct), precision, answer_rate)
-    calibration = replace(fitted, threshold=threshold)
+    calibration = structs.replace(fitted, threshold=threshold)
     is_stated = decisive >= threshold
     return _report(calibration, method, observations, held_out[method], is_stated)
 

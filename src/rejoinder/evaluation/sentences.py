@@ -1,11 +1,12 @@
 """Fits how a cascade rates single sentences, for highlighting and pruning."""
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
 import numpy as np
+from msgspec import structs
 from numpy.typing import NDArray
 
 from rejoinder.cascade.calibration import SentenceCalibration, StageCalibration
@@ -127,13 +128,13 @@ def calibrate_sentences(
         "questions": sum(map(len, texts.values())),
         "f1": round(float(np.mean([item.f1 for item in reports.values()])), 4),
     }
-    calibration = replace(calibration, facts=facts)
+    calibration = structs.replace(calibration, facts=facts)
     path = None
     if isinstance(scorer, str | Path):
         source = find_cascade(scorer)
         path = to or source
         file = move_cascade_file(read_cascade_file(source), source.parent, path.parent)
-        write_cascade_file(path, replace(file, sentences=calibration))
+        write_cascade_file(path, structs.replace(file, sentences=calibration))
     return SentenceFit(calibration, reports, path)
 
 
@@ -267,7 +268,7 @@ def _choose_thresholds(
     threshold = float(best[len(best) // 2])
     safe = THRESHOLDS[survive >= 1 - MAX_PRUNED]
     pruning = min(threshold, float(safe.max(initial=THRESHOLDS[0])))
-    return replace(calibration, threshold=round(threshold, 2), pruning=round(pruning, 2))
+    return structs.replace(calibration, threshold=round(threshold, 2), pruning=round(pruning, 2))
 
 
 def measure(

@@ -79,7 +79,7 @@ def measure_cost(scorer: Scorer, examples: Sequence[Example]) -> Cost:
                 calls.append(TimedCall(count, int(count_words(parts[0]).sum()), elapsed))
     if not calls:
         raise InputError("no question has candidates; nothing can be timed")
-    return fit_cost(calls)
+    return fit_cost(calls).round()
 
 
 def measure_latency(

@@ -6,6 +6,8 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from msgspec import structs
+
 from rejoinder.cascade.calibration import Facts
 from rejoinder.cascade.file import CascadeFile, Point, StageLine, name_scorer, write_cascade_file
 from rejoinder.cascade.loading import load
@@ -87,7 +89,7 @@ class TuneResult:
             "questions": self.questions,
             "candidates": self.candidates,
             "scorers": [
-                {"scorer": item.name, "cost": item.cost.to_dict(), "recall": recall}
+                {"scorer": item.name, "cost": structs.asdict(item.cost), "recall": recall}
                 for item, recall in zip(self.contenders, self.recalls, strict=True)
             ],
             "frontier": [_to_dict(item) for item in self.frontier],
@@ -196,12 +198,15 @@ def _write(path: Path, result: TuneResult) -> None:
     keeps = [*chosen.keeps, None]
     stages = [
         StageLine(
-            name.removesuffix(PASSAGES), keep, costs[name], reads_passages=name.endswith(PASSAGES)
+            name.removesuffix(PASSAGES),
+            keep,
+            costs[name],
+            reads="passage" if name.endswith(PASSAGES) else "sentence",
         )
         for name, keep in zip(chosen.names, keeps, strict=True)
     ]
-    stages[0] = replace(stages[0], document_prior=chosen.document_prior)
-    stages = [replace(s, fusion=f) for s, f in zip(stages, chosen.fusions, strict=True)]
+    stages[0] = structs.replace(stages[0], document_prior=chosen.document_prior)
+    stages = [structs.replace(s, fusion=f) for s, f in zip(stages, chosen.fusions, strict=True)]
     facts: Facts = {
         "dataset": result.dataset,
         "questions": result.questions,

@@ -2,4 +2,4 @@
 
 from rejoinder.extras import check_packages
 
-check_packages("the server", "msgspec", "starlette", "uvicorn")
+check_packages("the server", "starlette", "uvicorn")

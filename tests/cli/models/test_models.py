@@ -25,7 +25,7 @@ def test_a_cascade_is_shown_as_its_file(tmp_path: Path) -> None:
     (tmp_path / "thorough.toml").write_text(shown, encoding="utf-8")
     file = read_cascade_file(tmp_path / "thorough.toml")
     assert file == read_cascade_file(find_cascade("thorough"))
-    assert [stage.reads_passages for stage in file.stages].count(True) == 1
+    assert [stage.reads for stage in file.stages].count("passage") == 1
 
 
 def test_every_listed_scorer_can_be_loaded() -> None:

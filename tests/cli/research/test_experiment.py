@@ -103,11 +103,11 @@ def test_every_text_survives_the_file(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "problem"),
     [
-        ("", "expected tables [[step]], and nothing else"),
-        ("name = 1", "expected tables [[step]], and nothing else"),
-        ("step = 3", "expected tables [[step]], and nothing else"),
+        ("", "field 'step' is missing"),
+        ("name = 1", "unknown field 'name'; known: step"),
+        ("step = 3", "step: expected 'array', found 3"),
         ("[[step]", "not TOML: "),
-        ("step = [3]", "step 1: needs a command"),
+        ("step = [3]", "step 1: expected 'object', found 3"),
         ("[[step]]\nseeds = 3", "step 1: needs a command"),
         ('[[step]]\ncommand = "evaluat"', "step 1: unknown command 'evaluat'; did you mean 'eval"),
         ('[[step]]\ncommand = "experiment run"', "step 1: unknown command 'experiment'"),

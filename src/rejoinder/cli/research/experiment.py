@@ -12,22 +12,25 @@ arguments = ["my-model", "cosinet", "wikiqa:test"]
 measures = ["MAP", "P@1"]
 """
 
-import json
 import shlex
 import sys
-import tomllib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import click
 from click.core import ParameterSource
+from msgspec import Meta, Struct
 
 from rejoinder.cli import options
 from rejoinder.cli.output import say
 from rejoinder.errors import DataError, InputError, RejoinderError, UnknownNameError
+from rejoinder.storage.typed import read_toml, to_toml
+
+Value = bool | int | float | str | list[str | int | float]
+"""Of an option, or of the command and its arguments."""
 
 _NAME = "experiment"
 
@@ -40,6 +43,12 @@ class ExperimentStep:
 
     def __str__(self) -> str:
         return shlex.join(["rejoinder", *self.words])
+
+
+class _Tables(Struct, frozen=True, forbid_unknown_fields=True):
+    """The tables of the file."""
+
+    step: Annotated[tuple[Mapping[str, Value], ...], Meta(min_length=1)]
 
 
 @click.group(epilog=options.example("rejoinder experiment run wikiqa.toml"))
@@ -98,17 +107,8 @@ def read_steps(path: Path) -> list[ExperimentStep]:
     Raises:
         DataError: it is missing or not TOML, or a step is no valid command.
     """
-    try:
-        content = tomllib.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise DataError(error.strerror or str(error), path=path) from error
-    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
-        raise DataError(f"not TOML: {error}", path=path) from error
-    steps = content.pop("step", [])
-    if content or not steps or not isinstance(steps, list):
-        raise DataError("expected tables [[step]], and nothing else", path=path)
     read = []
-    for number, step in enumerate(steps, start=1):
+    for number, step in enumerate(read_toml(path, _Tables).step, start=1):
         try:
             read.append(_read_step(step))
         except (click.UsageError, RejoinderError) as error:
@@ -117,8 +117,8 @@ def read_steps(path: Path) -> list[ExperimentStep]:
     return read
 
 
-def _read_step(step: Any) -> ExperimentStep:
-    given = dict(step) if isinstance(step, Mapping) else {}
+def _read_step(step: Mapping[str, Value]) -> ExperimentStep:
+    given = dict(step)
     name, arguments = given.pop("command", None), given.pop("arguments", [])
     if not isinstance(name, str) or not isinstance(arguments, list):
         raise InputError('needs a command, such as command = "train cosinet"; arguments is a list')
@@ -148,7 +148,7 @@ def _find(words: Sequence[str]) -> tuple[list[str], click.Command, list[str]]:
     return names, command, rest
 
 
-def _to_words(name: str, command: click.Command, given: Mapping[str, Any]) -> Iterator[str]:
+def _to_words(name: str, command: click.Command, given: Mapping[str, Value]) -> Iterator[str]:
     """Yield the options of a step as words."""
     known = {
         opt.removeprefix("--"): item
@@ -160,7 +160,7 @@ def _to_words(name: str, command: click.Command, given: Mapping[str, Any]) -> It
         item = known.get(key)
         if item is None:
             raise UnknownNameError(f"option of {name}", key, known)
-        if isinstance(value, bool) != item.is_flag or isinstance(value, Mapping):
+        if isinstance(value, bool) != item.is_flag:
             kind = "true or false" if item.is_flag else "a text, a number or a list"
             raise InputError(f"{key} must be {kind}")
         if item.is_flag:
@@ -181,7 +181,8 @@ def _parse(path: Sequence[str], command: click.Command, words: Sequence[str]) ->
 
 def _to_toml(name: str, context: click.Context) -> str:
     """Return a step with the arguments and the options that were typed."""
-    lines, arguments = ["[[step]]", f"command = {_show(name)}"], []
+    given: dict[str, Any] = {}
+    arguments: list[Any] = []
     for item in context.command.params:
         value = context.params.get(item.name or "")
         if item.name is None or value is None:
@@ -189,15 +190,9 @@ def _to_toml(name: str, context: click.Context) -> str:
         if isinstance(item, click.Argument):
             arguments += list(value) if isinstance(value, list | tuple) else [value]
         elif context.get_parameter_source(item.name) is ParameterSource.COMMANDLINE:
-            lines.append(f"{max(item.opts, key=len).removeprefix('--')} = {_show(value)}")
-    if arguments:
-        lines.insert(2, f"arguments = {_show(arguments)}")
-    return "\n".join(lines) + "\n"
-
-
-def _show(value: Any) -> str:
-    """Return a value as TOML; JSON is a part of it, but for one character."""
-    return json.dumps(value, ensure_ascii=False, default=str).replace("\x7f", "\\u007f")
+            given[max(item.opts, key=len).removeprefix("--")] = value
+    head = {"command": name, **({"arguments": arguments} if arguments else {})}
+    return to_toml({"step": [{**head, **given}]})
 
 
 @contextmanager

@@ -1,0 +1,97 @@
+"""TOML and JSON as typed values; an error names the place, and what is expected there."""
+
+import json
+import re
+import tomllib
+from pathlib import Path
+from types import NoneType
+from typing import Any, TypeVar, get_args, get_origin
+
+import msgspec
+
+from rejoinder.errors import DataError, InputError
+
+T = TypeVar("T")
+
+_STEPS = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
+
+
+def convert(value: Any, kind: type[T], *, path: Path, line: int | None = None) -> T:
+    """Return parsed TOML or JSON as a typed value.
+
+    Raises:
+        DataError: it is of another type; the error counts the items of lists from 1.
+    """
+    try:
+        return msgspec.convert(value, kind)
+    except msgspec.ValidationError as error:
+        raise DataError(_explain(str(error), kind, value), path=path, line=line) from error
+    except InputError as error:  # of a type that checks itself
+        raise DataError(str(error), path=path, line=line) from error
+
+
+def read_toml(path: Path, kind: type[T]) -> T:
+    """Return a TOML file as a typed value.
+
+    Raises:
+        DataError: the file is missing, not TOML, or of another type.
+    """
+    try:
+        value = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise DataError(error.strerror or str(error), path=path) from error
+    except UnicodeDecodeError as error:
+        raise DataError(f"not UTF-8: {error}", path=path) from error
+    except (tomllib.TOMLDecodeError, RecursionError) as error:  # deeply nested
+        raise DataError(f"not TOML: {error}", path=path) from error
+    return convert(value, kind, path=path)
+
+
+def to_toml(value: Any) -> str:
+    """Return a typed value as TOML; what TOML cannot say, such as a path, becomes its text."""
+    import tomli_w
+
+    return tomli_w.dumps(msgspec.to_builtins(value, enc_hook=str))
+
+
+def _explain(message: str, kind: Any, value: Any) -> str:
+    """Return msgspec's message with the keys, values and fields that it does not name."""
+    problem, _, path = message.removesuffix("`").rpartition(" - at `$")
+    problem, path = (problem, path) if problem else (message, "")
+    place = ""
+    for name, index in _STEPS.findall(path):
+        key = _find_key(kind, value) if index == "..." else name or int(index)
+        kind, value = _get_item_kind(kind, key), value[key]
+        place += f" {key + 1}" if isinstance(key, int) else f"{place and ': '}{key}"
+    problem = problem[0].lower() + problem[1:].replace("`", "'")
+    found = f", found {json.dumps(value, default=str, ensure_ascii=False):.40}"
+    if problem.startswith("object contains "):
+        known = (item.encode_name for item in msgspec.structs.fields(kind))
+        problem = f"{problem.removeprefix('object contains ')}; known: {', '.join(known)}"
+    elif problem.startswith("object missing"):
+        problem = problem.removeprefix("object missing required ") + " is missing"
+    elif problem.startswith("invalid enum"):
+        problem = f"must be {' or '.join(map(repr, get_args(kind)))}{found}"
+    else:
+        problem = problem.partition(", got")[0] + found
+    return f"{place}: {problem}" if place else problem
+
+
+def _get_item_kind(kind: Any, key: str | int) -> Any:
+    """Return the type of the value at a key of an object, or at an index of a list."""
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        found = next(one.type for one in msgspec.structs.fields(kind) if one.encode_name == key)
+    else:
+        found = get_args(kind)[-1 if get_origin(kind) is not tuple else 0]
+    optional = [one for one in get_args(found) if one is not NoneType]
+    return optional[0] if NoneType in get_args(found) and len(optional) == 1 else found
+
+
+def _find_key(kind: Any, value: dict[str, Any]) -> str:
+    """Return the key of a mapping's first value that is not of its type."""
+    for key, item in value.items():
+        try:
+            msgspec.convert(item, _get_item_kind(kind, key))
+        except msgspec.ValidationError:
+            return key
+    raise AssertionError("all values are of their type")
