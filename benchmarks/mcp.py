@@ -2,10 +2,12 @@
 
 Usage: python -m benchmarks.mcp --manuals FOLDER --cache FOLDER [--calls 1000] > mcp.json
 
-One client at a time, over stdio and over streamable HTTP, makes so many calls over each, in turn:
-`answer` with a question of the manuals' dev part, `search` with the same question, and `read` of
-the document of the first answer, from its paragraph on.  Prints one JSON object: percentiles in
-milliseconds per tool, errors, and the seconds until the server was ready.
+One client at a time, over stdio and over streamable HTTP, makes so many calls of each tool:
+`answer` with a question of the manuals' dev part, `search` with the same question, `read` of the
+document of the first answer, from its paragraph on, `highlight` of what was read, and `cite` with
+the first two answers, over the index.  Each round also makes one malformed call, which has to get
+an error of the protocol.  Prints one JSON object: percentiles in milliseconds per tool, errors,
+malformed calls that were answered otherwise, and the seconds until the server was ready.
 
 The index is built by `benchmarks.open_corpus`'s own function where CACHE lacks it; --index gives
 another one.  Needs the extra `mcp`.
@@ -28,6 +30,7 @@ from pathlib import Path
 from typing import Any
 
 from mcp import Client, StdioServerParameters
+from mcp.shared.exceptions import MCPError
 
 from benchmarks.common import get_percentiles
 from benchmarks.corpora.indexes import build_index, compute_source_digest
@@ -37,6 +40,19 @@ from benchmarks.manuals.packages import fetch_manuals
 MAX_START_SECONDS = 120
 BEFORE = 500
 """Characters that are read before an answer."""
+READ = 3000
+"""Characters that are read, and then highlighted."""
+MALFORMED: tuple[tuple[str, dict[str, Any]], ...] = (
+    ("nothing", {}),
+    ("answer", {}),
+    ("answer", {"question": "who?", "tops": 3}),
+    ("highlight", {"question": "who?", "text": 5}),
+    ("highlight", {"question": "who?", "text": "<html>Ada."}),
+    ("cite", {"answer": " "}),
+    ("cite", {"answer": "It is.", "sources": []}),
+    ("read", {"document": "nothing"}),
+)
+"""Tools and arguments that get an error."""
 
 
 def main() -> None:
@@ -48,7 +64,7 @@ def main() -> None:
     options = parser.parse_args()
     index = options.index or find_index(options.manuals, options.cache)
     questions = [question.text for question in read_manual_questions()]
-    result: dict[str, Any] = {"cores": os.cpu_count(), "calls_per_transport": options.calls}
+    result: dict[str, Any] = {"cores": os.cpu_count(), "calls_of_each_tool": options.calls}
     for connect in (over_stdio, over_http):
         name = connect.__name__.removeprefix("over_")
         result[name] = asyncio.run(measure(connect(index), questions, options.calls))
@@ -103,43 +119,62 @@ async def measure(connection: Any, questions: Sequence[str], calls: int) -> dict
     async with connection as client:
         await client.list_tools()
         seconds = time.perf_counter() - start
-        times, errors = await call(client, questions, calls)
-    every = [one for group in times.values() for one in group]
+        session = Session(client)
+        await session.run(questions, calls)
+    every = [one for group in session.times.values() for one in group]
     return {
         "seconds_until_ready": round(seconds, 2),
-        "errors": errors,
+        "errors": session.errors,
+        "malformed": session.malformed,
+        "malformed_without_error": session.unnoticed,
         "all": describe(every),
-        **{name: describe(group) for name, group in times.items()},
+        **{name: describe(group) for name, group in session.times.items()},
     }
 
 
-async def call(
-    client: Client, questions: Sequence[str], calls: int
-) -> tuple[dict[str, list[float]], int]:
-    """Make so many calls; return the milliseconds of each by tool, and the number of errors."""
-    times: dict[str, list[float]] = defaultdict(list)
-    errors = 0
+class Session:
+    """The calls of a client: the milliseconds of each by tool, and what went wrong."""
 
-    async def run(tool: str, **arguments: Any) -> Any:
-        nonlocal errors
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self.times: dict[str, list[float]] = defaultdict(list)
+        self.errors = 0
+        self.malformed = 0
+        self.unnoticed = 0
+
+    async def run(self, questions: Sequence[str], calls: int) -> None:
+        """Ask question after question, until each tool was called so many times."""
+        for question in cycle(questions):
+            await self._ask(question)
+            await self._call_wrongly(*MALFORMED[self.malformed % len(MALFORMED)])
+            if len(self.times["cite"]) >= calls:
+                return
+
+    async def _ask(self, question: str) -> None:
+        answers = (await self._call("answer", question=question)).get("answers")
+        await self._call("search", question=question)
+        if not answers:
+            return
+        first = max(0, answers[0]["start"] - BEFORE)
+        place = {"from": first, "to": first + READ}
+        part = await self._call("read", document=answers[0]["document"], **place)
+        await self._call("highlight", question=question, text=part.get("text", ""))
+        await self._call("cite", answer=" ".join(item["sentence"] for item in answers[:2]))
+
+    async def _call(self, tool: str, **arguments: Any) -> Any:
         start = time.perf_counter()
-        result = await client.call_tool(tool, arguments)
-        times[tool].append(1000 * (time.perf_counter() - start))
-        errors += result.is_error
-        return result.structured_content
+        result = await self._client.call_tool(tool, arguments)
+        self.times[tool].append(1000 * (time.perf_counter() - start))
+        self.errors += result.is_error
+        return result.structured_content or {}
 
-    done = 0
-    for question in cycle(questions):
-        answers = (await run("answer", question=question))["answers"]
-        await run("search", question=question)
-        done += 2
-        if answers:
-            first = max(0, answers[0]["start"] - BEFORE)
-            await run("read", document=answers[0]["document"], **{"from": first})
-            done += 1
-        if done >= calls:
-            return times, errors
-    raise AssertionError("there are no questions")
+    async def _call_wrongly(self, tool: str, arguments: dict[str, Any]) -> None:
+        self.malformed += 1
+        try:
+            result = await self._client.call_tool(tool, arguments)
+        except MCPError:
+            return
+        self.unnoticed += not result.is_error
 
 
 def describe(times: Sequence[float]) -> dict[str, float]:

@@ -18,6 +18,7 @@ import pytest
 from click.testing import CliRunner
 from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
 
 from rejoinder.cli import main
 from rejoinder.errors import InputError
@@ -75,6 +76,48 @@ def test_a_client_asks_over_stdio(index: Path, mode: str) -> None:
             return await ask(client)
 
     assert asyncio.run(work()) == TEA
+
+
+async def use_every_reading_tool(client: Client) -> None:
+    """Read, highlight and cite, and call wrongly in between."""
+    found = await client.call_tool("answer", QUESTION)
+    name = found.structured_content["answers"][0]["document"]
+    part = await client.call_tool("read", {"document": name})
+    text = part.structured_content["text"]
+    for wrong in ({"question": "how hot?"}, {"question": "how hot?", "text": "a", "top": 1}):
+        assert (await client.call_tool("highlight", wrong)).is_error
+    shown = await client.call_tool("highlight", {"question": QUESTION["question"], "text": text})
+    cited = await client.call_tool("cite", {"answer": f"{TEA} Bees are whales."})
+    given = await client.call_tool("cite", {"answer": TEA, "sources": [text]})
+    with pytest.raises(MCPError, match="nothing"):
+        await client.call_tool("nothing", {})
+
+    assert [item["sentence"] for item in shown.structured_content["highlights"]] == [TEA]
+    verdicts = [item["verdict"] for item in cited.structured_content["sentences"]]
+    assert verdicts == ["supported", "unsupported"]
+    first = cited.structured_content["sentences"][0]["citations"][0]
+    assert (first["sentence"], first["document"]) == (TEA, name)
+    assert given.structured_content["supported"] == 1
+
+
+def test_every_reading_tool_is_used_over_stdio(index: Path) -> None:
+    parameters = StdioServerParameters(
+        command=sys.executable, args=command(index), env=environment()
+    )
+
+    async def work() -> None:
+        async with Client(parameters) as client:
+            await use_every_reading_tool(client)
+
+    asyncio.run(work())
+
+
+def test_every_reading_tool_is_used_over_http(settings: Settings) -> None:
+    async def work(url: str) -> None:
+        async with Client(url) as client:
+            await use_every_reading_tool(client)
+
+    serve_while(replace(settings, port=0), work)
 
 
 def test_stdout_has_only_the_protocol_and_the_end_of_stdin_ends_it(fresh: Settings) -> None:
