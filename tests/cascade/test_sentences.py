@@ -63,9 +63,10 @@ def test_a_text_has_at_most_so_many_sentences_read() -> None:
     low, high = Numbers("low"), Numbers("high")
     texts = make([(1, 0), (3, 0), (2, 0)], [(0.5, 0)], [])
 
-    rated = rate_sentences("q", texts, [(low, PLAIN), (high, PLAIN)], keep=2)
+    rated = rate_sentences("q", texts, [(low, PLAIN), (high, PLAIN)], floor=0.1, keep=2)
 
     assert [text.stages.tolist() for text in rated.texts] == [[0, 1, 1], [1], []]
+    assert rated.texts[0].probabilities[0] == 0.1  # left out: no more likely than the unread
 
 
 def test_no_text_and_no_sentence_have_no_scores() -> None:

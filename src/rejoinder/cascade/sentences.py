@@ -51,7 +51,9 @@ def rate_sentences(
     """Return the probability of each sentence that it answers.
 
     The first stage reads every sentence.  Each later one reads those that the stage before rates at
-    the floor or above, at most `keep` of a text, the most likely first while there is time.
+    the floor or above, at most `keep` of a text, the most likely first while there is time.  A
+    sentence for which there is no time keeps its rating; one that `keep` leaves out is rated at the
+    floor, because a long text has many that seem likely to a cheap stage.
 
     Args:
         stages: at least one, the cheapest first.
@@ -65,7 +67,9 @@ def rate_sentences(
     for number, (scorer, calibration) in enumerate(stages):
         start = time.perf_counter()
         if number:
-            places = _choose(rated, owners, floor, keep)
+            likely = _sort_likely(rated, floor)
+            places = _take_first(likely, owners, keep)
+            rated[np.setdiff1d(likely, places)] = floor
         limit = deadline if number else None  # the first stage leaves no sentence unrated
         scores = score_until(scorer, question, candidates, places, limit)
         read = places[: len(scores)]
@@ -86,15 +90,19 @@ def rate_sentences(
     return RatedTexts([RatedText(*part) for part in parts][: len(texts)], tuple(trace))
 
 
-def _choose(rated: Scores, owners: Places, floor: float, keep: int | None) -> Places:
-    """Return the sentences that the next stage reads, the most likely first."""
+def _sort_likely(rated: Scores, floor: float) -> Places:
+    """Return the sentences that are rated at the floor or above, the most likely first."""
     order = np.lexsort((np.arange(len(rated)), -rated))
-    order = order[rated[order] >= floor]
+    return order[rated[order] >= floor]
+
+
+def _take_first(places: Places, owners: Places, keep: int | None) -> Places:
+    """Return the first so many places of each text."""
     if keep is None:
-        return order
+        return places
     taken: dict[int, int] = {}
     chosen = []
-    for place, owner in zip(order.tolist(), owners[order].tolist(), strict=True):
+    for place, owner in zip(places.tolist(), owners[places].tolist(), strict=True):
         taken[owner] = taken.get(owner, 0) + 1
         if taken[owner] <= keep:
             chosen.append(place)

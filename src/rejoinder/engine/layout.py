@@ -81,10 +81,14 @@ def _has_word(text: str, sentence: SentenceSpan) -> bool:
 
 
 def find_kept(sentences: Sequence[PlacedSentence], chosen: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the spans of chosen sentences with their headings and lead-ins, in text order."""
+    """Return the spans of chosen sentences with their headings and lead-ins, in text order.
+
+    A chosen lead-in says nothing by itself: the sentence that it introduces first is kept, too.
+    """
     kept: dict[int, int] = {}
     for place in chosen:
-        at: int | None = place
+        is_lead_in = place + 1 < len(sentences) and sentences[place + 1].lead_in == place
+        at: int | None = place + 1 if is_lead_in else place
         while at is not None:
             span, headings, lead_in, start = sentences[at]
             kept[start] = span.end
