@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rejoinder.engine import citing
 from rejoinder.engine.citing import MAX_STATEMENTS, SourceTexts, cite
 from rejoinder.engine.engine import Engine
 from rejoinder.errors import InputError, StoreError
@@ -146,7 +145,7 @@ def test_bad_arguments_are_named(
 
 
 def test_sources_that_are_too_long_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(citing, "MAX_SOURCES", 10)
+    monkeypatch.setattr("rejoinder.engine.given.MAX_CHARACTERS", 10)
 
     with pytest.raises(InputError, match="the sources have 12 characters; the limit is 10"):
         cite("It is.", ["It is.", "It is."])
@@ -169,13 +168,13 @@ def test_another_language_gets_a_note() -> None:
 def test_ten_megabytes_of_sources_take_seconds() -> None:
     line = "Line {} of the long river tells of water and of stone number {}. "
     text = "".join(line.format(number, number * 7) for number in range(150_000))
-    begun = time.monotonic()
+    begun = time.process_time()
 
     found = cite("Line 77777 of the river tells of water and stone.", text)
 
     assert len(text) > 10_000_000
     assert "Line 77777 " in found.statements[0].citations[0].sentence
-    assert time.monotonic() - begun < 60
+    assert time.process_time() - begun < 60
 
 
 def test_words_that_no_source_has_are_found_nowhere() -> None:

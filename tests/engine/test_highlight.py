@@ -1,3 +1,5 @@
+import time
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -87,6 +89,14 @@ def test_an_item_keeps_its_lead_in_and_not_its_neighbours() -> None:
     )
 
 
+def test_a_lead_in_keeps_what_it_introduces_first() -> None:
+    text = "Options.\n\n--slurp/-s:\n\nAll input is read into one array. It is large.\n\nEnd."
+
+    found = highlight("slurp s", text, scorer=lexical())
+
+    assert found.prune(0.5).text == "--slurp/-s:\n\nAll input is read into one array."
+
+
 def test_a_nested_lead_in_is_kept_and_a_paragraph_ends_it() -> None:
     text = "First:\n\nNow do this:\n\n- one\n- two\n\nSo it ends. It is over."
     placed = place_sentences(text)
@@ -165,6 +175,9 @@ def test_a_budget_is_kept_with_the_scores_of_the_first_stage() -> None:
     [
         ({"question": " "}, "the question is empty"),
         ({"text": 3}, "the text to highlight must be text, found 3"),
+        ({"text": "\ufeff<!-- x --><!DOCTYPE html><p>Ada."}, "text 0 is HTML; give its text"),
+        ({"text": "<?xml version='1.0'?>\n<html><p>Ada."}, "text 0 is HTML; give its text"),
+        ({"text": "a" * 20_000_001}, "20,000,001 characters; the limit is 20,000,000"),
         ({"threshold": 1.5}, "threshold must be from 0 to 1, found 1.5"),
         ({"threshold": "high"}, "threshold must be from 0 to 1, found 'high'"),
         ({"scorer": "jaccard"}, "jaccard does not rate single sentences"),
@@ -174,6 +187,24 @@ def test_bad_input_is_refused(options: dict[str, object], problem: str) -> None:
     given = {"question": "who?", "text": "Ada.", **options}
     with pytest.raises(InputError, match=problem):
         highlight(**given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("text", ["<p>Ada did it.</p>", "The tag <html> is first.", "<htmlx"])
+def test_a_text_with_tags_is_no_page(text: str) -> None:
+    assert highlight("who did it?", text, scorer=lexical()).sentences[0].sentence
+
+
+def test_ten_megabytes_take_seconds() -> None:
+    line = "Line {} of the long river tells of water and of stone number {}. "
+    text = "".join(line.format(number, number * 7) for number in range(150_000))
+    begun = time.process_time()
+
+    found = highlight("line 149999 of the long river", text, scorer=lexical())
+
+    assert len(text) > 10_000_000
+    best = max(found.sentences, key=lambda item: item.score)
+    assert "Line 149999 " in best.sentence
+    assert time.process_time() - begun < 60
 
 
 def test_one_text_is_not_a_list_of_letters() -> None:

@@ -468,6 +468,8 @@ def test_wrong_arguments_of_highlight_are_named(engine: Engine, settings: Settin
         ({"question": "who?", "text": "a", "threshold": 2}, "threshold"),
         ({"question": "who?", "text": "a", "texts": []}, "texts"),
         ({"question": " ", "text": "a"}, "the question is empty"),
+        ({"question": "who?", "text": "<html><p>Ada."}, "text 0 is HTML; give its text"),
+        ({"question": "who?", "text": "It is so. " * 1_000_000}, "length <= 1000000"),
     ):
         result = call(engine, settings, "highlight", **arguments)
 

@@ -20,6 +20,7 @@ from rejoinder.cascade.calibration import to_probability
 from rejoinder.cascade.cascade import Cascade
 from rejoinder.cascade.loading import load
 from rejoinder.engine.engine import Engine
+from rejoinder.engine.given import check_texts
 from rejoinder.errors import InputError
 from rejoinder.index.index import Index
 from rejoinder.models.ranking import check_top, check_where, order
@@ -31,8 +32,6 @@ from rejoinder.types import Candidate, Citation, Citations, Document, Source, St
 MAX_ANSWER = 100_000
 MAX_STATEMENTS = 200
 """Characters and sentences of an answer."""
-MAX_SOURCES = 20_000_000
-"""Characters of all sources together that are texts."""
 RETRIEVED = 50
 """Sentences that are found for a statement."""
 MIN_SUPPORT = 0.5
@@ -235,15 +234,8 @@ def _list_documents(sources: object) -> list[Document]:
             raise InputError(f"source {place} is neither text nor a document: {source!r:.60}")
         if not document.text.strip():
             raise InputError(f"source {place} has no text")
-        if document.text[:100].lstrip().lower().startswith(("<!doctype html", "<html")):
-            raise InputError(f"source {place} is HTML; give its text, or add the file to an index")
         documents.append(document)
-    total = sum(len(document.text) for document in documents)
-    if total > MAX_SOURCES:
-        raise InputError(
-            f"the sources have {total:,} characters; the limit is {MAX_SOURCES:,}: add them to an"
-            " index instead"
-        )
+    check_texts([document.text for document in documents], "source")
     return documents
 
 

@@ -9,6 +9,7 @@ from rejoinder.cascade.calibration import SentenceCalibration
 from rejoinder.cascade.cascade import Cascade
 from rejoinder.cascade.loading import DEFAULT, load, to_scorer
 from rejoinder.cascade.sentences import make_candidates, rate_sentences
+from rejoinder.engine.given import check_texts
 from rejoinder.engine.layout import PlacedSentence, find_kept, join_spans, place_sentences
 from rejoinder.errors import InputError
 from rejoinder.models.ranking import check_candidates, check_question
@@ -106,8 +107,9 @@ def highlight(
         scorer: a cascade with a calibration for sentences, or its name; the default one otherwise.
 
     Raises:
-        InputError: the question is empty, the text is no text, the threshold is not between 0 and
-            1, or the scorer is not calibrated for sentences.
+        InputError: the question is empty, the text is no text, is HTML or has more than 20 million
+            characters, the threshold is not between 0 and 1, or the scorer is not calibrated for
+            sentences.
     """
     if not isinstance(text, str):
         raise InputError(f"the text to highlight must be text, found {text!r:.60}")
@@ -137,6 +139,7 @@ def highlight_texts(
     """
     check_question(question)
     check_candidates(texts)
+    check_texts(texts, "text")
     check_threshold(threshold)
     calibration = get_sentence_calibration(scorer)
     assert isinstance(scorer, Cascade)

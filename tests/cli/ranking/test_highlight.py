@@ -61,6 +61,13 @@ def test_other_languages_get_a_note() -> None:
     assert "another language" in result.stderr
 
 
+def test_a_page_on_stdin_is_refused_in_one_line() -> None:
+    result = run(QUESTION, "-", given="<html><p>Ice melts.")
+
+    assert result.exit_code == 1
+    assert result.stderr == "Error: text 0 is HTML; give its text, or add the file to an index\n"
+
+
 def test_nothing_found_is_said(tmp_path: Path) -> None:
     empty = tmp_path / "empty.txt"
     empty.write_text("", encoding="utf-8")

@@ -60,6 +60,7 @@ def test_documents_are_pruned_on_request(rated: TestClient) -> None:
         ({"documents": []}, 422, "documents is empty"),
         ({"documents": [5]}, 422, "Expected"),
         ({"documents": ["a\0b"]}, 422, "documents[0] is not text"),
+        ({"documents": [CAVES, "<!doctype html><p>Ice."]}, 422, "text 1 is HTML; give its text"),
         ({"threshold": 2}, 422, "Expected `float` <= 1.0"),
     ],
 )

@@ -1,0 +1,30 @@
+"""Checks of texts that a caller gives instead of documents of an index."""
+
+import re
+from collections.abc import Sequence
+
+from rejoinder.errors import InputError
+
+MAX_CHARACTERS = 20_000_000
+"""Of all texts of a call together."""
+_HTML = re.compile(
+    r"[\s\ufeff]*(<\?xml[^>]{0,200}>\s*|<!--.{0,500}?-->\s*)*<(!doctype\s+html|html)\b",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def check_texts(texts: Sequence[str], noun: str) -> None:
+    """Refuse texts that are HTML pages, and more characters than a call can read in seconds.
+
+    Args:
+        noun: what a text is called in errors.
+    """
+    for place, text in enumerate(texts):
+        if _HTML.match(text, 0, 2000):
+            raise InputError(f"{noun} {place} is HTML; give its text, or add the file to an index")
+    total = sum(map(len, texts))
+    if total > MAX_CHARACTERS:
+        raise InputError(
+            f"the {noun}s have {total:,} characters; the limit is {MAX_CHARACTERS:,}: add them to"
+            " an index instead"
+        )
