@@ -173,6 +173,15 @@ def test_a_budget_that_words_use_up_leaves_the_meaning_out(index: Index) -> None
     assert in_time.answers[0].found_by == ("words", "meaning")
 
 
+def test_few_sentences_are_read_once_time_is_up(
+    index: Index, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rejoinder.index.index.READ_LATE", 1)
+
+    assert Engine(index).answer("tea water", budget_ms=0).retrieved == 1
+    assert Engine(index).answer("tea water", budget_ms=60_000).retrieved > 1
+
+
 def test_what_no_word_finds_is_found_by_meaning_in_any_time(index: Index) -> None:
     late = Engine(index).answer("beverage", budget_ms=0)
 

@@ -75,6 +75,8 @@ WARM_UP = "how"
 """A question of one word, which is enough to use everything that a search uses."""
 MIN_SEARCHED = 200
 """Sentences that each source finds, so that their scores can be compared."""
+READ_LATE = 20
+"""Sentences that are read once the deadline has passed: nothing will rank more."""
 
 log = logging.getLogger(__name__)
 
@@ -371,7 +373,8 @@ class Index:
             where: required metadata of the documents: for each key a value, or one of several.
                 `folder` takes a folder as documents are named, or a path of this machine, and
                 stands for its sub-folders too.
-            deadline: once it has passed, what the words alone have found is returned.
+            deadline: once it has passed, the best that the words alone have found are returned, at
+                most `READ_LATE`.
         """
         if k < 1:
             return []
@@ -380,8 +383,9 @@ class Index:
             where = files.expand(where)
             while True:
                 found, is_all = _search_both(files, question, limit, where, deadline)
-                results = read_distinct(files.store, found, k)
-                if len(results) == k or is_all or limit > MAX_COPIES * k:
+                is_late = deadline is not None and deadline.left_ms <= 0
+                results = read_distinct(files.store, found, min(k, READ_LATE) if is_late else k)
+                if len(results) == k or is_all or is_late or limit > MAX_COPIES * k:
                     return results
                 limit *= 4  # most of them are copies of each other
 
