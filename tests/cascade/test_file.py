@@ -51,7 +51,7 @@ def test_a_written_file_is_read_back_equal(tmp_path: Path) -> None:
         (
             StageLine("jaccard", 100, Cost(0.25, 0.5, 0.125), document_prior=0.75, fusion=0.5),
             StageLine("models/ü b", 10, missing="leave"),
-            StageLine("bm25", 10, reads="passage"),
+            StageLine("bm25", 10, reads="passage", keep_for_one=5),
             StageLine(
                 "jaccard",
                 interpolation=0.5,
@@ -165,6 +165,9 @@ def test_shipped_cascades_have_names() -> None:
             '[[stage]]\nscorer = "bm25"\ninterpolation = -1',
             "interpolation: expected .float. >= 0.0, found -1",
         ),
+        (f"{STOPPING}keep_for_one = 5", "stage 2: keep_for_one cannot be 5: it is 1 to keep"),
+        (TWO_STAGES.replace("keep = 2", "keep = 2\nkeep_for_one = 0"), "keep_for_one cannot be 0"),
+        (TWO_STAGES.replace("keep = 2", "keep = 2\nkeep_for_one = 3"), "keep_for_one cannot be 3"),
         (
             '[[stage]]\nscorer = "bm25"\nfusion = 1\ninterpolation = 1',
             "stage 1: fusion and interpolation exclude each other; remove one",

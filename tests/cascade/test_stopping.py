@@ -60,6 +60,27 @@ def test_reading_stops_where_no_other_is_likely_to_win() -> None:
     assert (trace.given, trace.scored, trace.unread, trace.timed_out) == (5, 2, 3, False)
 
 
+def test_a_stage_keeps_fewer_where_only_the_first_is_needed() -> None:
+    first = Stage(Slow("length", len), 3, keep_for_one=1)
+    cascade = Cascade("two", [first, Stage(Slow("last", count_a))])
+    texts = candidates("bbb", "aa", "a")
+
+    one = order("q", texts, scorer=cascade, only_first=True)
+    whole = order("q", texts, scorer=cascade)
+
+    assert [stage.given for stage in one.trace] == [3, 1]
+    assert [stage.given for stage in whole.trace] == [3, 3]
+    assert [ranking.items[0].candidate.text for ranking in (one, whole)] == ["bbb", "aa"]
+
+
+def test_no_stage_keeps_more_for_one_than_it_keeps_otherwise() -> None:
+    with pytest.raises(InputError, match="keep_for_one is 4; it must be at most keep"):
+        Stage(WordOverlap(), 3, keep_for_one=4)
+    few = Stage(WordOverlap(), 3, keep_for_one=1)
+    with pytest.raises(InputError, match="stage 2 keeps 2, but gets only 1"):
+        Cascade("wrong", [few, Stage(WordOverlap(), 2), Stage(WordOverlap())])
+
+
 def test_reading_goes_on_while_another_may_win() -> None:
     cascade, last = make_cascade(GAP_OF_1)
     texts = candidates("bbbb", "bbba", "bbaa", "baaa", "b")

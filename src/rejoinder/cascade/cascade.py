@@ -50,13 +50,25 @@ class Stage:
     scores mean the same in every list, so that a confidence can be fitted to their sum."""
     stop: StoppingRule | None = None
     """When the last stage stops reading; None to read all that it gets."""
+    keep_for_one: int | None = None
+    """How many it keeps where only the first candidate is needed; None for as many as usual."""
 
     def __post_init__(self) -> None:
-        """Check that a stage that may stop can be read in parts."""
+        """Check how many it keeps for one, and that a stage that may stop can be read in parts."""
+        if self.keep_for_one is not None and self.keep_for_one > (self.keep or 0):
+            raise InputError(f"keep_for_one is {self.keep_for_one}; it must be at most keep")
         if self.stop and self.fusion:
             raise InputError("fusion needs the scores of the whole list; remove it, or the stop")
         if self.stop and not is_pointwise(self.scorer):
             raise InputError(f"{self.scorer.name} scores its list as a whole; remove the stop")
+
+    def read_for_one(self) -> "Stage":
+        """Return the stage as it runs where only the first candidate is needed."""
+        return replace(self, keep=self.keep_for_one or self.keep, keep_for_one=None)
+
+    def read_for_all(self) -> "Stage":
+        """Return the stage as it runs where the order of all candidates is needed."""
+        return replace(self, keep_for_one=None, stop=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +103,9 @@ class Cascade:
         check_stops([stage.stop for stage in stages])
         self.name = name
         self.stages = tuple(stages)
+        self._for_one = [stage.read_for_one() for stage in stages]
+        self._for_all = [stage.read_for_all() for stage in stages]
+        check_keeps([stage.keep for stage in self._for_one])
         self.calibration = calibration
         self.sentences = sentences
         """How the sentences of a text are rated; None if that is not calibrated."""
@@ -142,7 +157,8 @@ class Cascade:
         """Return the best scores that can be computed by the deadline.
 
         Args:
-            only_first: let the last stage stop once no unread candidate is likely to win.
+            only_first: let stages keep fewer candidates, and the last one stop once no unread one
+                is likely to win.
         """
         staged, features = self.observe(
             question, candidates, deadline=deadline, only_first=only_first
@@ -153,9 +169,9 @@ class Cascade:
         return replace(staged, confidence=confidence, abstains=self.calibration.abstains(features))
 
     def read_last(self, question: str, candidates: Sequence[Candidate]) -> LastStage:
-        """Return what the last stage does if it reads all that it gets."""
+        """Return what the last stage does for one answer, if it reads all that it gets."""
         run = _Run(question, candidates, None)
-        *earlier, last = [replace(stage, stop=None) for stage in self.stages]
+        *earlier, last = [replace(stage, stop=None) for stage in self._for_one]
         for number, stage in enumerate(earlier):
             run.run_stage(number, stage, [*earlier[number + 1 :], last])
         places, merits = run.places, run.merits[run.places]
@@ -175,7 +191,7 @@ class Cascade:
         There are none if time ran out before the last stage.
         """
         run = _Run(question, candidates, deadline)
-        stages = self.stages if only_first else [replace(item, stop=None) for item in self.stages]
+        stages = self._for_one if only_first else self._for_all
         for number, stage in enumerate(stages):
             if len(run.places):
                 run.run_stage(number, stage, stages[number + 1 :])

@@ -5,6 +5,7 @@
     [[stage]]
     scorer = "jaccard"          # a name of `rejoinder models list`
     keep = 100
+    keep_for_one = 50           # optional: the same where only one answer is wanted
     document_prior = 0.5        # optional: weight of a document's best score here in later stages
     cost = { fixed_ms = 0.1, candidate_ms = 0.01, word_ms = 0.0002 }    # optional
 
@@ -57,6 +58,8 @@ class StageLine(Struct, frozen=True, forbid_unknown_fields=True, omit_defaults=T
     """What is scored of a candidate."""
     stop: StoppingRule | None = None
     """When it stops reading; None to read all that it gets."""
+    keep_for_one: int | None = None
+    """How many it keeps where one answer is wanted; None for as many as usual."""
 
 
 class Point(Struct, frozen=True):
@@ -118,13 +121,18 @@ def read_cascade_file(path: Path) -> CascadeFile:
     """
     tables = read_toml(path, _Tables)
     try:
-        check_keeps([stage.keep for stage in tables.stage])
-        check_stops([stage.stop for stage in tables.stage])
         for number, stage in enumerate(tables.stage, start=1):
+            if stage.keep_for_one is not None and not 1 <= stage.keep_for_one <= (stage.keep or 0):
+                raise InputError(
+                    f"stage {number}: keep_for_one cannot be {stage.keep_for_one}: it is 1 to keep"
+                )
             if stage.fusion and stage.interpolation:
                 raise InputError(
                     f"stage {number}: fusion and interpolation exclude each other; remove one"
                 )
+        check_keeps([stage.keep for stage in tables.stage])
+        check_keeps([stage.keep_for_one or stage.keep for stage in tables.stage])
+        check_stops([stage.stop for stage in tables.stage])
     except InputError as error:
         raise DataError(str(error), path=path) from error
     return CascadeFile(

@@ -76,6 +76,7 @@ def load(
                     stage.fusion,
                     stage.interpolation,
                     stage.stop,
+                    stage.keep_for_one,
                 )
             )
         except RejoinderError as error:

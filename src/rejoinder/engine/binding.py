@@ -36,11 +36,11 @@ def _bind_stages(cascade: Cascade, index: Index) -> Scorer | None:
             stages.append(replace(stage, scorer=scorer))
         elif stages and stage.keep:
             # The next stage gets no more candidates than it would have.
-            stages[-1] = replace(stages[-1], keep=stage.keep)
+            stages[-1] = replace(stages[-1], keep=stage.keep, keep_for_one=stage.keep_for_one)
     if not stages:
         return None
     has_last = bound[-1][1] is not None  # confidence is fitted to the last stage
-    stages[-1] = replace(stages[-1], keep=None)
+    stages[-1] = replace(stages[-1], keep=None, keep_for_one=None)
     return Cascade(
         cascade.name,
         stages,

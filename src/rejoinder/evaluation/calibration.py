@@ -206,6 +206,13 @@ def _write(
         "calibration_error": round(fitted.calibration_error, 4),
     }
     if stop:
+        facts = {
+            **facts,
+            "stop_read": round(stop.read, 2),
+            "stop_given": round(stop.given, 2),
+            "stop_right": round(stop.accuracy, 4),
+            "stop_right_of_all": round(stop.accuracy_of_all, 4),
+        }
         *stages, last = cascade.stages
         cascade = structs.replace(cascade, stages=(*stages, structs.replace(last, stop=stop.rule)))
     calibration = structs.replace(fitted.calibration, facts=facts)
