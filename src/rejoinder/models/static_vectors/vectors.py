@@ -18,6 +18,8 @@ from rejoinder.text.wordpiece import WordPiece
 
 KIND = "static-vectors"
 SHIPPED_VECTORS = WEIGHTS / KIND
+SHARED = "vectors"
+"""The setting of a bundle that reads the shipped vectors instead of its own."""
 UNKNOWN = "[UNK]"
 
 AT_ONCE = 1 << 13
@@ -126,7 +128,9 @@ def load_vectors(folder: Path = SHIPPED_VECTORS) -> StaticVectors:
 
 
 def read_vectors(bundle: Bundle) -> StaticVectors:
-    """Return the vectors that a bundle holds."""
+    """Return the vectors that a bundle holds; a shipped one may name the shipped vectors."""
+    if bundle.manifest.config.get(SHARED) == KIND:
+        return load_vectors()
     tensors = bundle.read_tensors("vectors.safetensors")
     vocabulary = bundle.read_text("vocabulary.txt").split("\n")[:-1]
     if missing := {"rows", "scales"} - tensors.keys():
