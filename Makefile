@@ -72,7 +72,6 @@ wheels: .venv/full
 	$(BIN)/python -m cibuildwheel --output-dir dist
 
 pure: .venv/full
-	@$(PIP) --group release
 	CC=none $(BIN)/python -m hatchling build -d dist
 
 format: .venv/full

@@ -92,7 +92,7 @@ def install(folder: Path) -> Path:
         *("-q", "--no-deps", "-w", str(folder), str(source)),
     )
     assert build.returncode == 0, build.stderr
-    (wheel,) = folder.glob("rejoinder-*.whl")
+    (wheel,) = folder.glob("rejoinder-*-py3-none-*.whl")  # for every Python
     venv.create(folder / "core", with_pip=True)
     python = folder / "core" / ("Scripts" if os.name == "nt" else "bin") / "python"
     constraints = str(ROOT / "constraints.txt")

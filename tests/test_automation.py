@@ -1,5 +1,6 @@
 """Workflows, hooks and the container description: linted, and in step with the project."""
 
+import importlib
 import re
 import shutil
 import subprocess
@@ -8,6 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from hatchling.builders.wheel import WheelBuilder
 
 ROOT = Path(__file__).parent.parent
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
@@ -24,6 +26,18 @@ def run(*command: str | Path) -> None:
         cwd=ROOT,
     )
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_build_without_a_compiler_is_of_python_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT))
+    monkeypatch.setenv("CC", "no-such-compiler")
+    hook = importlib.import_module("hatch_build").KernelHook
+    config = WheelBuilder(str(ROOT)).config
+    build: dict[str, object] = {"artifacts": []}
+
+    hook(str(ROOT), {}, config, None, "", "wheel").initialize("standard", build)
+
+    assert build == {"artifacts": []}
 
 
 def test_workflows_follow_their_schema() -> None:
