@@ -1,16 +1,13 @@
 """Run a server: close slow connections, reload on SIGHUP, finish all requests on SIGTERM."""
 
 import asyncio
-import ctypes
 import logging
 import os
 import signal
 import socket
-import struct
-import sys
 import time
 from collections.abc import AsyncIterator, Callable, Iterator
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from functools import partial
 from typing import Any, Protocol
 
@@ -29,8 +26,6 @@ SETTLE_SECONDS = 0.2
 """Between the steps of a stop, for packets in flight to arrive."""
 IDLE_SECONDS = 2.0
 """How long a stop waits for a last request on idle keep-alive connections."""
-SO_ATTACH_FILTER = 26
-"""A socket option of Linux that Python does not name."""
 
 _log = logging.getLogger(__name__)
 
@@ -93,7 +88,20 @@ async def run_app(
     """
     host, port = listening.getsockname()[:2]
     on_ready(f"http://{f'[{host}]' if ':' in host else host}:{port}")
-    await _Uvicorn(settings, app).serve(sockets=[listening])
+    with _ending_normally():
+        await _Uvicorn(settings, app).serve(sockets=[listening])
+
+
+@contextmanager
+def _ending_normally() -> Iterator[None]:
+    """Ignore the signal that uvicorn raises again once it has stopped: the exit status is 0."""
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, lambda *_: None) for number in numbers]
+    try:
+        yield
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
 
 
 @asynccontextmanager
@@ -240,32 +248,12 @@ class _Uvicorn(uvicorn.Server):
         self._app = app
         self._protocol = Connection
 
-    @contextmanager
-    def capture_signals(self) -> Iterator[None]:
-        """Stop on SIGINT and SIGTERM, with exit status 0 where the event loop handles signals."""
-        loop = asyncio.get_running_loop()
-        numbers = (signal.SIGINT, signal.SIGTERM)
-        try:
-            for number in numbers:
-                loop.add_signal_handler(number, self.handle_exit, number, None)
-        except NotImplementedError:  # on Windows
-            with super().capture_signals():
-                yield
-            return
-        try:
-            yield
-        finally:
-            for number in numbers:
-                loop.remove_signal_handler(number)
-
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         _log.info("stopping after all accepted requests are answered")
         # Every response now closes its connection, so that none stays idle.
         self._app.is_stopping = True
         await asyncio.sleep(SETTLE_SECONDS)
         # Closing a listening socket resets the connections in its backlog: accept them first.
-        for one in sockets or ():
-            _drop_new_connections(one)
         backlog = [accepted for one in sockets or () for accepted in _accept_all(one)]
         for server in self.servers:
             server.close()
@@ -283,20 +271,6 @@ class _Uvicorn(uvicorn.Server):
             isinstance(one, _Connection) and one.is_idle for one in connections
         ):
             await asyncio.sleep(SETTLE_SECONDS / 10)
-
-
-def _drop_new_connections(listening: socket.socket) -> None:
-    """Drop new SYNs, so that late clients retry elsewhere.
-
-    Otherwise a client can connect between the last accept and the close, and is reset after it
-    has sent its request.  Only Linux can do this.
-    """
-    if sys.platform == "linux":
-        # A BPF program of one instruction: accept 0 bytes of every packet.
-        program = ctypes.create_string_buffer(struct.pack("HBBI", 0x06, 0, 0, 0))
-        filters = struct.pack("HL", 1, ctypes.addressof(program))
-        with suppress(OSError):
-            listening.setsockopt(socket.SOL_SOCKET, SO_ATTACH_FILTER, filters)
 
 
 def _accept_all(listening: socket.socket) -> Iterator[socket.socket]:
