@@ -62,6 +62,7 @@ clients: .venv/full
 # Outcomes are kept under build, so that an interrupted run resumes.
 reliability: .venv/full .venv/system
 	@mkdir -p build
+	REJOINDER_TEST_LONG=1 $(BIN)/python -m pytest -q tests/retrieval
 	$(BIN)/python -m tests.reliability --long --only "$(ONLY)" --runs build/reliability.jsonl \
 	  $(if $(ONLY),,--to docs/reliability.md)
 

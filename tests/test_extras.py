@@ -23,7 +23,6 @@ DISTRIBUTIONS = {
     "haystack": "haystack-ai",
     "llama_index": "llama-index-core",
     "markdown_it": "markdown-it-py",
-    "opensearchpy": "opensearch-py",
     "py4j": "pyspark",  # comes with it
     "pydantic": "langchain-core",  # needs it
 }

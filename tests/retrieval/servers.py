@@ -28,13 +28,20 @@ from tests.batch.clusters import end_with_parent
 
 from rejoinder.storage.files import lock_folder
 
-START_SECONDS = 90
+START_SECONDS = 180
 HOST = "127.0.0.1"
-HOME = Path(
-    os.environ.get("REJOINDER_TEST_ENGINES")
-    or Path(pwd.getpwuid(os.getuid()).pw_dir) / ".cache" / "rejoinder" / "test-engines"
-)
-"""Tests change XDG_CACHE_HOME, and these packages are to be downloaded once."""
+
+
+def _find_home() -> Path:
+    """Return where packages are kept; tests change XDG_CACHE_HOME, and this place is to stay."""
+    if given := os.environ.get("REJOINDER_TEST_ENGINES"):
+        return Path(given)
+    if os.geteuid() == 0:  # other users, whom servers run as, may not enter the home of root
+        return Path("/var/cache/rejoinder-test-engines")
+    return Path(pwd.getpwuid(os.getuid()).pw_dir) / ".cache" / "rejoinder" / "test-engines"
+
+
+HOME = _find_home()
 
 
 def get_url(engine: str) -> str | None:
@@ -233,7 +240,7 @@ def postgres_server() -> Iterator[str]:
         _run([binaries / "initdb", "-D", folder / "data", *init], user=user, cwd=folder)
         options = ["-c", "listen_addresses=", "-c", f"unix_socket_directories={folder}"]
         options += ["-c", "fsync=off"]
-        command = [binaries / "postgres", "-D", folder / "data", *options]
+        command: list[str | Path] = [binaries / "postgres", "-D", folder / "data", *options]
         socket_file = folder / ".s.PGSQL.5432"
         with running(command, folder, socket_file.exists, user=user):
             yield f"postgresql://test@/postgres?host={folder}"

@@ -56,6 +56,7 @@ class Query:
     A sentence matches if it has a content word or is near the vector, and has a tag of each group.
     """
 
+    question: str
     content: tuple[QueryWord, ...]
     function: tuple[str, ...]
     """Stems of function words, which only order the sentences that a content word has found."""
@@ -301,16 +302,21 @@ class RemoteIndex(Retriever, ABC):
         """Return the error of a request."""
         return StoreError(f"{self.label}: {request} failed ({reason}){remedy and f'; {remedy}'}")
 
+    def encode(self, question: str) -> Vector | None:
+        """Return the vector of a question; None where it has none."""
+        vector = self.encoder.encode_question(question) if self.encoder else None
+        return vector if vector is not None and vector.any() else None
+
     def _make_query(self, question: str, where: Where | None, limit: int) -> Query:
         content, function = split_question(question)
         words = tuple(QueryWord(word, tuple(stem_words(word))) for word in content)
         own = {term for word in words for term in word.terms}
         others = sorted(set(stem_words(" ".join(function))) - own)
-        vector = self.encoder.encode_question(question) if self.encoder else None
         return Query(
+            question,
             tuple(word for word in words if word.terms),
             tuple(others),
-            vector if vector is not None and vector.any() else None,
+            self.encode(question),
             self.encoder.min_cosine if self.encoder else 0.0,
             make_tag_filters(where),
             limit,

@@ -28,11 +28,16 @@ def find_similar(searcher: tantivy.Searcher, word: str) -> list[str]:
     """
     if not word.isalpha() or not MIN_LENGTH <= len(word) <= MAX_LENGTH:
         return []
-    edited = set(stem_words(" ".join(set(_edit(word)))))
+    edited = list_edited(word)
     counts = {term: count for term in edited if (count := count_sentences(searcher, term))}
     if not counts and len(word) >= MIN_LENGTH_TWICE:
         counts = _find_nearby(searcher, edited, word[:KEPT_LETTERS])
     return sorted(counts, key=lambda term: (-counts[term], term))[:MAX_TERMS]
+
+
+def list_edited(word: str) -> set[str]:
+    """Return the terms of all words that are one edit away from a word."""
+    return set(stem_words(" ".join(set(_edit(word)))))
 
 
 def _find_nearby(searcher: tantivy.Searcher, edited: set[str], prefix: str) -> dict[str, int]:
