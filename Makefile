@@ -90,7 +90,7 @@ clean:
 	@echo "creating .venv (once) ..." >&2
 	@$(PYTHON) -m venv .venv
 
-# Java, PostgreSQL, Chromium and qemu for integration tests, if they are missing.
+# Java, Chromium and qemu for integration tests, if they are missing.
 .venv/system: .venv/pyvenv.cfg tests/system_packages.py
 	@$(BIN)/python tests/system_packages.py
 	@touch $@

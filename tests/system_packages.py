@@ -2,16 +2,21 @@
 
 Usage: python tests/system_packages.py
 
+<<<<<<< HEAD
 Java for Spark, PostgreSQL, Chromium for the web page, an emulator of other processors, and shells
 that complete commands, from Debian.  If they cannot be installed, prints one line, and the tests
 that need them are skipped with the reason.
+=======
+Java for Spark, Chromium for the web page, and an emulator of other processors, from
+Debian.  If they cannot be installed, prints one line, and the tests that need them are skipped with
+the reason.
+>>>>>>> f8b45c9 (WIP)
 """
 
 import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 
 def main() -> None:
@@ -25,8 +30,6 @@ def main() -> None:
 
 def find_missing() -> list[str]:
     missing = [] if shutil.which("java") else ["default-jre-headless"]
-    if not list(Path("/usr/lib/postgresql").glob("*/bin/initdb")):
-        missing.append("postgresql")
     if not (os.environ.get("CHROMIUM") or shutil.which("chromium")):
         missing.append("chromium")
     if not shutil.which("qemu-x86_64"):

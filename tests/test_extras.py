@@ -104,6 +104,7 @@ NEEDED = {
     "train": ("train ", "distil ", "mine ", "models import ", "models average ", "experiment run "),
     "batch": ("rank-table ", "encode-table ", "index load "),
     "watch": ("index add notes ",),
+    "qdrant": ("index export --index my-index --to qdrant",),
 }
 """The examples of the help that need each extra, by their first words."""
 PAPERS = ("context", "has", "nq-la", "squad", "trecqa", "wikiqa")

@@ -17,6 +17,7 @@ _PACKAGES = {
     "spark": ("pandas", "py4j", "pyspark"),
     "watch": ("watchfiles",),
     "postgres": ("psycopg",),
+    "qdrant": ("urllib3",),
     "opensearch": ("urllib3",),
     "langchain": ("langchain_core", "pydantic"),
     "llama-index": ("llama_index",),

@@ -8,9 +8,9 @@ import pytest
 from rejoinder.engine.engine import Engine
 from rejoinder.engine.texts import answer_text
 from rejoinder.errors import UnknownNameError
-from rejoinder.index import context
 from rejoinder.index.candidates import make_url
 from rejoinder.index.index import Index
+from rejoinder.index.sqlite import context
 from rejoinder.models.lexical.scorers import Jaccard, RetrievalOrder
 from rejoinder.types import Answer, Document
 

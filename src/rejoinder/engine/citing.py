@@ -12,6 +12,7 @@ from dataclasses import replace
 from functools import cache, partial
 from itertools import islice
 from math import log1p
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -22,12 +23,14 @@ from rejoinder.cascade.loading import load
 from rejoinder.engine.engine import Engine
 from rejoinder.engine.given import check_texts
 from rejoinder.errors import InputError
-from rejoinder.index.index import Index
 from rejoinder.models.ranking import check_top, check_where, order
 from rejoinder.text.language import is_foreign
 from rejoinder.text.sentences import SentenceSpan, split_sentences
 from rejoinder.text.words import normalise_words, split_words
 from rejoinder.types import Candidate, Citation, Citations, Document, Source, Statement, Where
+
+if TYPE_CHECKING:
+    from rejoinder.retrieval import Retriever
 
 MAX_ANSWER = 100_000
 MAX_STATEMENTS = 200
@@ -77,8 +80,8 @@ def cite(
         raise InputError(f"min_support must be from 0 to 1, found {min_support}")
     if isinstance(sources, Engine):
         with sources.leased() as engine:
-            find = partial(_search, engine.index, where)
-            cited = _Citing(find, engine.index.locate, top, min_support).run(answer, spans)
+            find = partial(_search, engine.retriever, where)
+            cited = _Citing(find, engine.retriever.locate, top, min_support).run(answer, spans)
     else:
         if where is not None:
             raise InputError("where filters documents of an index; the sources are texts")
@@ -101,7 +104,7 @@ def load_citing() -> Cascade:
     return scorer
 
 
-def _search(index: Index, where: Where | None, statement: str) -> list[Candidate]:
+def _search(index: "Retriever", where: Where | None, statement: str) -> list[Candidate]:
     """Return the sentences of an index for a statement, with tokens only if they are read."""
     found = [hit.candidate for hit in index.search(statement, RETRIEVED, where=where)]
     if load_citing().tokenizer == index.tokenizer_hash:

@@ -22,8 +22,8 @@ from rejoinder.engine.answers import (
 from rejoinder.engine.binding import bind_scorer
 from rejoinder.errors import InputError, StoreError
 from rejoinder.index.candidates import is_page_source
-from rejoinder.index.context import check_form
 from rejoinder.index.index import Index, get_cached_index
+from rejoinder.index.sqlite.context import check_form
 from rejoinder.models.lexical.scorers import RetrievalOrder
 from rejoinder.models.parallel import count_cores, spread
 from rejoinder.models.ranking import (
@@ -117,6 +117,11 @@ class Engine:
         if self._index is None:
             raise InputError("this needs an index on this machine, and a retriever is open")
         return self._index
+
+    @property
+    def has_index(self) -> bool:
+        """Whether there is an index on this machine; else a retriever finds all sentences."""
+        return self._index is not None
 
     @property
     def retriever(self) -> "Retriever":

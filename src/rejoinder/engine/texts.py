@@ -14,7 +14,7 @@ import numpy as np
 
 from rejoinder.cascade.calibration import to_probability
 from rejoinder.engine.answers import build_answers, take_distinct
-from rejoinder.index.context import check_form, cut_block
+from rejoinder.index.sqlite.context import check_form, cut_block
 from rejoinder.models.ranking import (
     check_candidates,
     check_min_confidence,

@@ -63,9 +63,9 @@ from rejoinder.types import (
 if TYPE_CHECKING:
     import threading
 
-    from rejoinder.index.context import Surroundings
     from rejoinder.index.report import FileEvent, UpdateReport
     from rejoinder.index.sidecar.sidecars import IndexRows, Progress, Sidecars
+    from rejoinder.index.sqlite.context import Surroundings
     from rejoinder.models.staged import Deadline
     from rejoinder.models.static_vectors.vectors import StaticVectors
 
@@ -413,7 +413,7 @@ class Index:
             form: how much context: `sentence`, `paragraph` or `section`.
             where: only name copies in documents whose metadata match.
         """
-        from rejoinder.index.context import Surroundings, read_context
+        from rejoinder.index.sqlite.context import Surroundings, read_context
 
         with self._lease() as files:
             where = files.expand(where)

@@ -8,7 +8,6 @@ all of its sentences are stored.
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
 from typing import NamedTuple
 from uuid import uuid4
 
@@ -23,7 +22,7 @@ from rejoinder.index.sqlite.passages import get_passages
 from rejoinder.index.vectors.vector_index import VectorIndex, name_bundle
 from rejoinder.models.sentence_encoder.encoder import SentenceEncoder
 from rejoinder.retrieval.record import Schema, SentenceRecord, make_id, make_tags
-from rejoinder.retrieval.remote import RemoteIndex
+from rejoinder.retrieval.remote import RemoteIndex, take_batches
 from rejoinder.retrieval.url import open_retriever
 
 BATCH = 500
@@ -73,26 +72,29 @@ def _export(index: Index, remote: RemoteIndex, on_progress: OnProgress) -> Expor
     removed = [name for name in known if name not in documents]
     if removed:
         remote.delete_sentences(dict.fromkeys(removed, ""))
-        remote.delete_revisions(removed)
     missing = [item for item in documents.values() if known.get(item.name) != checksums[item.id]]
     total, written = sum(item.sentences for item in missing), 0
     on_progress(0, total)
     reader = RecordReader(store, index.vectors, encoder)
-    waiting = iter(missing)
-    while group := list(islice(waiting, MAX_OPEN)):
+    revisions: dict[str, str] = {}
+    for group in take_batches(missing, MAX_OPEN):
+        if revisions:
+            remote.put_revisions(revisions)
         revisions = {item.name: checksums[item.id] for item in group}
         remote.put_revisions(dict.fromkeys(revisions, ""))
         changed = {name: revisions[name] for name in revisions if name in known}
         if changed:
             remote.delete_sentences(changed)
         records = (each for item in group for each in reader.read(item, revisions[item.name]))
-        while batch := list(islice(records, BATCH)):
+        for batch in take_batches(records, BATCH):
             remote.write(batch)
             written += len(batch)
             on_progress(written, total)
-        remote.put_revisions(revisions)
     if removed or missing:
         remote.finish()
+        # Last, so that whoever continues after a kill finishes too.
+        remote.put_revisions(revisions)
+        remote.delete_revisions(removed)
     return ExportReport(len(missing), len(removed), len(documents) - len(missing), written)
 
 
@@ -141,7 +143,7 @@ class RecordReader:
                 yield path, sentences
 
         passages = iterate_passages(pass_on(self._store.iterate_blocks(document.id)))
-        while batch := list(islice(passages, BATCH)):
+        for batch in take_batches(passages, BATCH):
             yield from self._add_derived(make, document, batch)
             while context:
                 yield context.popleft()
@@ -172,7 +174,7 @@ class _RecordMaker:
         self._store = store
         self._document = document
         self._revision = revision
-        self._kinds = store.get_block_kinds(document.id)
+        self._blocks = store.get_block_starts(document.id)
         self._text = store.get_text(document.id)
         self._tags = make_tags(document.metadata)
         ((self._file,),) = store.query("SELECT file FROM documents WHERE id = ?", (document.id,))
@@ -184,8 +186,9 @@ class _RecordMaker:
         document, before = self._document, self._before
         self._before = sentence
         is_same_block = before is not None and before.block == sentence.block
-        gap = self._text[before.end : sentence.start] if before and is_same_block else ""
-        kind, anchor = self._kinds[sentence.block]
+        kind, anchor, start = self._blocks[sentence.block]
+        raw = self._text[before.end if before and is_same_block else start : sentence.end]
+        plain = f" {sentence.text}" if is_same_block else sentence.text
         found = None
         if kind == "definition" and is_same_block:
             found = self._store.locate(document.id, sentence.position)
@@ -200,7 +203,7 @@ class _RecordMaker:
             title=document.title,
             path=path,
             term=found.path[-1] if found and len(found.path) > len(path) else "",
-            gap=gap,
+            raw="" if raw == plain else raw,
             kind=kind,
             block=sentence.block,
             start=sentence.start,

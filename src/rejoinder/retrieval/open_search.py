@@ -40,7 +40,7 @@ from rejoinder.index.fulltext.terms import FIELDS, MAX_LENGTH, stem_words
 from rejoinder.models.sentence_encoder.encoder import SentenceEncoder, Vector
 from rejoinder.retrieval.nodes import BUSY, PAUSE_SECONDS, NoAnswerError, Nodes, Reply
 from rejoinder.retrieval.record import Schema, SentenceRecord, read_schema_json
-from rejoinder.retrieval.remote import LOAD_SECONDS, SECONDS, Found, Query, RemoteIndex
+from rejoinder.retrieval.remote import LOAD_SECONDS, SECONDS, Found, RemoteIndex, SentenceQuery
 from rejoinder.retrieval.url import EngineUrl
 from rejoinder.text.words import split_words
 
@@ -133,7 +133,7 @@ class OpenSearchIndex(RemoteIndex):
             return None
         return super().encoder
 
-    def find(self, query: Query, seconds: float) -> Found:
+    def find(self, query: SentenceQuery, seconds: float) -> Found:
         """Return the sentences that match, with their records."""
         end = monotonic() + seconds
         unseen = self._list_unseen(query)
@@ -287,7 +287,7 @@ class OpenSearchIndex(RemoteIndex):
         method["parameters"] = GRAPH
         return {"type": "knn_vector", "dimension": width, "method": method}
 
-    def _search_vector(self, query: Query) -> Json | None:
+    def _search_vector(self, query: SentenceQuery) -> Json | None:
         if query.vector is None:
             return None
         limit = min(query.limit, MAX_K)
@@ -339,7 +339,7 @@ class OpenSearchIndex(RemoteIndex):
         replies = self._search_all(searches, end) if searches else []
         return {term: _take_similar(reply) for (_, term), reply in zip(fits, replies, strict=True)}
 
-    def _list_unseen(self, query: Query) -> list[tuple[str, str]]:
+    def _list_unseen(self, query: SentenceQuery) -> list[tuple[str, str]]:
         pairs = {term: word.word for word in query.content for term in word.terms}
         with self._lock:
             return [(word, term) for term, word in pairs.items() if term not in self._known]
@@ -489,7 +489,7 @@ class ElasticsearchIndex(OpenSearchIndex):
         kind = {"type": "dense_vector", "dims": width, "index": True, "index_options": graph}
         return {**kind, "similarity": "cosine"}
 
-    def _search_vector(self, query: Query) -> Json | None:
+    def _search_vector(self, query: SentenceQuery) -> Json | None:
         if query.vector is None:
             return None
         limit = min(query.limit, MAX_K)
@@ -507,7 +507,7 @@ _EMPTY: Json = {"hits": {"hits": []}}
 
 
 def _to_terms(
-    query: Query, replaced: Mapping[str, Sequence[str]] | None = None
+    query: SentenceQuery, replaced: Mapping[str, Sequence[str]] | None = None
 ) -> list[Sequence[str]]:
     """Return the terms that stand for each stem of a question, the likeliest first."""
     stems = dict.fromkeys(term for word in query.content for term in word.terms)
@@ -515,7 +515,7 @@ def _to_terms(
     return [terms for stem in stems if (terms := given.get(stem, (stem,)))]
 
 
-def _search_words(query: Query, terms: Sequence[Sequence[str]]) -> Json | None:
+def _search_words(query: SentenceQuery, terms: Sequence[Sequence[str]]) -> Json | None:
     """Return the search of `index/fulltext/query.py`; None where no word is known."""
     if not terms:
         return None
@@ -553,7 +553,7 @@ def _match_any_field(term: str) -> Json:
     return _any([{"term": {f"terms.{field}": term}} for field in FIELDS])
 
 
-def _match_tags(query: Query) -> list[Json]:
+def _match_tags(query: SentenceQuery) -> list[Json]:
     return [{"terms": {"tags": list(group)}} for group in query.tags]
 
 

@@ -1,164 +1,417 @@
-"""Finds sentences with PostgreSQL's full-text search.
+"""An index in PostgreSQL with the extension pgvector.
 
-    sentences(document, position, title, text, metadata, words)
+    NAME_sentences    a row per sentence; the comment of the table is the schema
+    NAME_documents    a row per document with its revision
+    NAME_terms        how many sentences each term has; the empty term has all
 
-`words` is the tsvector of text and title, with a GIN index.  A question matches by any of its
-words; `ts_rank_cd` orders the hits, which is not BM25: leave the ranking to a scorer.
+PostgreSQL's own ranking ignores how rare a word is.  Here its arrays find the sentences with a
+content word, and pgvector's sparse vectors score them by BM25 (bm25.py).
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+import re
+import socket
+import threading
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
+from typing import TYPE_CHECKING, Any
 
 from rejoinder.errors import MissingExtraError, StoreError, shorten
-from rejoinder.text.words import normalise_words, split_words
-from rejoinder.types import Candidate, Document, ScoredCandidate, Where
+from rejoinder.index.candidates import MAX_COPIES
+from rejoinder.retrieval.bm25 import compute_rarity, number_term, weigh_query, weigh_terms
+from rejoinder.retrieval.record import Schema, SentenceRecord, read_schema_json
+from rejoinder.retrieval.remote import LOAD_SECONDS, SECONDS, Found, RemoteIndex, SentenceQuery
+from rejoinder.retrieval.url import EngineUrl
 
 if TYPE_CHECKING:
     from psycopg import Connection
 
-MAX_QUESTION_WORDS = 64
-CONNECT_SECONDS = 10
+OLDEST = (0, 8)
+"""The first version of pgvector that searches its graph with filters until it has enough."""
+DIMENSIONS = 1 << 29
+"""Of sparse vectors (`number_term`)."""
+MAX_IDLE = 16
+"""Connections that are kept."""
+GRACE_SECONDS = 0.25
+"""How much longer than the server the client waits, before it gives a connection up."""
+EXACTNESS = 400
+"""Rows that the search of the HNSW graph keeps; more find more of the nearest."""
+_RECORD: Mapping[str, str] = {
+    "id": "text PRIMARY KEY",
+    "document": "text NOT NULL",
+    "revision": "text NOT NULL",
+    "position": "integer NOT NULL",
+    "may_answer": "boolean NOT NULL",
+    "text": "text NOT NULL",
+    "title": "text NOT NULL",
+    "path": "text[] NOT NULL",
+    "term": "text NOT NULL",
+    "raw": "text NOT NULL",
+    "kind": "text NOT NULL",
+    "block": "integer NOT NULL",
+    "start": "integer NOT NULL",
+    "end": "integer NOT NULL",
+    "line": "integer",
+    "page": "integer",
+    "anchor": "text NOT NULL",
+    "url": "text NOT NULL",
+    "metadata": "jsonb NOT NULL",
+    "tags": "text[] NOT NULL",
+    "digest": "bigint NOT NULL",
+    "sentences": "integer NOT NULL",
+    "passage": "text NOT NULL",
+}
+"""The columns of a record, in its order."""
+_SEARCHED: Mapping[str, str] = {
+    "terms": "text[]",
+    "weights": f"sparsevec({DIMENSIONS})",
+    "vector": "halfvec",
+}
+_READ = [name for name in _RECORD if name != "passage"]
+_PASSWORD = "give user and password in the URL: postgresql://USER:PASSWORD@HOST/DATABASE?name=NAME"
+_REMEDIES = {
+    "28": _PASSWORD,
+    "3D": "give the name of a database that exists: postgresql://HOST/DATABASE?name=NAME",
+    "42501": "the user needs the right to do this (GRANT)",
+    "25006": "the server or the user is read-only; give the URL of one that can be written",
+    "53": "the server has no room or no connection left",
+}
+"""What to do, by the beginning of the error's code."""
 
 
-class PostgresRetriever:
-    """A table of sentences; a `Retriever`.  Several threads may search at once."""
+class PostgresIndex(RemoteIndex):
+    """An index in PostgreSQL; a `Retriever`.  Each thread has a connection while it asks."""
 
-    def __init__(
-        self, address: str, *, table: str = "sentences", language: str = "english"
-    ) -> None:
-        """Connect to a server; `create` creates the table.
+    engine = "PostgreSQL"
 
-        Args:
-            address: a connection string: `postgresql://user@host/database`, or `host=… dbname=…`.
-            language: the server's text search configuration.
-
-        Raises:
-            StoreError: the server cannot be reached, or refuses the connection.
-        """
+    def __init__(self, url: EngineUrl) -> None:
+        super().__init__(url)
         try:
             import psycopg
-            from psycopg import sql
         except ImportError as error:
             raise MissingExtraError("PostgreSQL", extra="postgres") from error
-        self._sql, self._error = sql, psycopg.Error
-        self._table = sql.Identifier(table)
-        self._language = language
-        with self._translating():
-            self._connection: Connection[tuple[Any, ...]] = psycopg.connect(
-                address, autocommit=True, connect_timeout=CONNECT_SECONDS
-            )
+        self._psycopg = psycopg
+        self._idle: list[Connection[Any]] = []
+        self._lock = threading.Lock()
 
     def close(self) -> None:
-        """Close the connection."""
-        self._connection.close()
+        """Close all connections."""
+        with self._lock:
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
 
-    def create(self) -> None:
-        """Create the table and its index, unless they exist."""
-        index = self._sql.Identifier(f"{self._table._obj[0]}_words")
-        self._run(
-            "CREATE TABLE IF NOT EXISTS {table} (document text, position integer, title text,"
-            " text text NOT NULL, metadata jsonb NOT NULL DEFAULT '{{}}', words tsvector NOT NULL,"
-            " PRIMARY KEY (document, position));"
-            " CREATE INDEX IF NOT EXISTS {index} ON {table} USING gin (words)",
-            index=index,
-        )
-
-    def add(
-        self, documents: Iterable[Document], *, metadata: Mapping[str, str] | None = None
-    ) -> None:
-        """Add documents, all or none; each replaces the one of the same id."""
-        from psycopg.types.json import Jsonb
-
-        facts = Jsonb(dict(metadata or {}))
-        insert = self._compose(
-            "INSERT INTO {table} VALUES"
-            " (%(document)s, %(position)s, %(title)s, %(text)s, %(facts)s,"
-            " setweight(to_tsvector(%(language)s::regconfig, %(text)s), 'A') ||"
-            " setweight(to_tsvector(%(language)s::regconfig, %(title)s), 'D'))"
-        )
-        with self._translating(), self._connection.transaction():
-            for document in documents:
-                self._run("DELETE FROM {table} WHERE document = %s", [document.id])
-                shared = {"document": document.id, "title": document.title, "facts": facts}
-                rows = [
-                    {**shared, "position": place, "text": text, "language": self._language}
-                    for place, text in enumerate(document.sentences)
-                ]
-                with self._connection.cursor() as cursor:
-                    cursor.executemany(insert, rows)
-
-    def search(self, question: str, k: int, *, where: Where | None = None) -> list[ScoredCandidate]:
-        """Return the k sentences that match a question best, best first.
-
-        Raises:
-            StoreError: the server does not answer.
-        """
-        words = list(dict.fromkeys(normalise_words(question, split_words)))
-        if not words or k < 1:
-            return []
-        terms = words[:MAX_QUESTION_WORDS]
-        any_word = " || ".join(["plainto_tsquery(%s::regconfig, %s)"] * len(terms))
-        values: list[Any] = [part for word in terms for part in (self._language, word)]
-        filters = ""
-        for key, value in (where or {}).items():
-            filters += " AND metadata ->> %s = ANY(%s)"
-            values += [key, [value] if isinstance(value, str) else list(value)]
-        rows = self._run(
-            f"SELECT document, position, title, text, ts_rank_cd(words, query) AS score"
-            f" FROM {{table}}, (SELECT {any_word} AS query) AS question"
-            f" WHERE words @@ query{filters} ORDER BY score DESC, document, position LIMIT %s",
-            [*values, k],
-        )
-        documents = {
-            name: Document(name, title or "", _Sentences(self, name)) for name, _, title, *_ in rows
-        }
-        return [
-            ScoredCandidate(
-                Candidate(f"{name}#{position}", text, documents[name], position), float(score), rank
+    def read_schema(self, seconds: float = SECONDS) -> Schema | None:
+        """Return the stored schema; None where there is no table of this name."""
+        with self._running("reading the schema", seconds) as run:
+            rows = run(
+                "SELECT obj_description(oid, 'pg_class') FROM pg_class WHERE oid = to_regclass(%s)",
+                [f'"{self.url.name}_sentences"'],
             )
-            for rank, (name, position, _, text, score) in enumerate(rows, start=1)
-        ]
+        if not rows:
+            return None
+        if rows[0][0] is None:
+            raise self.foreign("the table")
+        return read_schema_json(self.label, rows[0][0])
 
-    def get_sentences(self, document: str) -> tuple[str, ...]:
-        """Return the sentences of a document, in order."""
-        sql = "SELECT text FROM {table} WHERE document = %s ORDER BY position"
-        return tuple(text for (text,) in self._run(sql, [document]))
+    def find(self, query: SentenceQuery, seconds: float) -> Found:
+        """Return the sentences that match, both searches in one statement."""
+        searches: dict[str, str] = {}
+        values: dict[str, Any] = {"limit": query.limit, "least": query.min_cosine}
+        filters = ""
+        for place, group in enumerate(query.tags):
+            values[f"tags{place}"] = list(group)
+            filters += f" AND tags && %(tags{place})s::text[]"
+        with self._running("searching", seconds) as run:
+            content = [term for word in query.content for term in word.terms]
+            if content:
+                values |= {"terms": content, "weights": self._weigh(run, query)}
+                searches["words"] = (
+                    "SELECT id, -(weights <#> %(weights)s::sparsevec) AS score FROM {sentences}"
+                    f" WHERE terms && %(terms)s::text[]{filters} ORDER BY score DESC, id"
+                )
+            if query.vector is not None:
+                values["vector"] = _to_vector(query.vector)
+                searches["meaning"] = (
+                    "SELECT id, -(vector <#> %(vector)s::halfvec) AS score FROM {sentences}"
+                    f" WHERE vector IS NOT NULL{filters} ORDER BY vector <#> %(vector)s::halfvec"
+                )
+            if not searches:
+                return Found({}, {}, {})
+            hits = " UNION ALL ".join(
+                f"(SELECT '{name}' AS source, own.* FROM ({sql} LIMIT %(limit)s) AS own)"
+                for name, sql in searches.items()
+            )
+            columns = ", ".join(f'{{sentences}}."{name}"' for name in _READ)
+            run(f"SET LOCAL hnsw.ef_search = {min(1_000, max(EXACTNESS, query.limit))}")
+            run("SET LOCAL hnsw.iterative_scan = strict_order")
+            rows = run(
+                f"SELECT hits.source, hits.score, {columns} FROM ({hits}) AS hits"
+                " JOIN {sentences} USING (id) ORDER BY hits.score DESC, id",
+                values,
+            )
+        scores: dict[str, dict[str, float]] = {"words": {}, "meaning": {}}
+        records: dict[str, SentenceRecord] = {}
+        for source, score, *row in rows:
+            if source == "words" or (score > 0 and score >= query.min_cosine):
+                records[row[0]] = record = _to_record(row)
+                scores[source][record.id] = score
+        return Found(scores["words"], scores["meaning"], records)
 
-    def _compose(self, text: str, **names: Any) -> Any:
-        return self._sql.SQL(text).format(table=self._table, **names)
+    def fetch(
+        self, ids: Sequence[str], digests: Sequence[int], seconds: float
+    ) -> list[SentenceRecord]:
+        """Return the records of these ids, and copies of these digests."""
+        columns = ", ".join(f'"{name}"' for name in _RECORD)
+        with self._running("reading sentences", seconds) as run:
+            rows = run(
+                f"SELECT {columns} FROM {{sentences}} WHERE id = ANY(%s)"
+                f" UNION SELECT copy.* FROM unnest(%s::bigint[]) AS wanted(digest),"
+                f" LATERAL (SELECT {columns} FROM {{sentences}} AS other"
+                " WHERE other.digest = wanted.digest AND may_answer LIMIT %s) AS copy",
+                [list(ids), list(digests), MAX_COPIES + 1],
+            )
+        return [_to_record(row) for row in rows]
 
-    def _run(self, text: str, values: Sequence[Any] = (), **names: Any) -> list[tuple[Any, ...]]:
-        with self._translating():
-            cursor = self._connection.execute(self._compose(text, **names), values or None)
-            return cursor.fetchall() if cursor.description else []
+    def create(self, schema: Schema) -> None:
+        """Create the extension, the tables, and the indexes that filters need."""
+        columns = ", ".join(f'"{name}" {kind}' for name, kind in {**_RECORD, **_SEARCHED}.items())
+        if schema.width:
+            columns = columns.replace("halfvec", f"halfvec({schema.width})")
+        name = self.url.name
+        with self._running("creating the tables", LOAD_SECONDS) as run:
+            run("CREATE EXTENSION IF NOT EXISTS vector")
+            ((version,),) = run("SELECT extversion FROM pg_extension WHERE extname = 'vector'")
+            if tuple(map(int, re.findall(r"\d+", version)[:2])) < OLDEST:
+                oldest = ".".join(map(str, OLDEST))
+                raise self.failed("opening", f"pgvector {version}", f"update it to {oldest}")
+            # Rows stay whole: a search reads weights and vectors of many.
+            run(f"CREATE TABLE {{sentences}} ({columns}) WITH (toast_tuple_target = 8160)")
+            run("ALTER TABLE {sentences} ALTER passage SET STORAGE EXTERNAL")
+            run("CREATE TABLE {documents} (document text PRIMARY KEY, revision text NOT NULL)")
+            run("CREATE TABLE {terms} (term text PRIMARY KEY, sentences bigint NOT NULL)")
+            for index, definition in {
+                "document": "(document)",
+                "digest": "(digest) WHERE may_answer",
+                "tags": "USING gin (tags)",
+                "terms": "USING gin (terms) WITH (fastupdate = off)",
+            }.items():
+                run(f'CREATE INDEX "{name}_sentences_{index}" ON {{sentences}} {definition}')
+            comment = schema.to_json().replace("'", "''").replace("{", "{{").replace("}", "}}")
+            run(f"COMMENT ON TABLE {{sentences}} IS '{comment}'")
+
+    def get_revisions(self) -> dict[str, str]:
+        """Return the revisions by document."""
+        with self._running("reading revisions", LOAD_SECONDS) as run:
+            return dict(run("SELECT document, revision FROM {documents}"))
+
+    def put_revisions(self, revisions: Mapping[str, str]) -> None:
+        """Store the revision of each of these documents."""
+        with self._running("storing revisions", LOAD_SECONDS) as run:
+            run(
+                "INSERT INTO {documents} SELECT * FROM unnest(%s::text[], %s::text[])"
+                " ON CONFLICT (document) DO UPDATE SET revision = excluded.revision",
+                [list(revisions), list(revisions.values())],
+            )
+
+    def write(self, records: Sequence[SentenceRecord]) -> None:
+        """Store records."""
+        columns = [*_RECORD, *_SEARCHED]
+        names = ", ".join(f'"{name}"' for name in columns)
+        updates = ", ".join(f'"{name}" = excluded."{name}"' for name in columns[1:])
+        copied = f"COPY pg_temp.loaded ({names}) FROM STDIN"
+        with self._running("storing sentences", LOAD_SECONDS) as run:
+            run("CREATE TEMP TABLE loaded (LIKE {sentences}) ON COMMIT DROP")
+            with run.connection.cursor() as cursor, cursor.copy(copied) as copy:
+                for record in records:
+                    copy.write_row(_to_row(record))
+            run(
+                f"INSERT INTO {{sentences}} SELECT * FROM pg_temp.loaded"
+                f" ON CONFLICT (id) DO UPDATE SET {updates}"
+            )
+
+    def delete_sentences(self, revisions: Mapping[str, str]) -> None:
+        """Delete the sentences of these documents that are not of the given revision."""
+        with self._running("deleting sentences", LOAD_SECONDS) as run:
+            run(
+                "DELETE FROM {sentences} AS own USING unnest(%s::text[], %s::text[])"
+                " AS kept(document, revision)"
+                " WHERE own.document = kept.document AND own.revision <> kept.revision",
+                [list(revisions), list(revisions.values())],
+            )
+
+    def delete_revisions(self, documents: Collection[str]) -> None:
+        """Delete the revisions of these documents."""
+        with self._running("deleting revisions", LOAD_SECONDS) as run:
+            run("DELETE FROM {documents} WHERE document = ANY(%s)", [list(documents)])
+
+    def finish(self) -> None:
+        """Count the terms, and build the HNSW graph after the first load."""
+        with self._running("building indexes", 0) as run:
+            run("TRUNCATE {terms}")
+            run(
+                "INSERT INTO {terms} SELECT each, count(*) FROM {sentences}, unnest(terms) AS each"
+                " GROUP BY each UNION ALL"
+                " SELECT '', count(*) FROM {sentences} WHERE may_answer"
+            )
+            if self.open(LOAD_SECONDS).width:
+                run(
+                    f'CREATE INDEX IF NOT EXISTS "{self.url.name}_sentences_vector"'
+                    " ON {sentences} USING hnsw (vector halfvec_ip_ops)"
+                )
+            run("ANALYZE {sentences}")
+
+    def _weigh(self, run: "_Run", query: SentenceQuery) -> str:
+        """Return the sparse vector of a question."""
+        weights = weigh_query(query)
+        counts = dict(
+            run("SELECT * FROM {terms} WHERE term = ANY(%s)", [[*weights, ""]]),
+        )
+        total = counts.get("", 0)
+        return _to_sparse(
+            {
+                term: weight * compute_rarity(counts.get(term, 0), total)
+                for term, weight in weights.items()
+            }
+        )
 
     @contextmanager
-    def _translating(self) -> Iterator[None]:
+    def _running(self, request: str, seconds: float) -> Iterator["_Run"]:
+        """Yield what runs statements in one transaction, and raise errors as StoreErrors.
+
+        The server stops a statement after `seconds` (0: never).  Where it does not even answer,
+        the connection is closed a little later.
+        """
+        connection = self._take(request, seconds)
+        timer = threading.Timer(seconds + GRACE_SECONDS, _shut, [connection.fileno()])
         try:
-            yield
-        except self._error as error:
-            raise StoreError(f"PostgreSQL: {shorten(error)}") from error
+            with closing(_Timer(timer if seconds else None)), connection.transaction():
+                milliseconds = max(1, int(1000 * seconds)) if seconds else 0
+                run = _Run(connection, self.url.name)
+                run(f"SET LOCAL statement_timeout = {milliseconds}")
+                yield run
+        except self._psycopg.Error as error:
+            connection.close()
+            raise self._explain(request, error, seconds) from error
+        except BaseException:
+            connection.close()
+            raise
+        with self._lock:
+            if len(self._idle) < MAX_IDLE:
+                self._idle.append(connection)
+                return
+        connection.close()
+
+    def _take(self, request: str, seconds: float) -> "Connection[Any]":
+        """Return a connection that is alive: an idle one, or a new one."""
+        while True:
+            with self._lock:
+                connection = self._idle.pop() if self._idle else None
+            if connection is None:
+                break
+            if not _is_cut(connection):
+                return connection
+            connection.close()
+        wait = max(2, round(min(seconds or SECONDS, SECONDS)))  # whole seconds, 2 or more
+        try:
+            return self._psycopg.connect(
+                self.url.rest, autocommit=True, connect_timeout=wait, prepare_threshold=2
+            )
+        except self._psycopg.Error as error:
+            raise self._explain(request, error, seconds) from error
+
+    def _explain(self, request: str, error: Exception, seconds: float) -> StoreError:
+        code = getattr(error, "sqlstate", None) or ""
+        reason = shorten(error)
+        if code == "57014" or timed_out(error):
+            return self.failed(request, f"no answer within {1000 * seconds:.0f} ms")
+        if code == "42P01":
+            return self.missing()
+        if code in ("0A000", "58P01") and "vector" in reason:
+            return self.failed(request, reason, "install pgvector on the server")
+        if code == "" and "password" in reason:
+            return self.failed(request, reason, _PASSWORD)
+        remedy = next((text for start, text in _REMEDIES.items() if code.startswith(start)), "")
+        if not remedy and isinstance(error, self._psycopg.OperationalError):
+            remedy = "check that it runs, and its URL"
+        return self.failed(request, reason, remedy)
 
 
-class _Sentences(Sequence[str]):
-    """The sentences of a document, fetched on first access."""
+class _Run:
+    """Runs statements on a connection, with the names of the tables put in."""
 
-    def __init__(self, retriever: PostgresRetriever, document: str) -> None:
-        self._retriever = retriever
-        self._document = document
+    def __init__(self, connection: "Connection[Any]", name: str) -> None:
+        self.connection = connection
+        self._names = {table: f'"{name}_{table}"' for table in ("sentences", "documents", "terms")}
 
-    def __len__(self) -> int:
-        return len(self._texts)
+    def __call__(self, sql: str, values: Any = None) -> list[tuple[Any, ...]]:
+        text: Any = sql.format(**self._names)
+        cursor = self.connection.execute(text, values)
+        return cursor.fetchall() if cursor.description else []
 
-    @overload
-    def __getitem__(self, place: int) -> str: ...
-    @overload
-    def __getitem__(self, place: slice) -> tuple[str, ...]: ...
-    def __getitem__(self, place: int | slice) -> str | tuple[str, ...]:
-        return self._texts[place]
 
-    @cached_property
-    def _texts(self) -> tuple[str, ...]:
-        return self._retriever.get_sentences(self._document)
+class _Timer:
+    """A started timer that is cancelled when it is closed; none where None is given."""
+
+    def __init__(self, timer: threading.Timer | None) -> None:
+        self._timer = timer
+        if timer:
+            timer.daemon = True
+            timer.start()
+
+    def close(self) -> None:
+        """Cancel it."""
+        if self._timer:
+            self._timer.cancel()
+
+
+def timed_out(error: Exception) -> bool:
+    """Return whether the client gave a connection up, or could not make one in time."""
+    return "timeout expired" in str(error) or "server closed the connection" in str(error)
+
+
+def _shut(descriptor: int) -> None:
+    """End a connection whose server does not answer, so that whoever waits for it is woken."""
+    with suppress(OSError), socket.socket(fileno=descriptor) as own:
+        try:
+            own.shutdown(socket.SHUT_RDWR)
+        finally:
+            own.detach()  # the connection closes it
+
+
+def _is_cut(connection: "Connection[Any]") -> bool:
+    """Return whether the server has closed an idle connection."""
+    import select
+
+    readable, _, _ = select.select([connection.fileno()], [], [], 0)
+    return bool(readable) or connection.closed
+
+
+def _to_sparse(weights: Mapping[str, float]) -> str:
+    numbered = sorted((number_term(term) + 1, weight) for term, weight in weights.items())
+    unique = {number: weight for number, weight in numbered if weight}
+    return f"{{{','.join(f'{key}:{own:.4f}' for key, own in unique.items())}}}/{DIMENSIONS}"
+
+
+def _to_vector(vector: Any) -> str:
+    return f"[{','.join(f'{number:.5f}' for number in vector.tolist())}]"
+
+
+def _to_row(record: SentenceRecord) -> list[Any]:
+    from psycopg.types.json import Jsonb
+
+    fields = record._asdict()
+    fields |= {
+        "metadata": Jsonb(dict(record.metadata)),
+        "path": list(record.path),
+        "tags": list(record.tags),
+    }
+    weights = None if record.terms is None else weigh_terms(record.terms)
+    vector = None if record.vector is None else _to_vector(record.vector)
+    searched = [weights and list(weights), weights and _to_sparse(weights), vector]
+    return [*(fields[name] for name in _RECORD), *searched]
+
+
+def _to_record(row: Sequence[Any]) -> SentenceRecord:
+    fields = dict(zip(_RECORD, row, strict=False))
+    fields |= {"path": tuple(fields["path"]), "tags": tuple(fields["tags"])}
+    return SentenceRecord(**fields)

@@ -42,8 +42,9 @@ class SentenceRecord(NamedTuple):
     """The headings above it, outermost first, the title included where it is a heading."""
     term: str
     """The term that it defines, in a list of definitions; else empty."""
-    gap: str
-    """What is between the sentence before it and this one, in the same block."""
+    raw: str
+    """The document's text from the end of the sentence before it, or from the start of its block,
+    to its own end; empty where that is `text`, after a space unless it is the block's first."""
     kind: Kind
     """The kind of its block: paragraph, item, row, …"""
     block: int

@@ -12,17 +12,17 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
-from typing import NamedTuple, Self, overload
+from typing import NamedTuple, Self, TypeVar, overload
 
-from rejoinder.documents.blocks import Kind
 from rejoinder.errors import BundleError, StoreError, shorten
 from rejoinder.index.candidates import MAX_COPIES, is_page_source
-from rejoinder.index.context import Surroundings, TextBlock, choose_context
 from rejoinder.index.fulltext.query import split_question
 from rejoinder.index.fulltext.terms import stem_words
 from rejoinder.index.index import MIN_SEARCHED
 from rejoinder.index.merging import merge
+from rejoinder.index.sqlite.context import ReadBlock, Surroundings, choose_context
 from rejoinder.models.registry import SHIPPED_ENCODER, open_sentence_encoder
 from rejoinder.models.sentence_encoder.encoder import SentenceEncoder, Vector
 from rejoinder.models.staged import Deadline
@@ -36,6 +36,7 @@ SECONDS = 10.0
 LOAD_SECONDS = 120.0
 """How long a request of an export may take."""
 MIN_SECONDS = 0.001
+Item = TypeVar("Item")
 NEAR = {"sentence": 0, "paragraph": 40, "section": 300}
 """Sentences before and after an answer that are read for its context."""
 
@@ -50,7 +51,7 @@ class QueryWord(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
+class SentenceQuery:
     """What an engine searches for.
 
     A sentence matches if it has a content word or is near the vector, and has a tag of each group.
@@ -96,6 +97,7 @@ class RemoteIndex(Retriever, ABC):
     def __init__(self, url: EngineUrl) -> None:
         self.url = url
         self.label = f"{self.engine} at {url.place}"
+        self._schema: Schema | None = None
 
     def __enter__(self) -> Self:
         return self
@@ -119,7 +121,7 @@ class RemoteIndex(Retriever, ABC):
         """
 
     @abstractmethod
-    def find(self, query: Query, seconds: float) -> Found:
+    def find(self, query: SentenceQuery, seconds: float) -> Found:
         """Return the sentences that match, with their records (without passages)."""
 
     @abstractmethod
@@ -161,13 +163,18 @@ class RemoteIndex(Retriever, ABC):
 
     # The retriever.
 
-    @cached_property
+    def open(self, seconds: float = SECONDS) -> Schema:
+        """Return the schema of the records, which is read once."""
+        if self._schema is None:
+            self._schema = self.read_schema(seconds)
+        if self._schema is None:
+            raise self.missing()
+        return self._schema
+
+    @property
     def schema(self) -> Schema:
         """The schema of the records."""
-        schema = self.read_schema()
-        if schema is None:
-            raise self.missing()
-        return schema
+        return self.open()
 
     @cached_property
     def encoder(self) -> SentenceEncoder | None:
@@ -205,6 +212,7 @@ class RemoteIndex(Retriever, ABC):
         """Return at most k candidates, best first; of copies, the one that matches best."""
         if k < 1:
             return []
+        self.open(_count_seconds(deadline))
         limit = max(MIN_SEARCHED, 2 * k)
         while True:
             query = self._make_query(question, where, limit)
@@ -307,12 +315,12 @@ class RemoteIndex(Retriever, ABC):
         vector = self.encoder.encode_question(question) if self.encoder else None
         return vector if vector is not None and vector.any() else None
 
-    def _make_query(self, question: str, where: Where | None, limit: int) -> Query:
+    def _make_query(self, question: str, where: Where | None, limit: int) -> SentenceQuery:
         content, function = split_question(question)
         words = tuple(QueryWord(word, tuple(stem_words(word))) for word in content)
         own = {term for word in words for term in word.terms}
         others = sorted(set(stem_words(" ".join(function))) - own)
-        return Query(
+        return SentenceQuery(
             question,
             tuple(word for word in words if word.terms),
             tuple(others),
@@ -392,6 +400,17 @@ class RemoteSentences(Sequence[str]):
         return self._index.get_texts(self._document, self._count)
 
 
+def take_batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
+    """Yield lists of at most so many items.
+
+    >>> list(take_batches("abc", 2))
+    [['a', 'b'], ['c']]
+    """
+    remaining = iter(items)
+    while batch := list(islice(remaining, size)):
+        yield batch
+
+
 def _count_seconds(deadline: Deadline | None) -> float:
     return SECONDS if deadline is None else min(SECONDS, max(MIN_SECONDS, deadline.left_ms / 1000))
 
@@ -448,14 +467,14 @@ def _is_copy(
     )
 
 
-def _join_blocks(records: Iterable[SentenceRecord]) -> list[TextBlock]:
+def _join_blocks(records: Iterable[SentenceRecord]) -> list[ReadBlock]:
     """Return the blocks of consecutive sentences of a document."""
     parts: dict[int, list[SentenceRecord]] = {}
     for record in records:
         parts.setdefault(record.block, []).append(record)
     blocks = []
     for own in parts.values():
-        text = own[0].text + "".join(record.gap + record.text for record in own[1:])
-        kind: Kind = own[0].kind
-        blocks.append(TextBlock(kind, own[0].path, own[0].start, own[-1].end, text))
+        first, last = own[0], own[-1]
+        text = (first.raw or first.text) + "".join(one.raw or f" {one.text}" for one in own[1:])
+        blocks.append(ReadBlock(first.kind, first.path, last.end - len(text), last.end, text))
     return blocks

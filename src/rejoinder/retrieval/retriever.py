@@ -4,7 +4,7 @@
 from collections.abc import Sequence
 from typing import Protocol
 
-from rejoinder.index.context import Surroundings
+from rejoinder.index.sqlite.context import Surroundings
 from rejoinder.models.staged import Deadline
 from rejoinder.types import Candidate, ScoredCandidate, Source, Where
 
@@ -55,7 +55,7 @@ class Retriever(Protocol):
         """Return the source, the context and the copies of each candidate, in one request.
 
         Args:
-            form: `sentence`, `paragraph` or `section` (index/context.py).
+            form: `sentence`, `paragraph` or `section` (index/sqlite/context.py).
             where: only name copies in documents whose metadata match.
             deadline: after it, sources come without context.
         """
@@ -73,6 +73,8 @@ class Retriever(Protocol):
 
     def check_ready(self) -> None:
         """Raise a StoreError that says why questions cannot be answered now, if they cannot."""
+        return None
 
     def close(self) -> None:
         """Close all connections."""
+        return None

@@ -17,6 +17,7 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from rejoinder.errors import InputError
 from rejoinder.index.files import DATABASE
+from rejoinder.retrieval.url import parse_url
 from rejoinder.server.app import Server
 from rejoinder.server.settings import Settings
 from rejoinder.server.telemetry import Metrics, start_logging
@@ -53,7 +54,8 @@ def serve(settings: Settings) -> None:
     def announce(address: str) -> None:
         if is_new:
             _log.info("created a new, empty index in %s", settings.index)
-        name = settings.index or "ranking"
+        url = settings.retriever and parse_url(settings.retriever).shown
+        name = settings.index or url or "ranking"
         _log.info("serving %s at %s", name, address, extra={"address": address})
 
     asyncio.run(run_server(settings, announce))

@@ -14,6 +14,8 @@ class Settings:
     """The address, the index and scorer to serve, access control, and limits."""
 
     index: Path | None = None
+    retriever: str | None = None
+    """The URL of an index in a search engine, instead of `index`."""
     scorer: str = DEFAULT
     provider: str = "cpu"
     """The execution provider of onnxruntime."""

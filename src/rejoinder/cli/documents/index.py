@@ -72,6 +72,9 @@ def index() -> None:
 @click.option(
     "--watch", "is_watching", is_flag=True, help="Then follow the files, until Ctrl-C or SIGTERM."
 )
+@click.option(
+    "--to", "url", metavar="URL", help="Then bring this search engine up to date, as `export` does."
+)
 @options.as_json
 def add(
     paths: tuple[Path, ...],
@@ -81,6 +84,7 @@ def add(
     embed: Path | None,
     no_vectors: bool,
     is_watching: bool,
+    url: str | None,
     as_json: bool,
 ) -> None:
     """Add files and folders, or update them.
@@ -110,6 +114,8 @@ def add(
 
     if embed and no_vectors:
         raise click.UsageError("--embed and --no-vectors exclude each other")
+    if is_watching and url:
+        raise click.UsageError("--watch and --to exclude each other")
     metadata = options.parse_pairs(pairs) or None
     check_metadata(metadata or {})
     encoders = open_sidecars(bundles)
@@ -134,6 +140,8 @@ def add(
             )
         _summarise(report, as_json)
         _update_sidecars(opened, encoders)
+        if url:
+            _export(opened, url)
     named = {show_path(path.resolve()) for path in paths}
     if any(event.path in named for event in report.skipped):
         raise SystemExit(1)

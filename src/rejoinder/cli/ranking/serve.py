@@ -11,10 +11,16 @@ from rejoinder.cli import options
     epilog=options.example(
         "rejoinder serve my-index",
         "rejoinder serve my-index --host 0.0.0.0 --keys keys.txt --workers 4",
+        "rejoinder serve --retriever opensearch://node-1,node-2/docs",
     ),
     context_settings={"auto_envvar_prefix": "REJOINDER_SERVE"},
 )
 @click.argument("index", required=False, type=click.Path(file_okay=False, path_type=Path))
+@click.option(
+    "--retriever",
+    metavar="URL",
+    help="Answer from this search engine ('index export --to URL') instead of INDEX.",
+)
 @options.scorer
 @options.provider
 @click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
@@ -50,6 +56,7 @@ from rejoinder.cli import options
 )
 def serve(
     index: Path | None,
+    retriever: str | None,
     scorer: str,
     provider: str,
     host: str,
@@ -66,14 +73,18 @@ def serve(
     """Answer questions from INDEX over HTTP, and rerank for clients of other services.
 
     Without INDEX the server only reranks.  If INDEX does not exist it is created, empty, for
-    documents that clients upload.  Every option can also be set as an environment variable:
-    REJOINDER_SERVE_PORT, REJOINDER_SERVE_KEYS and so on.
+    documents that clients upload.  With --retriever the server has no documents of its own, and any
+    number of servers may answer from the same engine.  Every option can also be set as an
+    environment variable: REJOINDER_SERVE_PORT, REJOINDER_SERVE_KEYS and so on.
     """
     from rejoinder.server.serve import serve as run
     from rejoinder.server.settings import Settings, choose_workers
 
+    if index and retriever:
+        raise click.UsageError("INDEX and --retriever exclude each other")
     settings = Settings(
         index=index,
+        retriever=retriever,
         scorer=scorer,
         provider=provider,
         host=host,

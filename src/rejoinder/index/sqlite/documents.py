@@ -480,11 +480,14 @@ class DocumentStore(Database):
         rows = self.query("SELECT document, hex(checksum) FROM checksums")
         return dict(rows)
 
-    def get_block_kinds(self, number: int) -> dict[int, tuple[Kind, str]]:
-        """Return the kind and the anchor of each block of a document by its number."""
-        rows = self.query("SELECT number, kind, anchor FROM blocks WHERE document = ?", (number,))
+    def get_block_starts(self, number: int) -> dict[int, tuple[Kind, str, int]]:
+        """Return the kind, the anchor and the start of each block of a document by its number."""
+        sql = "SELECT number, kind, anchor, start FROM blocks WHERE document = ?"
         with self.decoding():
-            return {block: (KINDS[kind], anchor or "") for block, kind, anchor in rows}
+            return {
+                block: (KINDS[kind], anchor or "", start)
+                for block, kind, anchor, start in self.query(sql, (number,))
+            }
 
     def has_valid_checksum(self, number: int) -> bool:
         """Whether a document and its content are as they were stored."""

@@ -11,7 +11,7 @@ from rejoinder.cascade.file import read_cascade_file
 from rejoinder.cascade.loading import find_cascade, load
 from rejoinder.engine.answers import TextOptions
 from rejoinder.engine.citing import cite
-from rejoinder.engine.engine import Engine
+from rejoinder.engine.engine import Engine, open_remote
 from rejoinder.engine.explain import explain_answers
 from rejoinder.engine.highlight import highlight_texts
 from rejoinder.engine.texts import DocumentRanking, answer_text, rank_documents
@@ -59,24 +59,29 @@ class JobRunner:
     """An index and a scorer; several threads may run jobs at once."""
 
     def __init__(
-        self, index: Path | None, scorer: str, provider: str = "cpu", *, create: bool = True
+        self, place: Path | str | None, scorer: str, provider: str = "cpu", *, create: bool = True
     ) -> None:
         """Open an index and a scorer.
 
         Args:
+            place: the folder of the index, or the URL of a search engine.
             create: create an empty index where there is none.
         """
         self._scorer = load(scorer, provider=provider)
         load_shipped_vectors()  # now, so that the first request to explain does not wait
-        if index is not None and create:
-            Index(index, create=True).close()
-        self._engine = None if index is None else Engine(Index(index), self._scorer)
-        self.info = _describe(self._scorer, scorer, has_index=index is not None)
+        self._engine: Engine | None = None
+        if isinstance(place, str):
+            self._engine = open_remote(place, self._scorer)
+        elif place is not None:
+            if create:
+                Index(place, create=True).close()
+            self._engine = Engine(Index(place), self._scorer)
+        self.info = _describe(self._scorer, scorer, has_index=place is not None)
 
     def close(self) -> None:
         """Close the index."""
         if self._engine:
-            self._engine.index.close()
+            self._engine.close()
 
     def run(self, job: Job) -> Reply | Failure:
         """Return the reply to a job; the index that is there now stays open meanwhile."""
@@ -104,6 +109,7 @@ class JobRunner:
                 self._get_engine().mark(job.question, job.sentence, right=job.right)
                 return job
             case FollowIndex():
+                self._get_engine().retriever.check_ready()
                 return job
 
     def _show(self, job: ListDocuments | ListFacets | ReadDocument) -> Reply | Failure:
@@ -126,8 +132,9 @@ class JobRunner:
                 return self._remove_many(job)
 
     def sample_sentences(self, count: int) -> list[str]:
-        """Return sentences of the index; none without an index."""
-        return self._engine.index.store.sample_sentences(count) if self._engine else []
+        """Return sentences of the index; none without an index on this machine."""
+        has_index = self._engine is not None and self._engine.has_index
+        return self._get_engine().index.store.sample_sentences(count) if has_index else []
 
     def _rank(self, job: RankRequest) -> DocumentRanking:
         documents = _to_documents(job.documents)
@@ -209,7 +216,10 @@ class JobRunner:
         )
 
     def _list_facets(self) -> Facets:
-        counts = self._get_engine().index.count_metadata(values=MAX_FACET_VALUES)
+        engine = self._get_engine()
+        if not engine.has_index:  # search engines are not asked for the values they filter by
+            return Facets([])
+        counts = engine.index.count_metadata(values=MAX_FACET_VALUES)
         facets = []
         for key, group in groupby(counts, key=lambda count: count.key):
             own = list(group)

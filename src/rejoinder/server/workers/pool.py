@@ -58,6 +58,11 @@ WATCH_SECONDS = 0.5
 FOLLOW_SECONDS = 10.0
 """How long the pool waits until its workers have opened another index."""
 
+RETRIEVER = "REJOINDER_WORKER_RETRIEVER"
+"""The environment variable that tells a worker the URL of a search engine."""
+ENGINE_SECONDS = 2.0
+"""Between two questions to a search engine whether it can answer."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -99,11 +104,12 @@ class _Worker:
         """Its replies, until the process has ended."""
 
     @classmethod
-    async def start(cls, index: Path | None, generation: _Generation, *, create: bool) -> "_Worker":
+    async def start(cls, settings: Settings, generation: _Generation, *, create: bool) -> "_Worker":
         """Return a process that has opened an index and a scorer."""
-        arguments = (str(index or ""), generation.scorer, generation.provider, create)
+        arguments = (str(settings.index or ""), generation.scorer, generation.provider, create)
         code = f"from rejoinder.server.workers.worker import main; main{arguments!r}"
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        environment[RETRIEVER] = settings.retriever or ""
         process = await asyncio.create_subprocess_exec(
             *(sys.executable, "-c", code), stdin=PIPE, stdout=PIPE, env=environment
         )
@@ -175,6 +181,8 @@ class Pool:
             seen = await asyncio.to_thread(read_identity, path)
             has_followed = await self._follow_index()
             self._keep(self._watch_index(path, seen if has_followed else None))
+        elif self._settings.retriever:
+            self._keep(self._watch_engine())
 
     async def reload(self) -> None:
         """Replace the workers; if a new one cannot open index and scorer, the old ones stay."""
@@ -287,7 +295,7 @@ class Pool:
         task.add_done_callback(self._supervisors.discard)
 
     async def _start_worker(self, generation: _Generation, *, create: bool = False) -> _Worker:
-        worker = await _Worker.start(self._settings.index, generation, create=create)
+        worker = await _Worker.start(self._settings, generation, create=create)
         self._workers.append(worker)
         self._dispatch()
         return worker
@@ -343,6 +351,12 @@ class Pool:
                 seen = None
             elif identity != seen or self._index_problem:
                 seen = identity if await self._follow_index() else None
+
+    async def _watch_engine(self) -> None:
+        """Have the workers ask the search engine now and then whether it can answer."""
+        while True:
+            await asyncio.sleep(ENGINE_SECONDS)
+            await self._follow_index()
 
     async def _follow_index(self) -> bool:
         """Have the workers open the index that is there; return whether all have replied."""

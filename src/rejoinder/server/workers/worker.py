@@ -26,7 +26,7 @@ from rejoinder.server.workers.messages import (
     pack_reply,
     unpack_job,
 )
-from rejoinder.server.workers.pool import SLOTS
+from rejoinder.server.workers.pool import RETRIEVER, SLOTS
 
 FIRST_JOBS: tuple[Job, ...] = (
     RankRequest(FIRST_QUESTION, ("The first one was made in 1889.", "It has no name: \u2603.")),
@@ -86,7 +86,10 @@ def run_job(runner: JobRunner, number: int, job: Job) -> bytes:
 
 
 def main(index: str, scorer: str, provider: str, create: bool = True) -> None:
-    """Serve an index, or none where it is empty, and a scorer over stdin and stdout."""
+    """Serve an index, or none where it is empty, and a scorer over stdin and stdout.
+
+    The environment names a search engine instead: its password is not for the list of processes.
+    """
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         if hasattr(signal, name):  # Windows has no SIGHUP
             signal.signal(getattr(signal, name), signal.SIG_IGN)
@@ -99,7 +102,8 @@ def main(index: str, scorer: str, provider: str, create: bool = True) -> None:
     replies = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
     try:
-        runner = JobRunner(Path(index) if index else None, scorer, provider, create=create)
+        place = os.environ.get(RETRIEVER) or (Path(index) if index else None)
+        runner = JobRunner(place, scorer, provider, create=create)
     except RejoinderError as error:
         replies.write(pack_reply(0, Failure("input", str(error))))
         replies.flush()

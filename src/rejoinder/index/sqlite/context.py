@@ -26,7 +26,7 @@ MARGIN = 1_000
 """Characters that are shown before and after the sentence, of a block that is too long."""
 
 
-Block = TypeVar("Block", StoredBlock, "TextBlock")
+Block = TypeVar("Block", StoredBlock, "ReadBlock")
 
 
 class Limit(NamedTuple):
@@ -40,7 +40,7 @@ class Limit(NamedTuple):
 LIMITS = {"paragraph": Limit(30, 2_000), "section": Limit(300, 10_000)}
 
 
-class TextBlock(NamedTuple):
+class ReadBlock(NamedTuple):
     """A block of a document with its text."""
 
     kind: Kind
@@ -97,7 +97,7 @@ def read_context(
 
 
 def choose_context(
-    blocks: Sequence[TextBlock], source: Source, form: str
+    blocks: Sequence[ReadBlock], source: Source, form: str
 ) -> tuple[ContextBlock, ...]:
     """Return the blocks that are shown together with the sentence at a source."""
     own = next(at for at, block in enumerate(blocks) if block.end > source.start)

@@ -1,0 +1,302 @@
+"""An index in Qdrant, over its HTTP interface.
+
+    NAME              a point per sentence: a dense vector `meaning` and a sparse vector `words`
+    NAME-documents    a point per document with its revision, and one with the schema
+
+Qdrant knows how rare each term is, so `words` and a question make BM25 (bm25.py).
+"""
+
+import json
+import time
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import suppress
+from typing import Any
+from uuid import NAMESPACE_URL, UUID, uuid5
+
+import numpy as np
+
+from rejoinder.errors import MissingExtraError, shorten
+from rejoinder.index.candidates import MAX_COPIES
+from rejoinder.retrieval.bm25 import number_term, weigh_query, weigh_terms
+from rejoinder.retrieval.record import Schema, SentenceRecord, read_schema_json
+from rejoinder.retrieval.remote import (
+    LOAD_SECONDS,
+    SECONDS,
+    Found,
+    RemoteIndex,
+    SentenceQuery,
+    take_batches,
+)
+from rejoinder.retrieval.url import EngineUrl
+
+OLDEST = (1, 10)
+"""The first version that searches dense and sparse vectors with one request."""
+PAGE = 5_000
+DELETIONS = 100
+EXACTNESS = 256
+"""Points that the search of the HNSW graph keeps; more find more of the nearest."""
+MIN_REORDERED = 1_000
+"""Sentences with a content word whose order function words may change."""
+_SCHEMA = str(UUID(int=0))
+_INDEXED = {"document": "keyword", "tags": "keyword", "digest": "integer"}
+
+
+class QdrantIndex(RemoteIndex):
+    """An index in Qdrant; a `Retriever`."""
+
+    engine = "Qdrant"
+
+    def __init__(self, url: EngineUrl) -> None:
+        super().__init__(url)
+        try:
+            import urllib3
+        except ImportError as error:
+            raise MissingExtraError("Qdrant", extra="qdrant") from error
+        self._http = urllib3
+        headers = {"Content-Type": "application/json"}
+        if url.password:
+            headers["api-key"] = url.password
+        self._pool = urllib3.PoolManager(maxsize=16, headers=headers, retries=False)
+        self._points = f"/collections/{url.name}/points"
+        self._documents = f"/collections/{url.name}-documents"
+
+    def close(self) -> None:
+        """Close all connections."""
+        self._pool.clear()
+
+    def read_schema(self, seconds: float = SECONDS) -> Schema | None:
+        """Return the stored schema; None where there is no collection of this name."""
+        self._check_version(seconds)
+        if self._ask("GET", f"/collections/{self.url.name}", seconds=seconds) is None:
+            return None
+        found = self._ask("GET", f"{self._documents}/points/{_SCHEMA}", seconds=seconds)
+        if found is None:
+            raise self.foreign("the collection")
+        return read_schema_json(self.label, found["payload"]["schema"])
+
+    def find(self, query: SentenceQuery, seconds: float) -> Found:
+        """Return the sentences that match, both searches in one request."""
+        shared = {
+            "limit": query.limit,
+            "filter": {"must": [_match("tags", list(group)) for group in query.tags]},
+            "with_payload": {"exclude": ["passage"]},
+        }
+        searches: dict[str, dict[str, Any]] = {}
+        if query.content:
+            prefetched = {
+                **{key: shared[key] for key in ("limit", "filter")},
+                "query": _to_sparse(weigh_query(query, is_content=True)),
+                "using": "words",
+            }
+            if query.function:
+                prefetched["limit"] = max(MIN_REORDERED, query.limit)
+                own = {"query": _to_sparse(weigh_query(query)), "prefetch": prefetched}
+                searches["words"] = {**shared, **own, "using": "words"}
+            else:
+                searches["words"] = {**shared, **prefetched}
+        if query.vector is not None:
+            searches["meaning"] = {
+                **shared,
+                "query": query.vector.tolist(),
+                "using": "meaning",
+                "score_threshold": max(query.min_cosine, 1e-6),
+                "params": {"hnsw_ef": max(EXACTNESS, query.limit)},
+            }
+        scores: dict[str, dict[str, float]] = {"words": {}, "meaning": {}}
+        records: dict[str, SentenceRecord] = {}
+        replies = self._search(list(searches.values()), seconds)
+        for name, reply in zip(searches, replies, strict=True):
+            for point in reply["points"]:
+                record = _to_record(point["payload"])
+                records[record.id] = record
+                scores[name][record.id] = point["score"]
+        return Found(scores["words"], scores["meaning"], records)
+
+    def fetch(
+        self, ids: Sequence[str], digests: Sequence[int], seconds: float
+    ) -> list[SentenceRecord]:
+        """Return the records of these ids, and copies of these digests."""
+        searches: list[dict[str, Any]] = []
+        if ids:
+            wanted = {"must": [{"has_id": [_to_uuid(id_) for id_ in ids]}]}
+            searches.append({"filter": wanted, "limit": len(ids), "with_payload": True})
+        for digest in digests:
+            copies = {"must": [_match("digest", digest), _match("may_answer", True)]}
+            searches.append({"filter": copies, "limit": MAX_COPIES + 1, "with_payload": True})
+        replies = self._search(searches, seconds)
+        found = (_to_record(point["payload"]) for reply in replies for point in reply["points"])
+        return list({record.id: record for record in found}.values())
+
+    def create(self, schema: Schema) -> None:
+        """Create the collections."""
+        if self._ask("GET", self._documents) is None:
+            self._ask("PUT", self._documents, {"vectors": {}})
+        payload = {"schema": schema.to_json()}
+        point = {"id": _SCHEMA, "vector": {}, "payload": payload}
+        self._ask("PUT", f"{self._documents}/points?wait=true", {"points": [point]})
+        dense = {"meaning": {"size": schema.width, "distance": "Dot"}} if schema.width else {}
+        settings = {
+            "vectors": dense,
+            "sparse_vectors": {"words": {"modifier": "idf"}},
+            "on_disk_payload": True,
+        }
+        self._ask("PUT", f"/collections/{self.url.name}", settings)
+        for name, kind in _INDEXED.items():
+            field = {"field_name": name, "field_schema": kind}
+            self._ask("PUT", f"/collections/{self.url.name}/index?wait=true", field)
+
+    def get_revisions(self) -> dict[str, str]:
+        """Return the revisions by document."""
+        revisions: dict[str, str] = {}
+        offset = None
+        while True:
+            page = {"limit": PAGE, "offset": offset, "with_payload": ["document", "revision"]}
+            found = self._ask("POST", f"{self._documents}/points/scroll", page) or {}
+            for point in found["points"]:
+                if point["id"] != _SCHEMA:
+                    revisions[point["payload"]["document"]] = point["payload"]["revision"]
+            offset = found["next_page_offset"]
+            if offset is None:
+                return revisions
+
+    def put_revisions(self, revisions: Mapping[str, str]) -> None:
+        """Store the revision of each of these documents."""
+        points = [
+            {
+                "id": _to_uuid(document),
+                "vector": {},
+                "payload": {"document": document, "revision": revision},
+            }
+            for document, revision in revisions.items()
+        ]
+        self._ask("PUT", f"{self._documents}/points?wait=true", {"points": points})
+
+    def write(self, records: Sequence[SentenceRecord]) -> None:
+        """Store records."""
+        points = [_to_point(record) for record in records]
+        self._ask("PUT", f"{self._points}?wait=true", {"points": points})
+
+    def delete_sentences(self, revisions: Mapping[str, str]) -> None:
+        """Delete the sentences of these documents that are not of the given revision."""
+        for group in take_batches(revisions.items(), DELETIONS):
+            operations = [
+                {
+                    "delete": {
+                        "filter": {
+                            "must": [_match("document", document)],
+                            "must_not": [_match("revision", revision)],
+                        }
+                    }
+                }
+                for document, revision in group
+            ]
+            self._ask("POST", f"{self._points}/batch?wait=true", {"operations": operations})
+
+    def delete_revisions(self, documents: Collection[str]) -> None:
+        """Delete the revisions of these documents."""
+        for group in take_batches(documents, PAGE):
+            points = {"points": [_to_uuid(document) for document in group]}
+            self._ask("POST", f"{self._documents}/points/delete?wait=true", points)
+
+    def finish(self) -> None:
+        """Do nothing: all writes were waited for."""
+
+    def _check_version(self, seconds: float) -> None:
+        about = self._request("GET", "/", None, seconds)
+        version = str(about.get("version", "")) if "qdrant" in str(about.get("title", "")) else ""
+        if not version:
+            raise self.failed("asking for the version", "something else answers", "check the URL")
+        if tuple(map(int, version.split(".")[:2])) < OLDEST:
+            oldest = ".".join(map(str, OLDEST))
+            raise self.failed("opening", f"version {version}", f"use Qdrant {oldest} or later")
+
+    def _search(self, searches: list[dict[str, Any]], seconds: float) -> list[Any]:
+        if not searches:
+            return []
+        found = self._ask("POST", f"{self._points}/query/batch", {"searches": searches}, seconds)
+        if found is None:
+            raise self.missing()
+        return list(found)
+
+    def _ask(self, method: str, path: str, body: Any = None, seconds: float = LOAD_SECONDS) -> Any:
+        """Return the result of a request; None where what it asks for does not exist."""
+        return self._request(method, path, body, seconds).get("result")
+
+    def _request(self, method: str, path: str, body: Any, seconds: float) -> dict[str, Any]:
+        """Send a request to the nodes in turn, until one of them answers."""
+        end = time.monotonic() + seconds
+        data = None if body is None else json.dumps(body).encode()
+        problem = ""
+        for address in self.url.addresses:
+            left = end - time.monotonic()
+            if left <= 0:
+                break
+            timeout = self._http.Timeout(total=left)
+            try:
+                response = self._pool.request(method, address + path, body=data, timeout=timeout)
+                if response.status < 500:
+                    return self._read(response, method, path)
+                problem = f"status {response.status}: {_get_problem(response.data)}"
+            except self._http.exceptions.TimeoutError:
+                problem = f"no answer within {1000 * seconds:.0f} ms"
+            except self._http.exceptions.HTTPError as error:
+                problem = f"cannot be reached: {shorten(error).rpartition(': ')[2]}"
+        what = problem or f"no answer within {1000 * seconds:.0f} ms"
+        raise self.failed(f"{method} {path}", what, "check that it runs, and its URL")
+
+    def _read(self, response: Any, method: str, path: str) -> dict[str, Any]:
+        if response.status == 404:
+            return {}
+        request = f"{method} {path}"
+        if response.status in (401, 403):
+            remedy = "give a key that may do this: qdrant://:KEY@HOST:PORT/NAME"
+            raise self.failed(request, _get_problem(response.data) or "forbidden", remedy)
+        if response.status >= 400:
+            problem = f"status {response.status}: {_get_problem(response.data)}"
+            raise self.failed(request, problem, "see the log of Qdrant")
+        try:
+            reply = json.loads(response.data)
+        except ValueError:
+            reply = None
+        if not isinstance(reply, dict):
+            raise self.failed(request, "something else answers", "check the URL")
+        return reply
+
+
+def _get_problem(data: bytes) -> str:
+    """Return the message of an error, on one line."""
+    text = data.decode(errors="replace")
+    with suppress(ValueError, KeyError, TypeError):
+        text = str(json.loads(text)["status"]["error"])
+    return " ".join(text.split())[:200]
+
+
+def _to_uuid(id_: str) -> str:
+    """Return an id as Qdrant takes it, always the same."""
+    return str(uuid5(NAMESPACE_URL, id_))
+
+
+def _match(key: str, value: object) -> dict[str, Any]:
+    return {"key": key, "match": {"any": value} if isinstance(value, list) else {"value": value}}
+
+
+def _to_sparse(weights: Mapping[str, float]) -> dict[str, list[Any]]:
+    numbered = {number_term(term): weight for term, weight in weights.items()}
+    return {"indices": list(numbered), "values": list(numbered.values())}
+
+
+def _to_point(record: SentenceRecord) -> dict[str, Any]:
+    vectors: dict[str, Any] = {}
+    if record.terms is not None:
+        weights = weigh_terms(record.terms)
+        vectors["words"] = _to_sparse({term: round(own, 4) for term, own in weights.items()})
+    if record.vector is not None:
+        vectors["meaning"] = np.round(record.vector.astype(float), 5).tolist()
+    payload = {**record._asdict(), "metadata": dict(record.metadata)}
+    del payload["terms"], payload["vector"]
+    return {"id": _to_uuid(record.id), "vector": vectors, "payload": payload}
+
+
+def _to_record(payload: Mapping[str, Any]) -> SentenceRecord:
+    path, tags = tuple(payload["path"]), tuple(payload["tags"])
+    return SentenceRecord(**{**payload, "path": path, "tags": tags})

@@ -1,0 +1,129 @@
+"""Exports to real search engines: complete, repeatable, and as the index is now."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+from rejoinder.errors import StoreError
+from rejoinder.index.index import Index
+from rejoinder.retrieval import open_retriever
+from rejoinder.retrieval.export import ExportReport, RecordReader, export_index
+from rejoinder.retrieval.record import SentenceRecord
+
+SECONDS = 20.0
+
+
+def read_expected(index: Index) -> dict[str, SentenceRecord]:
+    """Return the records that an engine should have, as it returns them."""
+    store, vectors = index.store, index.vectors
+    reader = RecordReader(store, vectors, vectors.find_encoder())
+    checksums = store.get_checksums()
+    return {
+        record.id: record._replace(terms=None, vector=None)
+        for document in store.get_documents()
+        for record in reader.read(document, checksums[document.id])
+    }
+
+
+def check_holds(url: str, index: Index) -> None:
+    """Check that an engine has every sentence once, as it is, and no others."""
+    expected = read_expected(index)
+    with open_retriever(url) as remote:
+        # Positions behind the end, and copies, would show what was left of earlier versions.
+        names = [item.id for item in index.documents()]
+        ids = [f"{name}#{place}" for name in names for place in range(40)]
+        found = remote.fetch(ids, [], SECONDS)
+        digests = sorted({record.digest for record in expected.values()})
+        copies = remote.fetch([], digests, SECONDS)
+        assert {item.id: item for item in found} == expected
+        assert {item.id for item in copies} == {
+            item.id for item in expected.values() if item.may_answer
+        }
+        assert len(found) == len(expected)
+        assert set(remote.get_revisions()) == set(names)
+
+
+def test_an_export_follows_the_index(index: Index, url: str, tmp_path: Path) -> None:
+    steps: list[tuple[int, int]] = []
+    total = index.count().sentences
+
+    first = export_index(index, url, on_progress=lambda *step: steps.append(step))
+    assert first == ExportReport(3, 0, 0, total)
+    assert steps[0] == (0, total)
+    assert steps[-1] == (total, total)
+    check_holds(url, index)
+    assert export_index(index, url) == ExportReport(0, 0, 3, 0)
+
+    docs = tmp_path / "docs"
+    (docs / "tea.md").write_text("# Green tea\n\nGreen tea is now blue.\n", encoding="utf-8")
+    (docs / "deep" / "bees.md").unlink()
+    index.add([docs])
+    assert export_index(index, url)[:3] == (1, 1, 1)
+    check_holds(url, index)
+    with open_retriever(url) as remote:
+        texts = [hit.candidate.text for hit in remote.search("green tea or a queen", 9)]
+    assert texts[0] == "Green tea is now blue."
+    assert "A colony has one queen." not in texts
+
+
+@pytest.mark.parametrize("batch", [1, 4])
+def test_a_killed_export_is_continued(
+    index: Index, url: str, batch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rejoinder.retrieval.export.BATCH", batch)
+    monkeypatch.setattr("rejoinder.retrieval.export.MAX_OPEN", 2)
+    written: list[int] = []
+
+    def kill(done: int, total: int) -> None:
+        if done and len(written) < 6:
+            written.append(done)
+            raise KeyboardInterrupt
+
+    while True:
+        try:
+            export_index(index, url, on_progress=kill)
+            break
+        except KeyboardInterrupt:
+            if len(written) == 3:  # what was written of it so far has to go
+                index.remove_document(index.documents()[0].id)
+    check_holds(url, index)
+
+
+def test_another_index_is_refused(index: Index, url: str, tmp_path: Path) -> None:
+    export_index(index, url)
+    with Index(tmp_path / "other", create=True) as other:
+        other.add([tmp_path / "docs" / "tea.md"])
+        with pytest.raises(StoreError, match="has the documents of another index; export to an"):
+            export_index(other, url)
+    check_holds(url, index)
+
+
+def test_a_change_of_the_encoder_is_noticed(index: Index, url: str) -> None:
+    export_index(index, url)
+    index.drop_vectors()
+
+    with pytest.raises(StoreError, match="vectors were made by another encoder than the index"):
+        export_index(index, url)
+
+
+def test_an_index_without_vectors_is_searched_by_words(index: Index, url: str) -> None:
+    index.drop_vectors()
+    export_index(index, url)
+
+    with open_retriever(url) as remote:
+        hit = remote.search("how many queens has a colony?", 5)[0]
+    assert hit.candidate.text == "A colony has one queen."
+    assert hit.candidate.retrieval
+    assert hit.candidate.retrieval.sources == ("words",)
+
+
+def test_a_schema_of_another_version_is_refused(
+    index: Index, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    export_index(index, url)
+    monkeypatch.setattr("rejoinder.retrieval.record.FORMAT", 99)
+
+    with open_retriever(url) as remote, pytest.raises(StoreError) as caught:
+        remote.check_ready()
+    assert re.search(r"another version of rejoinder \(format 1\.\d+, this is 99", str(caught.value))
