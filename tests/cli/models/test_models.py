@@ -64,8 +64,8 @@ def test_a_name_without_a_bundle_is_one_line(command: str, tmp_path: Path) -> No
     missing = CliRunner().invoke(main, ["models", command, str(tmp_path / "nowhere")])
 
     assert lexical.stderr == (
-        "Error: bm25: not a bundle; the shipped ones are cosinet, selector, support, static-encoder,"
-        " passage-selector\n"
+        "Error: bm25: not a bundle; the shipped ones are cosinet, selector, support,"
+        " static-encoder, passage-selector\n"
     )
     assert missing.stderr == f"Error: {tmp_path / 'nowhere'}: no such folder\n"
 
