@@ -2,15 +2,9 @@
 
 Usage: python tests/system_packages.py
 
-<<<<<<< HEAD
-Java for Spark, PostgreSQL, Chromium for the web page, an emulator of other processors, and shells
-that complete commands, from Debian.  If they cannot be installed, prints one line, and the tests
-that need them are skipped with the reason.
-=======
-Java for Spark, Chromium for the web page, and an emulator of other processors, from
-Debian.  If they cannot be installed, prints one line, and the tests that need them are skipped with
-the reason.
->>>>>>> f8b45c9 (WIP)
+Java for Spark, Chromium for the web page, an emulator of other processors, and shells that complete
+commands, from Debian.  If they cannot be installed, prints one line, and the tests that need them
+are skipped with the reason.
 """
 
 import os
