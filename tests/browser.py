@@ -17,11 +17,17 @@ expect.set_options(timeout=TIMEOUT_MS)
 Open = Callable[..., Page]
 
 
-@pytest.fixture(scope="package")
-def browser() -> Iterator[Browser]:
+def find_chromium() -> str:
+    """Return the path of Chromium, or skip the test."""
     executable = os.environ.get("CHROMIUM") or shutil.which("chromium")
     if not executable:
         pytest.skip("needs Chromium: apt-get install chromium, or set $CHROMIUM")
+    return executable
+
+
+@pytest.fixture(scope="package")
+def browser() -> Iterator[Browser]:
+    executable = find_chromium()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
         yield browser

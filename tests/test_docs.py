@@ -47,6 +47,34 @@ def test_answers_are_printed_as_the_page_shows_them(page: str) -> None:
         assert run("-m", "rejoinder", command, question, folder).stdout == expected
 
 
+@pytest.mark.parametrize("page", ["docs/citing.md", "docs/rehearsal.md"])
+def test_citations_are_printed_as_the_page_shows_them(page: str, tmp_path: Path) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    ((answer, source, shown),) = re.findall(
+        r'\$ rejoinder cite "(.*)" (.+)\n((?:[^$`].*\n)+)', text
+    )
+    if source == "--index my-index":
+        source = str(tmp_path / "my-index")
+        run("-m", "rejoinder", "index", "add", "examples/docs", "--index", source)
+        source = f"--index {source}"
+
+    printed = run("-m", "rejoinder", "cite", answer, *source.split())
+
+    assert mask_percent(printed.stdout + printed.stderr) == mask_percent(shown)
+    # Far from the threshold of 50 %, so that no other runtime or training turns a verdict over.
+    supported, unsupported = (
+        [int(percent) for percent in re.findall(rf"^\{mark} .*  (\d+) %$", shown, re.MULTILINE)]
+        for mark in "+?"
+    )
+    assert min(supported) >= 90
+    assert max(unsupported) <= 10
+
+
+def mask_percent(text: str) -> str:
+    """Hide confidences: the last digit depends on the processor."""
+    return re.sub(r"\d+ %", "N %", text)
+
+
 def test_readme_shows_what_make_ask_prints() -> None:
     text = (ROOT / "README.md").read_text(encoding="utf-8")
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")

@@ -1,5 +1,6 @@
 """`cite`: every citation is a sentence of a source, at its place."""
 
+import re
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,10 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rejoinder.engine.citing import MAX_STATEMENTS, SourceTexts, cite
+from rejoinder.engine.citing import MAX_STATEMENTS, SourceTexts, cite, load_citing
 from rejoinder.engine.engine import Engine
 from rejoinder.errors import InputError, StoreError
 from rejoinder.index.index import Index
+from rejoinder.models.encoders import network
 from rejoinder.text.sentences import fold_lines
 from rejoinder.types import Citations, Document
 
@@ -35,6 +37,27 @@ def engine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
 
 def list_sentences(found: Citations) -> list[list[str]]:
     return [[item.sentence for item in own.citations] for own in found.statements]
+
+
+@pytest.mark.parametrize("is_compiled", [True, False])
+def test_the_example_of_the_docs_is_far_from_the_threshold_in_every_runtime(
+    monkeypatch: pytest.MonkeyPatch, is_compiled: bool
+) -> None:
+    if not is_compiled:
+        monkeypatch.setattr(network, "_find_transformer", lambda: None)
+    load_citing.cache_clear()
+    page = Path(__file__).parents[2] / "docs" / "citing.md"
+    (example,) = re.findall(r'\$ rejoinder cite "(.*)" examples/docs', page.read_text("utf-8"))
+    sources = [path.read_text("utf-8") for path in page.parents[1].glob("examples/docs/*.*")]
+
+    try:
+        found = cite(example, sources, min_support=0.0)
+    finally:
+        load_citing.cache_clear()
+
+    first, second = (own.citations[0].support for own in found.statements)
+    assert first > 0.9
+    assert second < 0.1
 
 
 def test_a_supported_statement_has_its_sentence_first() -> None:

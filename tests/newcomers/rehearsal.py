@@ -6,9 +6,7 @@ A step is a block of a shell command or of Python, what it prints, and the secon
 """
 
 import math
-import os
 import re
-import shutil
 import sys
 import tempfile
 import time
@@ -19,12 +17,15 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
+from tests.browser import find_chromium
 from tests.newcomers.clone import PORT, ROOT, Clone, Step, find_port, make_clone
 
 PAGE = ROOT / "docs" / "rehearsal.md"
 PASSAGE_SELECTOR = ROOT / "src" / "rejoinder" / "weights" / "passage-selector"
 SLOWER = 3
 """How many times the stated seconds a step may take."""
+MIN_LIMIT = 20
+"""Seconds that any step may take: a busy machine delays a step of one second by several."""
 _STEP = re.compile(
     r"^```(console|python)\n(.*?)^```\n(?:\n```text\n(.*?)^```\n)?\n\*(\d+) s\*\n", re.M | re.S
 )
@@ -60,6 +61,15 @@ def read_page(text: str) -> list[Rehearsed]:
             command, _, output = block.removeprefix("$ ").partition("\n")
             steps.append(Rehearsed(Step(command), output, int(seconds)))
     return steps
+
+
+def get_limit(seconds: float) -> float:
+    """Return how long a step may take for which the page states these seconds.
+
+    >>> get_limit(1), get_limit(60)
+    (20, 180)
+    """
+    return max(SLOWER * seconds, MIN_LIMIT)
 
 
 def mask(output: str) -> str:
@@ -100,8 +110,7 @@ def rehearse(clone: Clone, steps: list[Step]) -> Iterator[Rehearsed]:
 def open_page(address: str) -> str:
     """Return the best answer that the page shows."""
     with sync_playwright() as playwright:
-        executable = os.environ.get("CHROMIUM") or shutil.which("chromium")
-        browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])
+        browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
         page = browser.new_page()
         page.goto(address)
         page.wait_for_selector("#results[aria-busy=false] .answer")
@@ -115,6 +124,7 @@ def save_cross_encoder(folder: Path) -> None:
     """Write the shipped ms-marco-MiniLM-L-12-v2 as any exporter would have saved it."""
     import onnx
     from tokenizers import BertWordPieceTokenizer
+    from tokenizers.models import WordPiece
 
     folder.mkdir()
     model = onnx.load(PASSAGE_SELECTOR / "model.onnx")
@@ -124,7 +134,8 @@ def save_cross_encoder(folder: Path) -> None:
     for item in model.graph.input:
         item.name = names[item.name]
     onnx.save(model, folder / "model.onnx")
-    tokenizer = BertWordPieceTokenizer(str(PASSAGE_SELECTOR / "vocabulary.txt"), lowercase=True)
+    vocabulary = WordPiece.read_file(str(PASSAGE_SELECTOR / "vocabulary.txt"))
+    tokenizer = BertWordPieceTokenizer(vocabulary, lowercase=True)
     tokenizer.save(str(folder / "tokenizer.json"))
 
 
