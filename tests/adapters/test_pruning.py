@@ -12,6 +12,18 @@ def test_texts_keep_their_order_and_their_place(lexical: Cascade) -> None:
     assert "\n\n".join(TEA[start:end] for start, end in spans) == PRUNED
 
 
+def test_a_text_that_is_html_is_left_as_it_is(lexical: Cascade) -> None:
+    page = "<!DOCTYPE html><p>Bees dance.</p>"
+
+    tea, left = prune(QUESTION, [TEA, page], scorer=lexical)
+
+    assert tea.text == PRUNED
+    assert (left.place, left.text) == (1, page)
+    assert left.metadata["rejoinder_probability"] is None
+    assert left.metadata["rejoinder_compression"] == 0
+    assert "is HTML; give its text" in left.metadata["rejoinder_note"]
+
+
 def test_a_threshold_decides_and_no_texts_are_no_error(lexical: Cascade) -> None:
     strict = prune(QUESTION, [TEA], scorer=lexical, threshold=0.9, budget_ms=60_000)
 

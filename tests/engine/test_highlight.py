@@ -151,6 +151,18 @@ def test_several_texts_have_the_scores_they_have_alone() -> None:
         )
 
 
+def test_a_text_that_is_html_does_not_fail_the_others() -> None:
+    page = "<!doctype html><p>Caves are formed by water."
+
+    found, unread = highlight_texts("caves formed", ["Caves are formed.", page], scorer=lexical())
+
+    assert found.highlighted
+    assert found.note == ""
+    assert (unread.sentences, unread.highlighted) == ((), ())
+    assert "the text is HTML; give its text" in unread.note
+    assert unread.prune(1.0).text == page
+
+
 def test_a_title_says_what_a_text_is_about() -> None:
     text = "It opened in 1889. It is 330 metres high."
     question = "when did the Eiffel tower open?"

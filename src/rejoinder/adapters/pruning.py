@@ -4,7 +4,10 @@
     rejoinder_spans         the parts that were kept, as offsets into the given text, in code points
     rejoinder_compression   the share of the characters that was dropped
 
-A text of which nothing is left is dropped.
+    rejoinder_note          what to know about these, for example that the text is not in English
+
+A text of which nothing is left is dropped.  One that is HTML is not read: it stays as it is, with
+no probability and a note that says so.
 """
 
 from collections.abc import Sequence
@@ -46,10 +49,14 @@ def prune(
     for place, found in enumerate(highlighted):
         left = found.prune(threshold)
         if left.text:
-            metadata = {
-                "rejoinder_probability": max(item.score for item in found.sentences),
+            metadata: dict[str, Any] = {
+                "rejoinder_probability": max(
+                    (item.score for item in found.sentences), default=None
+                ),
                 "rejoinder_spans": [list(span) for span in left.spans],
                 "rejoinder_compression": left.compression,
             }
+            if found.note:
+                metadata["rejoinder_note"] = found.note
             pruned.append(Pruned(place, left.text, metadata))
     return pruned

@@ -7,6 +7,7 @@ from rejoinder.errors import InputError
 
 MAX_CHARACTERS = 20_000_000
 """Of all texts of a call together."""
+HTML_PROBLEM = "is HTML; give its text, or add the file to an index"
 _HTML = re.compile(
     r"[\s\ufeff]*(<\?xml[^>]{0,200}>\s*|<!--.{0,500}?-->\s*)*<(!doctype\s+html|html)\b",
     re.IGNORECASE | re.DOTALL,
@@ -20,8 +21,22 @@ def check_texts(texts: Sequence[str], noun: str) -> None:
         noun: what a text is called in errors.
     """
     for place, text in enumerate(texts):
-        if _HTML.match(text, 0, 2000):
-            raise InputError(f"{noun} {place} is HTML; give its text, or add the file to an index")
+        if is_html(text):
+            raise InputError(f"{noun} {place} {HTML_PROBLEM}")
+    check_size(texts, noun)
+
+
+def is_html(text: str) -> bool:
+    """Return whether a text is an HTML page.
+
+    >>> is_html("<!DOCTYPE html><p>Ada."), is_html("<p>Ada.</p>")
+    (True, False)
+    """
+    return _HTML.match(text, 0, 2000) is not None
+
+
+def check_size(texts: Sequence[str], noun: str) -> None:
+    """Refuse more characters than a call can read in seconds."""
     total = sum(map(len, texts))
     if total > MAX_CHARACTERS:
         raise InputError(

@@ -9,7 +9,7 @@ from rejoinder.cascade.calibration import SentenceCalibration
 from rejoinder.cascade.cascade import Cascade
 from rejoinder.cascade.loading import DEFAULT, load, to_scorer
 from rejoinder.cascade.sentences import make_candidates, rate_sentences
-from rejoinder.engine.given import check_texts
+from rejoinder.engine.given import HTML_PROBLEM, check_size, check_texts, is_html
 from rejoinder.engine.layout import PlacedSentence, find_kept, join_spans, place_sentences
 from rejoinder.errors import InputError
 from rejoinder.models.ranking import check_candidates, check_question
@@ -58,7 +58,8 @@ class Highlights:
     trace: tuple[StageTrace, ...] = ()
     """What each stage did; of texts that were given together, for all of them."""
     note: str = ""
-    """What to know about the scores: that the question or the text is not in English."""
+    """What to know about the scores: that the question or the text is not in English, or that the
+    text is HTML, of which no sentence is rated."""
     pruning_threshold: float = 0.0
     """The score from which `prune` keeps a sentence."""
 
@@ -75,6 +76,8 @@ class Highlights:
                 was fitted so that hardly any answer is lost.
         """
         check_threshold(threshold)
+        if is_html(self.text):  # nothing is known of its sentences, so none is dropped
+            return PrunedText(self.text, ((0, len(self.text)),), 0.0)
         least = self.pruning_threshold if threshold is None else threshold
         chosen = [place for place, item in enumerate(self.sentences) if item.score >= least]
         spans = find_kept(place_sentences(self.text), chosen)
@@ -113,6 +116,7 @@ def highlight(
     """
     if not isinstance(text, str):
         raise InputError(f"the text to highlight must be text, found {text!r:.60}")
+    check_texts([text], "text")
     (found,) = highlight_texts(
         question,
         [text],
@@ -135,17 +139,18 @@ def highlight_texts(
 ) -> list[Highlights]:
     """Highlight each of several texts; together they take less time than one by one.
 
+    A text that is HTML has no sentences, and its note says so: it does not fail the others.
     The options are those of `highlight`; `titles` has one for each text.
     """
     check_question(question)
     check_candidates(texts)
-    check_texts(texts, "text")
+    check_size(texts, "text")
     check_threshold(threshold)
     calibration = get_sentence_calibration(scorer)
     assert isinstance(scorer, Cascade)
     start = time.perf_counter()
     deadline = None if budget_ms is None else Deadline.after(budget_ms)
-    placed = [place_sentences(text) for text in texts]
+    placed = [[] if is_html(text) else place_sentences(text) for text in texts]
     named = titles if titles is not None else [""] * len(texts)
     candidates = [
         to_candidates(text, own, title, id=str(number))
@@ -171,12 +176,19 @@ def highlight_texts(
             Highlights(
                 *(question, text, sentences, least, scorer.name),
                 trace=rated.trace,
-                note=describe_language(question, sentences[0].sentence if sentences else ""),
+                note=_describe(question, text, sentences),
                 pruning_threshold=calibration.pruning,
             )
         )
     elapsed = 1000 * (time.perf_counter() - start)
     return [replace(item, milliseconds=elapsed) for item in found]
+
+
+def _describe(question: str, text: str, sentences: Sequence[ScoredSentence]) -> str:
+    """Return what to know about the scores of a text."""
+    if is_html(text):
+        return f"the text {HTML_PROBLEM}; none of its sentences is rated"
+    return describe_language(question, sentences[0].sentence if sentences else "")
 
 
 def get_sentence_calibration(scorer: Scorer) -> SentenceCalibration:

@@ -13,6 +13,7 @@ from tests.server.local import make_runner, write_documents
 
 from rejoinder.server.workers.jobs import JobRunner
 
+PAGE = "<!DOCTYPE html><p>Caves are formed by meltwater.</p>"
 CAVES = "# Caves\n\nCaves are cold. 🧊 Most caves are formed by meltwater.\n\nNobody goes in."
 QUESTION = "how are caves formed?"
 
@@ -60,7 +61,7 @@ def test_documents_are_pruned_on_request(rated: TestClient) -> None:
         ({"documents": []}, 422, "documents is empty"),
         ({"documents": [5]}, 422, "Expected"),
         ({"documents": ["a\0b"]}, 422, "documents[0] is not text"),
-        ({"documents": [CAVES, "<!doctype html><p>Ice."]}, 422, "text 1 is HTML; give its text"),
+        ({"documents": ["<!doctype html><p>Ice."]}, 422, "documents[0] is HTML; give its text"),
         ({"threshold": 2}, 422, "Expected `float` <= 1.0"),
     ],
 )
@@ -73,6 +74,19 @@ def test_wrong_requests_are_refused(
 
     assert reply.status_code == status
     assert problem in reply.json()["error"]
+
+
+def test_a_document_that_is_html_does_not_fail_the_others(rated: TestClient) -> None:
+    documents: list[Any] = [{"text": PAGE, "id": "page"}, CAVES]
+    request = {"question": QUESTION, "documents": documents, "prune": True}
+
+    reply = rated.post("/v1/highlight", json=request)
+
+    assert reply.status_code == 200
+    page, caves = reply.json()["documents"]
+    assert (page["id"], page["sentences"], page["pruned"]["text"]) == ("page", [], PAGE)
+    assert "HTML" in page["note"]
+    assert any(item["is_highlighted"] for item in caves["sentences"])
 
 
 def test_a_scorer_without_calibration_refuses(tmp_path: Path) -> None:
@@ -161,14 +175,14 @@ def test_the_published_batch_is_answered(rated: TestClient) -> None:
 
 
 def test_documents_of_one_question_keep_their_places(rated: TestClient) -> None:
-    contexts = [CAVES, "", "Bees dance.", CAVES]
+    contexts = [CAVES, "", PAGE, CAVES]
     inputs = [{"question": QUESTION, "context": context} for context in contexts]
     inputs.insert(1, {"question": "what do bees do?", "context": "Bees dance. Caves are cold."})
 
     found = rated.post("/opensearch/highlight", json={"inputs": inputs}).json()["highlights"]
 
     assert found[0] == found[4] != []
-    assert found[2] == []
+    assert found[2] == found[3] == []
     assert found[1][0] == {"start": 0, "end": 11}
 
 
@@ -191,6 +205,7 @@ def test_offsets_count_as_java_does(rated: TestClient) -> None:
         ({"inputs": [{"question": " ", "context": "a"}]}, "inputs[0].question is empty"),
         ({"inputs": [{"question": "who?", "context": "a\0"}]}, "inputs[0].context is not text"),
         ({"question": " ", "context": "a"}, "question is empty"),
+        ({"question": "who?", "context": PAGE}, "context is HTML; give its text"),
     ],
 )
 def test_wrong_requests_of_open_search_are_refused(
@@ -215,6 +230,9 @@ def test_the_spans_of_cohere_have_the_same_scores(rated: TestClient) -> None:
     expected = sorted((item["score"] for item in own["documents"][0]["sentences"]), reverse=True)
     found = [span["score"] for span in body["results"][0]["relevant_spans"]]
     assert found == pytest.approx(expected)
+    with_page = {**request, "documents": [PAGE, CAVES], "relevant_spans": spans}
+    results = rated.post("/v2/rerank", json=with_page).json()["results"]
+    assert {item["index"]: "relevant_spans" in item for item in results} == {0: False, 1: True}
     limited = {"query": QUESTION, "documents": [CAVES], "relevant_spans": {"mode": "enabled"}}
     assert rated.post("/v2/rerank", json=limited, headers={"X-Budget-Ms": "50"}).status_code == 200
 

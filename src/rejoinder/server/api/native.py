@@ -7,6 +7,7 @@ from msgspec import Struct
 from starlette.responses import Response
 
 from rejoinder.documents.formats import find_suffix
+from rejoinder.engine.given import HTML_PROBLEM, is_html
 from rejoinder.engine.texts import DocumentRanking
 from rejoinder.errors import InputError
 from rejoinder.index.report import FileEvent
@@ -33,6 +34,7 @@ from rejoinder.server.workers.messages import (
     Feedback,
     Highlighted,
     HighlightRequest,
+    InputDocument,
     ListDocuments,
     ListFacets,
     RankRequest,
@@ -107,6 +109,8 @@ async def highlight(call: Call) -> Response:
     """Rate every sentence of documents by how likely it answers, and prune them to those."""
     request = await call.read(HighlightRequest)
     _check_documents(call, request)
+    if all(is_html(_get_text(document)) for document in request.documents):
+        raise Problem(422, f"documents[0] {HTML_PROBLEM}")
     return to_json(await call.submit(request))
 
 
@@ -114,11 +118,13 @@ def _check_documents(call: Call, request: RankRequest | HighlightRequest) -> Non
     call.check_question(request.question, "question")
     call.check_count(len(request.documents), "documents")
     for place, document in enumerate(request.documents):
-        if isinstance(document, str):
-            check_text(document, f"documents[{place}]")
-        else:
-            check_text(document.text, f"documents[{place}]")
+        check_text(_get_text(document), f"documents[{place}]")
+        if not isinstance(document, str):
             check_text(document.title or "", f"documents[{place}].title")
+
+
+def _get_text(document: str | InputDocument) -> str:
+    return document if isinstance(document, str) else document.text
 
 
 @operation("POST", "/v1/cite", takes=CiteRequest, gives=Citations)

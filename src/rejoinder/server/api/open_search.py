@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from msgspec import Struct
 from starlette.responses import Response
 
+from rejoinder.engine.given import HTML_PROBLEM, is_html
 from rejoinder.server.operation import BUDGET_PARAMETER, Call, check_text, operation
 from rejoinder.server.problems import Problem, to_json
 from rejoinder.server.workers.messages import HighlightRequest, decode_highlights
@@ -68,12 +69,17 @@ async def highlight(call: Call) -> Response:
         raise Problem(422, "give question and context, or inputs with a list of these")
     call.check_question(request.question, "question")
     check_text(request.context, "context")
+    if is_html(request.context):
+        raise Problem(422, f"context {HTML_PROBLEM}")
     one = OpenSearchInput(request.question, request.context)
     return to_json(OpenSearchOne((await _highlight(call, [one]))[0]))
 
 
 async def _highlight(call: Call, inputs: Sequence[OpenSearchInput]) -> list[list[OpenSearchSpan]]:
-    """Return the highlights of each input; those with one question are read together."""
+    """Return the highlights of each input; those with one question are read together.
+
+    An input that is HTML has none: one bad document of a search does not cost the others theirs.
+    """
     places: dict[str, list[int]] = {}
     for place, item in enumerate(inputs):
         places.setdefault(item.question, []).append(place)

@@ -112,7 +112,8 @@ class HighlightedDocument(Struct, frozen=True):
     pruned: PrunedText | None
     """Null unless asked for."""
     note: str
-    """What to know about the scores: that the question or the text is not in English."""
+    """What to know about the scores: that the question or the text is not in English, or that the
+    text is HTML, of which no sentence is rated."""
 
 
 class Highlighted(Struct, frozen=True):
