@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 
 import rejoinder
-from rejoinder.bundle.folder import Bundle, open_bundle
+from rejoinder.bundle import folder as bundles
+from rejoinder.bundle.folder import Manifest, parse_manifest
 from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.engine.engine import Engine, open_files
 from rejoinder.engine.explain import match_words
 from rejoinder.errors import InputError, StoreError
-from rejoinder.index.index import Index, load_shipped_vectors
+from rejoinder.index.index import Index
 from rejoinder.index.vectors import store
 from rejoinder.models import registry
 from rejoinder.models.passages import PassageScorer
@@ -23,7 +24,15 @@ from rejoinder.models.static_vectors import vectors
 from rejoinder.models.static_vectors.vectors import load_vectors
 from rejoinder.retrieval import Retriever
 from rejoinder.text.wordpiece import WordPiece
-from rejoinder.types import Answers, Candidate, Mark, ScoredCandidate, Where, to_candidates
+from rejoinder.types import (
+    Answers,
+    Candidate,
+    Document,
+    Mark,
+    ScoredCandidate,
+    Where,
+    to_candidates,
+)
 
 PIECES = WordPiece(["[UNK]", "tea"])
 
@@ -396,20 +405,25 @@ def test_an_explained_answer_has_its_matching_words(index: Index) -> None:
     assert [match.question_word for match in explained.matches] == ["green", "tea"]
 
 
-def test_explanations_open_the_vectors_once(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_vectors_are_opened_once_for_index_scorer_and_explanations(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     opened: list[Path] = []
 
-    def open_counted(folder: Path, *, kind: str | None = None) -> Bundle:
+    def parse_counted(text: str, folder: Path) -> Manifest:
         opened.append(folder)
-        return open_bundle(folder, kind=kind)
+        return parse_manifest(text, folder)
 
-    monkeypatch.setattr(vectors, "open_bundle", open_counted)
-    load_shipped_vectors.cache_clear()
-    engine = Engine(index)
-    for question in ("green tea", "when is it brewed?", "green tea"):
-        engine.answer(question, explain=True)
+    monkeypatch.setattr(bundles, "parse_manifest", parse_counted)
+    vectors._load_shipped.cache_clear()
+    with Index(tmp_path / "index", create=True) as index:
+        index.add_documents([Document("tea", text="Green tea is brewed at 75 °C.")])
+    with rejoinder.open(tmp_path / "index") as engine:
+        for question in ("green tea", "when is it brewed?", "green tea"):
+            assert engine.answer(question, explain=True).answers[0].matches
 
-    assert opened == [vectors.SHIPPED_VECTORS]
+    assert opened.count(vectors.SHIPPED_VECTORS) == 1
+    assert load_vectors() is load_vectors(vectors.SHIPPED_VECTORS)
 
 
 def test_the_first_question_opens_nothing(index: Index, monkeypatch: pytest.MonkeyPatch) -> None:

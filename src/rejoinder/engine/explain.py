@@ -6,15 +6,14 @@ other text; here with that word.
 
 from dataclasses import replace
 
-from rejoinder.index.index import load_shipped_vectors
-from rejoinder.models.static_vectors.vectors import StaticVectors
+from rejoinder.models.static_vectors.vectors import StaticVectors, load_vectors
 from rejoinder.text.wordpiece import pretokenize
 from rejoinder.types import Answer, Answers, WordMatch
 
 
 def explain_answers(answers: Answers) -> Answers:
     """Add the matching words to the answers."""
-    vectors = load_shipped_vectors()
+    vectors = load_vectors()
 
     def explain(answer: Answer) -> Answer:
         matches = match_words(answers.question, answer.sentence, vectors)

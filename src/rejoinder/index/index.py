@@ -12,7 +12,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from functools import cache, partial
+from functools import partial
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -67,7 +67,6 @@ if TYPE_CHECKING:
     from rejoinder.index.sidecar.sidecars import IndexRows, Progress, Sidecars
     from rejoinder.index.sqlite.context import Surroundings
     from rejoinder.models.staged import Deadline
-    from rejoinder.models.static_vectors.vectors import StaticVectors
 
 RETRY_SECONDS = 0.25
 """Between two attempts to open a new index that cannot be read, or is incomplete."""
@@ -691,17 +690,11 @@ def get_cached_index(paths: Iterable[Path]) -> Path:
     return get_cache_folder() / f"indexes-{FORMAT}" / key
 
 
-@cache
-def load_shipped_vectors() -> "StaticVectors":
-    """Return the shipped static vectors, which are opened once per process."""
-    from rejoinder.models.static_vectors.vectors import load_vectors
-
-    return load_vectors()
-
-
 def load_tokenizer() -> WordPiece:
     """Return the tokenizer of the shipped models, which indexes use by default."""
-    tokenizer = load_shipped_vectors().pieces
+    from rejoinder.models.static_vectors.vectors import load_vectors
+
+    tokenizer = load_vectors().pieces
     assert tokenizer is not None
     return tokenizer
 

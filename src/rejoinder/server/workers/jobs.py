@@ -17,8 +17,9 @@ from rejoinder.engine.highlight import highlight_texts
 from rejoinder.engine.texts import DocumentRanking, answer_text, rank_documents
 from rejoinder.errors import InputError
 from rejoinder.index.file_reader import compare_file
-from rejoinder.index.index import Index, load_shipped_vectors
+from rejoinder.index.index import Index
 from rejoinder.models.scorer import Scorer
+from rejoinder.models.static_vectors.vectors import load_vectors
 from rejoinder.server.workers.messages import (
     AddDocument,
     AnswerJob,
@@ -68,7 +69,7 @@ class JobRunner:
             create: create an empty index where there is none.
         """
         self._scorer = load(scorer, provider=provider)
-        load_shipped_vectors()  # now, so that the first request to explain does not wait
+        load_vectors()  # now, so that the first request to explain does not wait
         self._engine: Engine | None = None
         if isinstance(place, str):
             self._engine = open_remote(place, self._scorer)
