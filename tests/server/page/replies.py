@@ -28,8 +28,6 @@ def make_answer(sentence: str, context: list[Json], start: int, **fields: Any) -
         "sentence": sentence,
         "source": source,
         "score": 1.0,
-        "before": "",
-        "after": "",
         "found_by": ["words"],
         "context": context,
         **own,

@@ -78,29 +78,8 @@ function makeAnswer(answer, { question, canMark, setStatus, onChoose, change }) 
 
 function makePassage(answer, question) {
   const shadeOwn = (text) => shade(text, answer.matches, question);
-  return makeContext(answer, shadeOwn) ?? [makeNeighbours(answer, shadeOwn)];
+  return makeContext(answer, shadeOwn) ?? [make("p", {}, make("mark", {}, ...shadeOwn(answer.sentence)))];
 }
-
-// The sentences before and after the answer, where it has no context.
-function makeNeighbours({ before, sentence, after }, shadeOwn) {
-  return make(
-    "p",
-    {},
-    makeNeighbour(before),
-    " ",
-    make("mark", {}, ...shadeOwn(sentence)),
-    " ",
-    isHeading(after) ? null : makeNeighbour(after),
-  );
-}
-
-function makeNeighbour(sentence) {
-  if (!sentence) return null;
-  return make("span", { class: isHeading(sentence) ? "around heading" : "around" }, sentence);
-}
-
-// A heading has no full stop.  It belongs to the text below, on a line of its own.
-const isHeading = (sentence) => !/[\p{P}\p{S}]$/u.test(sentence);
 
 function makeConfidence(confidence) {
   if (confidence === null) return null;

@@ -2,6 +2,7 @@
 // added in slices, so that a document of 100,000 sentences does not freeze the page.
 
 import { pause, read, waitForServer } from "./api.js";
+import { makeBlocks } from "./blocks.js";
 import { getWebUrl } from "./cite.js";
 import { find, make } from "./dom.js";
 import { count } from "./numbers.js";
@@ -63,11 +64,11 @@ function renderHead(content, status) {
   setTitle(content ? title : "");
 }
 
-function makeAbout({ name, url, metadata }) {
-  const href = getWebUrl(url) ?? getWebUrl(metadata?.url);
+function makeAbout({ name, metadata }) {
+  const href = getWebUrl(metadata.url);
   const options = { href, target: "_blank", rel: "noopener noreferrer" };
   const isNew = ([key, value]) => key !== "suffix" && !(key === "folder" && name?.startsWith(value));
-  const pairs = Object.entries(metadata ?? {}).filter(isNew);
+  const pairs = Object.entries(metadata).filter(isNew);
   return [
     make("p", { class: "path" }, name),
     href ? make("p", {}, make("a", options, "Open the original")) : null,
@@ -86,7 +87,7 @@ function render(content, pieces, at, own) {
   }
   find("reading-text").replaceChildren(...chunks.map(({ element }) => element));
   const toUnit = makeOffsets(content.text);
-  const fill = (chunk) => chunk.element.append(...chunk.pieces.map((piece) => makePiece(piece, content.text, toUnit, at)));
+  const fill = (chunk) => chunk.element.append(...makePieces(chunk.pieces, content.text, toUnit, at));
   const target = at === null ? -1 : chunks.findLastIndex(({ start }) => start <= at);
   const order = [target, target - 1, target + 1, ...chunks.keys()].filter((place) => chunks[place]);
   fillInSlices([...new Set(order)].map((place) => chunks[place]), fill, own);
@@ -116,16 +117,11 @@ function makeChunk(pieces) {
   return { pieces, start: pieces[0].start, element: make("div", { class: "chunk", "--lines": lines }) };
 }
 
-// Returns the paragraphs of a document, with their level where they are headings.
-function split({ text, blocks }) {
-  const toUnit = makeOffsets(text);
-  const filled = blocks.filter((block) => block.sentences.length);
+// Returns the blocks of a document; long paragraphs are cut between sentences.
+function split({ blocks }) {
   let page = null;
-  return filled.flatMap((block, place) => {
-    const { sentences, kind } = block;
-    const [start, end] = [sentences[0].start, sentences.at(-1).end];
-    const isHeading = kind ? kind === "heading" : opens(block, filled[place + 1], () => text.slice(toUnit(start), toUnit(end)));
-    const level = isHeading ? Math.min(6, 3 + block.headings.length) : 0;
+  return blocks.flatMap(({ sentences, kind, headings }) => {
+    const level = kind === "heading" ? Math.min(6, 3 + headings.length) : null;
     const pieces = [];
     for (let first = 0; first < sentences.length; first += MAX_SENTENCES) {
       const part = sentences.slice(first, first + MAX_SENTENCES);
@@ -137,26 +133,32 @@ function split({ text, blocks }) {
   });
 }
 
-// Whether a block is the heading of the next one.
-function opens({ headings, sentences }, next, getText) {
-  if (!next || sentences.length > 1 || next.headings.length !== headings.length + 1) return false;
-  return next.headings.at(-1) === getText().replace(/\s+/gu, " ");
+// Returns the elements of pieces, each page below its number.
+function makePieces(pieces, text, toUnit, at) {
+  const plain = (part) => part;
+  // The sentence may be in several cells of a table: the first one is scrolled to.
+  let id = "sentence";
+  const mark = (part) => {
+    const made = make("mark", { id, tabindex: id && "-1" }, part);
+    id = null;
+    return made;
+  };
+  const pages = [];
+  for (const piece of pieces) {
+    if (piece.page || !pages.length) pages.push({ number: piece.page, blocks: [] });
+    pages.at(-1).blocks.push(makeBlock(piece, text, toUnit, at));
+  }
+  return pages.flatMap(({ number, blocks }) => [
+    ...(number ? [make("p", { class: "page-number" }, `Page ${number}`)] : []),
+    ...makeBlocks(blocks, { plain, mark }),
+  ]);
 }
 
-function makePiece(piece, text, toUnit, at) {
-  const { start, end, sentences, level, kind, page } = piece;
+function makeBlock({ start, end, sentences, level, kind }, text, toUnit, at) {
   const [first, last] = [toUnit(start), toUnit(end)];
   const marked = at !== null && start <= at && at < end ? sentences.find((own) => at < own.end) : null;
-  const [from, to] = marked ? [toUnit(marked.start), toUnit(marked.end)] : [last, last];
-  const element = make(
-    kind === "code" ? "pre" : "p",
-    { class: kind || null, ...(level && { class: "heading", role: "heading", "aria-level": level }) },
-    text.slice(first, from),
-    marked ? make("mark", { id: "sentence", tabindex: "-1" }, text.slice(from, to)) : null,
-    text.slice(to, last),
-  );
-  if (!page) return element;
-  return make("div", {}, make("p", { class: "page-number" }, `Page ${page}`), element);
+  const range = marked && [toUnit(marked.start) - first, toUnit(marked.end) - first];
+  return { kind, level, start, end, range, text: text.slice(first, last) };
 }
 
 function present() {

@@ -234,8 +234,10 @@ class JobRunner:
         if not found:
             return _describe_missing(job.id)
         (document,) = found
+        known = store.get_block_starts(document.id)
         blocks = [
             DocumentBlock(
+                known[sentences[0].block][0],
                 headings,
                 [SentencePlace(item.start, item.end, item.line, item.page) for item in sentences],
             )

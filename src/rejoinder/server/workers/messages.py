@@ -11,6 +11,7 @@ import msgspec
 from msgspec import Meta, Struct, field
 
 from rejoinder.cascade.file import Point
+from rejoinder.documents.blocks import Kind
 from rejoinder.engine.highlight import PrunedText, ScoredSentence
 from rejoinder.engine.texts import DocumentRanking
 from rejoinder.index.report import FileEvent
@@ -260,6 +261,8 @@ class SentencePlace(Struct, frozen=True):
 class DocumentBlock(Struct, frozen=True):
     """A paragraph, list item, table row or the like."""
 
+    kind: Kind
+    """Code below a paragraph, an item or a definition belongs to the block that introduces it."""
     headings: tuple[str, ...]
     """The headings above it, outermost first."""
     sentences: list[SentencePlace]
