@@ -2,6 +2,7 @@ import pytest
 
 from rejoinder.adapters.reranking import rerank, to_text
 from rejoinder.cascade.cascade import Cascade
+from rejoinder.errors import InputError
 from rejoinder.models.lexical.scorers import WordOverlap
 from tests.adapters.texts import BEES, EVERYTHING, QUESTION, RAIN, TEA
 
@@ -35,6 +36,24 @@ def test_if_the_scorer_abstains_documents_are_kept_unless_asked_otherwise(
     assert len(rerank("xylophones?", [TEA, BEES], scorer=calibrated)) == 2
     assert rerank("xylophones?", [TEA, BEES], scorer=calibrated, keep_unanswered=False) == []
     assert len(rerank(QUESTION, [TEA, BEES], scorer=calibrated, keep_unanswered=False)) == 2
+
+
+def test_min_confidence_decides_what_abstains_and_every_document_says_so(
+    calibrated: Cascade,
+) -> None:
+    texts = [TEA, BEES]
+
+    def flags(question: str, min_confidence: float | None = None) -> list[bool]:
+        found = rerank(question, texts, scorer=calibrated, min_confidence=min_confidence)
+        return [item.metadata["rejoinder_abstains"] for item in found]
+
+    assert (flags(QUESTION), flags("xylophones?")) == ([False, False], [True, True])
+    assert flags(QUESTION, 0.9) == [True, True]  # its confidence is 0.818
+    assert flags("xylophones?", 0.0) == [False, False]
+    dropped = rerank(QUESTION, texts, scorer=calibrated, min_confidence=0.9, keep_unanswered=False)
+    assert dropped == []
+    with pytest.raises(InputError, match="needs a confidence, and word-overlap has none"):
+        rerank(QUESTION, texts, scorer=WordOverlap(), min_confidence=0.5)
 
 
 def test_top_n_and_a_budget_limit() -> None:

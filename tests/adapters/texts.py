@@ -14,6 +14,7 @@ EVERYTHING = {
     "rejoinder_end": TEA.index(" Milk"),
     "rejoinder_score": 4.0,  # is, green, tea, brewed
     "rejoinder_confidence": None,
+    "rejoinder_abstains": False,
 }
 """What the metadata of TEA says when word overlap has ranked it first."""
 

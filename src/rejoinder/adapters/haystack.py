@@ -8,6 +8,7 @@ from rejoinder.adapters.pruning import prune
 from rejoinder.adapters.reranking import need_extra, rerank, to_text
 from rejoinder.cascade.loading import DEFAULT, to_scorer
 from rejoinder.engine.highlight import check_threshold, get_sentence_calibration
+from rejoinder.models.ranking import check_min_confidence
 from rejoinder.models.scorer import Scorer
 
 with need_extra("haystack"):
@@ -28,6 +29,7 @@ class RejoinderRanker:
         top_k: int | None = None,
         budget_ms: float | None = None,
         keep_unanswered: bool = True,
+        min_confidence: float | None = None,
     ) -> None:
         """Store the settings, which a pipeline can serialise; `warm_up` loads the scorer.
 
@@ -36,18 +38,23 @@ class RejoinderRanker:
             top_k: how many documents to return; all by default.
             budget_ms: the latency budget.
             keep_unanswered: return the documents even if the scorer abstains.
+            min_confidence: abstain below this confidence, instead of where the scorer finds
+                no answer likely.
         """
         _check(top_k)
         self.scorer = scorer
         self.top_k = top_k
         self.budget_ms = budget_ms
         self.keep_unanswered = keep_unanswered
+        self.min_confidence = min_confidence
         self._loaded: Scorer | None = None
 
     def warm_up(self) -> None:
         """Load the scorer, once."""
         if self._loaded is None:
-            self._loaded = to_scorer(self.scorer)
+            loaded = to_scorer(self.scorer)
+            check_min_confidence(self.min_confidence, loaded)
+            self._loaded = loaded
 
     def to_dict(self) -> dict[str, Any]:
         """Serialise the settings."""
@@ -57,6 +64,7 @@ class RejoinderRanker:
             top_k=self.top_k,
             budget_ms=self.budget_ms,
             keep_unanswered=self.keep_unanswered,
+            min_confidence=self.min_confidence,
         )
         return settings
 
@@ -85,6 +93,7 @@ class RejoinderRanker:
             titles=[to_text(document.meta.get("title")) for document in given],
             top_n=self.top_k if top_k is None else top_k,
             budget_ms=self.budget_ms,
+            min_confidence=self.min_confidence,
             keep_unanswered=self.keep_unanswered,
         )
         best = [

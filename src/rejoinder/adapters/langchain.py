@@ -8,6 +8,7 @@ from rejoinder.adapters.reranking import need_extra, rerank, to_text
 from rejoinder.cascade.loading import DEFAULT, to_scorer
 from rejoinder.engine.engine import Engine
 from rejoinder.engine.highlight import get_sentence_calibration
+from rejoinder.models.ranking import check_min_confidence
 from rejoinder.models.scorer import Scorer
 from rejoinder.types import Answer
 
@@ -31,13 +32,17 @@ class RejoinderRerank(BaseDocumentCompressor):
     """A name of `rejoinder models list`, the folder of a bundle, a cascade file, or a scorer."""
     top_n: int | None = Field(default=None, ge=1)
     budget_ms: float | None = Field(default=None, ge=0)
+    min_confidence: float | None = Field(default=None, ge=0, le=1)
+    """Abstain below this confidence; by default, if the scorer finds no answer likely."""
     keep_unanswered: bool = True
+    """Return the documents even if the scorer abstains."""
     _scorer: Scorer = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:
         """Load the scorer."""
         super().model_post_init(context)
         self._scorer = to_scorer(self.scorer)
+        check_min_confidence(self.min_confidence, self._scorer)
 
     def compress_documents(
         self,
@@ -53,6 +58,7 @@ class RejoinderRerank(BaseDocumentCompressor):
             titles=[to_text(document.metadata.get("title")) for document in documents],
             top_n=self.top_n,
             budget_ms=self.budget_ms,
+            min_confidence=self.min_confidence,
             keep_unanswered=self.keep_unanswered,
         )
         return [

@@ -7,6 +7,7 @@ from rejoinder.adapters.pruning import prune
 from rejoinder.adapters.reranking import need_extra, rerank, to_text
 from rejoinder.cascade.loading import DEFAULT, to_scorer
 from rejoinder.engine.highlight import get_sentence_calibration
+from rejoinder.models.ranking import check_min_confidence
 from rejoinder.models.scorer import Scorer
 
 with need_extra("llama-index"):
@@ -30,13 +31,17 @@ class RejoinderRerank(BaseNodePostprocessor):
     """A name of `rejoinder models list`, the folder of a bundle, a cascade file, or a scorer."""
     top_n: int | None = Field(default=None, ge=1)
     budget_ms: float | None = Field(default=None, ge=0)
+    min_confidence: float | None = Field(default=None, ge=0, le=1)
+    """Abstain below this confidence; by default, if the scorer finds no answer likely."""
     keep_unanswered: bool = True
+    """Return the nodes even if the scorer abstains."""
     _scorer: Scorer = PrivateAttr()
 
     def model_post_init(self, context: Any, /) -> None:
         """Load the scorer."""
         super().model_post_init(context)
         self._scorer = to_scorer(self.scorer)
+        check_min_confidence(self.min_confidence, self._scorer)
 
     @classmethod
     def class_name(cls) -> str:
@@ -66,6 +71,7 @@ class RejoinderRerank(BaseNodePostprocessor):
             titles=[to_text(node.node.metadata.get("title")) for node in nodes],
             top_n=self.top_n,
             budget_ms=self.budget_ms,
+            min_confidence=self.min_confidence,
             keep_unanswered=self.keep_unanswered,
         )
         best = [

@@ -6,6 +6,7 @@ from typing import Any
 
 from rejoinder.adapters.reranking import Reranked, need_extra, rerank, to_text
 from rejoinder.cascade.loading import DEFAULT, to_scorer
+from rejoinder.models.ranking import check_min_confidence
 from rejoinder.models.scorer import Scorer
 
 with need_extra("rerankers"):
@@ -28,6 +29,7 @@ class RejoinderRanker(BaseRanker):
         *,
         top_n: int | None = None,
         budget_ms: float | None = None,
+        min_confidence: float | None = None,
         keep_unanswered: bool = True,
     ) -> None:
         """Load the scorer.
@@ -38,11 +40,15 @@ class RejoinderRanker(BaseRanker):
             verbose: ignored; nothing is printed.
             top_n: how many documents to return; all by default.
             budget_ms: the latency budget.
+            min_confidence: abstain below this confidence, instead of where the scorer finds
+                no answer likely.
             keep_unanswered: return the documents even if the scorer abstains.
         """
         self._scorer = to_scorer(model_name_or_path)
+        check_min_confidence(min_confidence, self._scorer)
         self._top_n = top_n
         self._budget_ms = budget_ms
+        self._min_confidence = min_confidence
         self._keep_unanswered = keep_unanswered
 
     def score(self, query: str, doc: str) -> float:
@@ -66,6 +72,7 @@ class RejoinderRanker(BaseRanker):
             titles=[to_text(document.metadata.get("title")) for document in given],
             top_n=self._top_n,
             budget_ms=self._budget_ms,
+            min_confidence=self._min_confidence,
             keep_unanswered=self._keep_unanswered,
         )
         results = [

@@ -5,6 +5,7 @@
     rejoinder_score         the score of the scorer; higher is better
     rejoinder_confidence    the probability that it answers, for the first document of a
                             calibrated scorer that had enough time, else None
+    rejoinder_abstains      whether the scorer finds no answer likely in any of the documents
 
 If the scorer abstains, all documents are returned, or none with `keep_unanswered=False`.
 """
@@ -37,16 +38,28 @@ def rerank(
     titles: Sequence[str] | None = None,
     top_n: int | None = None,
     budget_ms: float | None = None,
+    min_confidence: float | None = None,
     keep_unanswered: bool = True,
 ) -> list[Reranked]:
     """Return the documents, ordered by their best sentence.
 
     Args:
         top_n: how many documents to return; all by default.
+        min_confidence: abstain below this confidence, instead of where the scorer finds
+            no answer likely.
         keep_unanswered: return the documents even if the scorer abstains.
+
+    Raises:
+        InputError: an argument is wrong, or the scorer has no confidence to compare.
     """
     ranking = rank_documents(
-        question, texts, scorer=scorer, titles=titles, top=top_n, budget_ms=budget_ms
+        question,
+        texts,
+        scorer=scorer,
+        titles=titles,
+        top=top_n,
+        budget_ms=budget_ms,
+        min_confidence=min_confidence,
     )
     if ranking.abstains and not keep_unanswered:
         return []
@@ -58,6 +71,7 @@ def rerank(
             "rejoinder_end": item.best.end if item.best else 0,
             "rejoinder_score": item.score,
             "rejoinder_confidence": ranking.confidence if item.rank == 1 else None,
+            "rejoinder_abstains": ranking.abstains,
         }
         reranked.append(Reranked(item.place, item.score, item.relevance, metadata))
     return reranked

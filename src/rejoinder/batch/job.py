@@ -21,6 +21,7 @@ from rejoinder.batch.rank_table import rank_table
 from rejoinder.batch.schemas import DOCUMENTS, QUESTIONS
 from rejoinder.errors import DataError, InputError, RejoinderError, StoreError
 from rejoinder.index.index import load_tokenizer
+from rejoinder.models.ranking import check_min_confidence
 from rejoinder.storage.files import lock_folder
 
 
@@ -44,6 +45,7 @@ class Task:
     columns: tuple[str, ...]
     output: str
     top: int | None = None
+    min_confidence: float | None = None
 
     def __call__(self, partition: Partition) -> PartitionResult:
         """Read a partition, process it, and write its part."""
@@ -60,7 +62,13 @@ class Task:
             if self.scorer is None:
                 return encode_table(batch, tokenizer=load_tokenizer(), first_row=first)
             scorer = load_packed_scorer(self.scorer)
-            return rank_table(batch, scorer=scorer, top=self.top, first_row=first)
+            return rank_table(
+                batch,
+                scorer=scorer,
+                top=self.top,
+                min_confidence=self.min_confidence,
+                first_row=first,
+            )
         except InputError as error:
             raise DataError(str(error), path=Path(partition.path)) from error
 
@@ -109,29 +117,35 @@ def run_job(
     scorer: PackedScorer | None,
     executor: Executor = run_locally,
     top: int | None = None,
+    min_confidence: float | None = None,
 ) -> Iterator[JobProgress]:
     """Run or resume a job, and yield its progress, first that of earlier runs.
 
     Args:
         scorer: ranks the questions of the table; None to encode documents.
         top: keep only so many candidates of each question.
+        min_confidence: abstain below this confidence, instead of where the scorer finds
+            no answer likely.
 
     Raises:
-        InputError: the table cannot be used, or the output belongs to another job.
+        InputError: the table cannot be used, the output belongs to another job, or the scorer
+            has no confidence to compare.
         DataError: a partition cannot be read, or a row is invalid.
         StoreError: the output cannot be written, or another process is writing it.
     """
     table = open_table(source, QUESTIONS if scorer else DOCUMENTS)
+    if scorer and min_confidence is not None:  # before the output is begun
+        check_min_confidence(min_confidence, load_packed_scorer(scorer))
     _make_folder(output)
     with lock_folder(output, name="_lock"):
-        done = begin_job(output, _describe(table, scorer, top))
+        done = begin_job(output, _describe(table, scorer, top, min_confidence))
         remaining = [item for item in table.partitions if item.number not in done]
         total = len(table.partitions)
         rows = table.rows - sum(partition.count for partition in remaining)
         yield JobProgress(total - len(remaining), total, rows, table.ignored_columns)
         if not remaining:
             return
-        task = Task(scorer, table.columns, str(output.resolve()), top)
+        task = Task(scorer, table.columns, str(output.resolve()), top, min_confidence)
         waiting = {partition.number for partition in remaining}
         for result in executor(task, remaining):
             if result.problem:
@@ -151,13 +165,18 @@ def run_job(
 
 
 def _describe(
-    table: PartitionedTable, scorer: PackedScorer | None, top: int | None
+    table: PartitionedTable,
+    scorer: PackedScorer | None,
+    top: int | None,
+    min_confidence: float | None,
 ) -> dict[str, Any]:
     """Return the values that identify the job, as JSON reads them back."""
     return {
         "kind": "rank" if scorer else "encode",
         "scorer": scorer and (scorer.digest or scorer.name),
         "top": top,
+        # Only if it is given, so that outputs of earlier versions can be resumed.
+        **({} if min_confidence is None else {"min_confidence": min_confidence}),
         "partitions": len(table.partitions),
         "files": [list(file) for file in table.files],
     }

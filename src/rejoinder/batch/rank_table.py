@@ -7,30 +7,40 @@ import pyarrow as pa
 
 from rejoinder.batch.schemas import QUESTIONS, RANKED, check_columns
 from rejoinder.errors import InputError
-from rejoinder.models.ranking import order
+from rejoinder.models.ranking import check_min_confidence, order
 from rejoinder.models.scorer import Scorer
 from rejoinder.types import Candidate, Document, Ranking, ScoredCandidate
 
 
 def rank_table(
-    batch: pa.RecordBatch, *, scorer: Scorer, top: int | None = None, first_row: int = 0
+    batch: pa.RecordBatch,
+    *,
+    scorer: Scorer,
+    top: int | None = None,
+    min_confidence: float | None = None,
+    first_row: int = 0,
 ) -> pa.RecordBatch:
     """Return the ranking of each question, in row order, with the columns of `RANKED`.
 
     Args:
         top: keep only so many candidates of each question.
+        min_confidence: abstain below this confidence, instead of where the scorer finds
+            no answer likely.
         first_row: the index of the first row in its file, for error messages.
 
     Raises:
-        InputError: a column is missing or of another type, or a row is invalid.
+        InputError: a column is missing or of another type, a row is invalid, or the scorer has
+            no confidence to compare.
     """
     check_columns(batch.schema, QUESTIONS)
+    check_min_confidence(min_confidence, scorer)
     rows = []
     for place, row in enumerate(batch.to_pylist()):
         try:
-            ranking = order(_get_question(row), _read_candidates(row), scorer=scorer)
+            question, candidates = _get_question(row), _read_candidates(row)
         except InputError as error:
             raise InputError(f"row {first_row + place}: {error}") from error
+        ranking = order(question, candidates, scorer=scorer, min_confidence=min_confidence)
         rows.append(_to_row(row.get("id"), ranking, top))
     return pa.RecordBatch.from_pylist(rows, schema=RANKED)
 

@@ -38,7 +38,11 @@ Batches = Iterator[pa.RecordBatch]
 
 
 def rank_batches(
-    scorer: str, *, send: bool = False, top: int | None = None
+    scorer: str,
+    *,
+    send: bool = False,
+    top: int | None = None,
+    min_confidence: float | None = None,
 ) -> Callable[[Batches], Batches]:
     """Return a function for `mapInArrow` that ranks a data frame of questions.
 
@@ -48,13 +52,15 @@ def rank_batches(
         scorer: a name of `rejoinder models list`, the folder of a bundle, or a cascade file.
         send: send the files, for workers that cannot open the path.
         top: keep only so many candidates of each question.
+        min_confidence: abstain below this confidence, instead of where the scorer finds
+            no answer likely.
     """
     packed = pack_scorer(scorer, send=send)
 
     def work(batches: Batches) -> Batches:
         loaded = load_packed_scorer(packed)
         for batch in batches:
-            yield rank_table(batch, scorer=loaded, top=top)
+            yield rank_table(batch, scorer=loaded, top=top, min_confidence=min_confidence)
 
     return work
 

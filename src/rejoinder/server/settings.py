@@ -24,6 +24,8 @@ class Settings:
     workers: int = 1
     budget_ms: float | None = None
     """For requests without a budget."""
+    min_confidence: float | None = None
+    """For requests without a `min_confidence`; by default the scorer decides."""
     keys: Path | None = None
     """A file of hashed API keys; without it no key is required."""
     is_open: bool = False

@@ -72,6 +72,24 @@ def test_it_may_return_nothing_where_nothing_answers(
     assert (len(keeps), len(drops)) == (2, 0)
 
 
+def test_min_confidence_decides_and_the_metadata_say_that_the_scorer_abstains(
+    calibrated: Cascade, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(rejoinder.adapters.haystack, "to_scorer", lambda _: calibrated)
+    settings = RejoinderRanker(min_confidence=0.9, keep_unanswered=False).to_dict()
+
+    kept = RejoinderRanker(min_confidence=0.9).run(QUESTION, DOCUMENTS)["documents"]
+    dropped = RejoinderRanker.from_dict(settings).run(QUESTION, DOCUMENTS)["documents"]
+
+    assert [document.meta["rejoinder_abstains"] for document in kept] == [True, True]
+    assert dropped == []
+
+
+def test_a_confidence_that_the_scorer_does_not_give_is_refused() -> None:
+    with pytest.raises(InputError, match="needs a confidence, and bm25 has none"):
+        RejoinderRanker("bm25", min_confidence=0.5).warm_up()
+
+
 def test_doubles_count_once_and_pictures_come_last() -> None:
     given = [Document(id="p", content=None), *DOCUMENTS, *DOCUMENTS]
 

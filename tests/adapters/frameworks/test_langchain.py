@@ -84,7 +84,23 @@ def test_it_may_return_nothing_where_nothing_answers(calibrated: Cascade) -> Non
     assert keeps.compress_documents([], QUESTION) == []
 
 
+def test_min_confidence_decides_and_the_metadata_say_that_the_scorer_abstains(
+    calibrated: Cascade,
+) -> None:
+    strict = RejoinderRerank(scorer=calibrated, min_confidence=0.9)
+    drops = RejoinderRerank(scorer=calibrated, min_confidence=0.9, keep_unanswered=False)
+
+    kept = strict.compress_documents(DOCUMENTS, QUESTION)
+
+    assert [document.metadata["rejoinder_abstains"] for document in kept] == [True, True]
+    assert drops.compress_documents(DOCUMENTS, QUESTION) == []
+
+
 def test_wrong_arguments_are_refused_at_once() -> None:
+    with pytest.raises(ValidationError, match="less than or equal to 1"):
+        RejoinderRerank(min_confidence=2)
+    with pytest.raises(InputError, match="needs a confidence, and bm25 has none"):
+        RejoinderRerank(scorer="bm25", min_confidence=0.5)
     with pytest.raises(ValidationError, match="greater than or equal to 1"):
         RejoinderRerank(top_n=0)
     with pytest.raises(ValidationError, match="greater than or equal to 0"):

@@ -78,6 +78,20 @@ def test_it_may_return_nothing_where_nothing_answers(calibrated: Cascade) -> Non
     assert drops.postprocess_nodes(NODES, query_str="xylophones?") == []
 
 
+def test_min_confidence_decides_and_the_metadata_say_that_the_scorer_abstains(
+    calibrated: Cascade,
+) -> None:
+    strict = RejoinderRerank(scorer=calibrated, min_confidence=0.9)
+    drops = RejoinderRerank(scorer=calibrated, min_confidence=0.9, keep_unanswered=False)
+
+    kept = strict.postprocess_nodes(NODES, query_str=QUESTION)
+
+    assert [node.metadata["rejoinder_abstains"] for node in kept] == [True, True]
+    assert drops.postprocess_nodes(NODES, query_str=QUESTION) == []
+    with pytest.raises(InputError, match="needs a confidence, and bm25 has none"):
+        RejoinderRerank(scorer="bm25", min_confidence=0.5)
+
+
 def test_observers_are_told() -> None:
     events = Events()
     get_dispatcher().add_event_handler(events)

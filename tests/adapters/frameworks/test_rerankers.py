@@ -5,6 +5,7 @@ from rerankers import Document
 
 from rejoinder.adapters.rerankers import RejoinderRanker
 from rejoinder.cascade.cascade import Cascade
+from rejoinder.errors import InputError
 from tests.adapters.texts import ANSWER, BEES, EVERYTHING, QUESTION, TEA
 
 
@@ -60,3 +61,18 @@ def test_it_may_return_nothing_where_nothing_answers(calibrated: Cascade) -> Non
 
     assert keeps.rank("xylophones?", [TEA]).results_count() == 1
     assert drops.rank("xylophones?", [TEA]).results_count() == 0
+
+
+def test_min_confidence_decides_and_the_metadata_say_that_the_scorer_abstains(
+    calibrated: Cascade,
+) -> None:
+    strict = RejoinderRanker(calibrated, min_confidence=0.9)
+    drops = RejoinderRanker(calibrated, min_confidence=0.9, keep_unanswered=False)
+
+    assert [result.rejoinder_abstains for result in strict.rank(QUESTION, [TEA, BEES])] == [
+        True,
+        True,
+    ]
+    assert drops.rank(QUESTION, [TEA, BEES]).results_count() == 0
+    with pytest.raises(InputError, match="needs a confidence, and bm25 has none"):
+        RejoinderRanker("bm25", min_confidence=0.5)

@@ -43,6 +43,29 @@ def test_bad_input_is_one_line(tmp_path: Path) -> None:
     assert result.stderr == f"Error: {tmp_path / 'in.parquet'}: no parquet file there\n"
 
 
+def test_min_confidence_decides_which_questions_have_no_answer(tmp_path: Path) -> None:
+    source = write_questions(tmp_path / "in.parquet", 3)
+
+    for name, min_confidence in (("lax", 0), ("strict", 1)):
+        result = run(source, tmp_path / name, "--min-confidence", min_confidence)
+        assert result.exit_code == 0, result.output
+
+    assert read_ranked(tmp_path / "lax")["abstains"].to_pylist() == [False] * 3
+    assert read_ranked(tmp_path / "strict")["abstains"].to_pylist() == [True] * 3
+    again = run(source, tmp_path / "strict", "--min-confidence", 0.5)
+    assert "holds the output of another job (different: min_confidence)" in again.output
+
+
+def test_a_scorer_without_a_confidence_leaves_no_output(tmp_path: Path) -> None:
+    source = write_questions(tmp_path / "in.parquet", 2)
+
+    result = run(source, tmp_path / "out", "--scorer", "bm25", "--min-confidence", 0.5)
+
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: min_confidence needs a confidence, and bm25 has none")
+    assert not (tmp_path / "out").exists()
+
+
 def test_an_unknown_scorer_leaves_no_output(tmp_path: Path) -> None:
     source = write_questions(tmp_path / "in.parquet", 2)
 

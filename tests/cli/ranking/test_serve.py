@@ -35,6 +35,15 @@ def test_unknown_scorer_is_one_line(tmp_path: Path) -> None:
     assert "unknown scorer 'nonsense'" in result.output
 
 
+def test_a_confidence_reaches_the_workers(tmp_path: Path) -> None:
+    result = CliRunner().invoke(
+        main, ["serve", "--port", "0", "--scorer", "bm25", "--min-confidence", "0.5"]
+    )
+
+    assert result.exit_code == 1
+    assert "min_confidence needs a confidence, and bm25 has none" in result.output
+
+
 def test_unknown_provider_is_one_line(tmp_path: Path) -> None:
     result = CliRunner().invoke(main, ["serve", "--port", "0", "--provider", "gpu"])
 

@@ -4,13 +4,15 @@ import gzip
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
+from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 from tests.server.conftest import make_client
-from tests.server.local import TEA
+from tests.server.local import TEA, make_index, write_documents
 
 from rejoinder.engine.engine import Engine
+from rejoinder.errors import InputError
 from rejoinder.index.file_reader import compare_file
 from rejoinder.index.index import Index
 from rejoinder.index.report import FileEvent
@@ -478,6 +480,34 @@ def test_info_describes_the_scorer(tmp_path: Path) -> None:
     ]
     assert body["has_index"] is True
     assert body["model_type"]["reranker"]["id2label"] == {"0": "LABEL_0"}
+
+
+def test_a_server_has_a_confidence_for_requests_without_one(tmp_path: Path) -> None:
+    make_index(tmp_path, write_documents(tmp_path / "docs"))
+    runner = JobRunner(tmp_path / "index", "default", min_confidence=1.0)
+    client = make_client(runner)
+    question = "At which temperature is green tea brewed?"
+    asked: dict[str, Any] = {"question": question}
+    ranked = {"question": question, "documents": [TEA]}
+
+    strict = client.post("/v1/answer", json=asked).json()
+    lax = client.post("/v1/answer", json={**asked, "min_confidence": 0}).json()
+    flags = [
+        client.post("/v1/rank", json={**ranked, **own}).json()["abstains"]
+        for own in ({}, {"min_confidence": 0})
+    ]
+    threshold = client.get("/info").json()["threshold"]
+    runner.close()
+
+    assert (strict["abstains"], lax["abstains"]) == (True, False)
+    assert strict["answers"][0]["sentence"] == lax["answers"][0]["sentence"]
+    assert flags == [True, False]
+    assert threshold == 1.0
+
+
+def test_a_server_cannot_compare_a_confidence_that_its_scorer_does_not_give() -> None:
+    with pytest.raises(InputError, match="needs a confidence, and jaccard has none"):
+        JobRunner(None, "jaccard", min_confidence=0.5)
 
 
 def test_health_and_readiness(client: TestClient) -> None:

@@ -7,8 +7,8 @@ import click
 from rejoinder.cli import options
 from rejoinder.cli.ranking.rank_table import (
     dask_option,
+    follow_job,
     output_argument,
-    run_table,
     source_argument,
     spark_option,
 )
@@ -33,4 +33,8 @@ def encode_table(
     IN has the columns `id` and `text`, and optionally `title`.  `rejoinder index load` adds OUT
     to an index.  The costly part of building an index can so run on many machines.
     """
-    run_table(source, output, None, None, dask, spark, as_json)
+    from rejoinder.batch.job import choose_executor, run_job
+
+    executor = choose_executor(dask=dask, spark=spark)
+    job = run_job(source, output, scorer=None, executor=executor)
+    follow_job(job, "encoding", as_json=as_json)

@@ -1,5 +1,6 @@
 """`rejoinder rank-table`: rank a table of questions, here or on a cluster."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,7 +10,7 @@ from rejoinder.cli import options
 from rejoinder.cli.output import count, print_json, say, show_progress
 
 if TYPE_CHECKING:
-    from rejoinder.batch.packed_scorer import PackedScorer
+    from rejoinder.batch.job import JobProgress
 
 source_argument = click.argument("source", metavar="IN.parquet", type=click.Path(path_type=Path))
 output_argument = click.argument("output", metavar="OUT.parquet", type=click.Path(path_type=Path))
@@ -36,6 +37,7 @@ spark_option = click.option(
 @output_argument
 @options.scorer
 @click.option("--top", type=click.IntRange(min=1), help="Keep so many candidates per question.")
+@options.min_confidence
 @dask_option
 @spark_option
 @click.option(
@@ -47,6 +49,7 @@ def rank_table(
     output: Path,
     scorer: str,
     top: int | None,
+    min_confidence: float | None,
     dask: str | None,
     spark: str | None,
     send_scorer: bool,
@@ -60,27 +63,24 @@ def rank_table(
 
     After a crash, run the same command again: it resumes where it stopped.
     """
+    from rejoinder.batch.job import choose_executor, run_job
     from rejoinder.batch.packed_scorer import pack_scorer
 
-    run_table(source, output, pack_scorer(scorer, send=send_scorer), top, dask, spark, as_json)
+    job = run_job(
+        *(source, output),
+        scorer=pack_scorer(scorer, send=send_scorer),
+        executor=choose_executor(dask=dask, spark=spark),
+        top=top,
+        min_confidence=min_confidence,
+    )
+    follow_job(job, "ranking", as_json=as_json)
 
 
-def run_table(
-    source: Path,
-    output: Path,
-    scorer: "PackedScorer | None",
-    top: int | None,
-    dask: str | None,
-    spark: str | None,
-    as_json: bool,
-) -> None:
+def follow_job(job: "Iterator[JobProgress]", title: str, *, as_json: bool) -> None:
     """Run a job, show its progress, and print a summary."""
-    from rejoinder.batch.job import choose_executor, run_job
-
-    executor = choose_executor(dask=dask, spark=spark)
     resumed = -1
-    with show_progress("ranking" if scorer else "encoding") as progress:
-        for at in run_job(source, output, scorer=scorer, executor=executor, top=top):
+    with show_progress(title) as progress:
+        for at in job:
             if resumed < 0:
                 resumed = at.done
                 if at.ignored_columns:

@@ -39,6 +39,12 @@ from rejoinder.cli import options
     type=options.MILLISECONDS,
     help="Time limit for requests without a budget of their own.",
 )
+@click.option(
+    "--min-confidence",
+    type=options.SHARE,
+    help="Abstain below this confidence, for requests that do not say it.  [default: the scorer"
+    " decides]",
+)
 @options.access
 @click.option(
     "--max-waiting",
@@ -63,6 +69,7 @@ def serve(
     port: int,
     workers: int | None,
     budget_ms: float | None,
+    min_confidence: float | None,
     keys: Path | None,
     is_open: bool,
     hosts: tuple[str, ...],
@@ -91,6 +98,7 @@ def serve(
         port=port,
         workers=workers or choose_workers(),
         budget_ms=budget_ms,
+        min_confidence=min_confidence,
         keys=keys,
         is_open=is_open,
         allowed_hosts=hosts,

@@ -18,6 +18,7 @@ from rejoinder.engine.texts import DocumentRanking, answer_text, rank_documents
 from rejoinder.errors import InputError
 from rejoinder.index.file_reader import compare_file
 from rejoinder.index.index import Index
+from rejoinder.models.ranking import check_min_confidence
 from rejoinder.models.scorer import Scorer
 from rejoinder.models.static_vectors.vectors import load_vectors
 from rejoinder.server.workers.messages import (
@@ -60,15 +61,27 @@ class JobRunner:
     """An index and a scorer; several threads may run jobs at once."""
 
     def __init__(
-        self, place: Path | str | None, scorer: str, provider: str = "cpu", *, create: bool = True
+        self,
+        place: Path | str | None,
+        scorer: str,
+        provider: str = "cpu",
+        *,
+        min_confidence: float | None = None,
+        create: bool = True,
     ) -> None:
         """Open an index and a scorer.
 
         Args:
             place: the folder of the index, or the URL of a search engine.
+            min_confidence: for jobs without one; by default the scorer decides.
             create: create an empty index where there is none.
+
+        Raises:
+            InputError: the scorer has no confidence to compare with `min_confidence`.
         """
         self._scorer = load(scorer, provider=provider)
+        check_min_confidence(min_confidence, self._scorer)
+        self._min_confidence = min_confidence
         load_vectors()  # now, so that the first request to explain does not wait
         self._engine: Engine | None = None
         if isinstance(place, str):
@@ -77,7 +90,9 @@ class JobRunner:
             if create:
                 Index(place, create=True).close()
             self._engine = Engine(Index(place), self._scorer)
-        self.info = _describe(self._scorer, scorer, has_index=place is not None)
+        self.info = _describe(
+            self._scorer, scorer, has_index=place is not None, min_confidence=min_confidence
+        )
 
     def close(self) -> None:
         """Close the index."""
@@ -148,7 +163,7 @@ class JobRunner:
             top=job.top,
             spans=1 if job.spans is None else job.spans,
             budget_ms=job.budget_ms,
-            min_confidence=job.min_confidence,
+            min_confidence=self._get_min_confidence(job),
         )
 
     def _highlight(self, job: HighlightRequest) -> Highlighted:
@@ -190,7 +205,7 @@ class JobRunner:
         options: TextOptions = {
             "top": job.top or 1,
             "budget_ms": job.budget_ms,
-            "min_confidence": job.min_confidence,
+            "min_confidence": self._get_min_confidence(job),
             "context": job.context or "paragraph",
         }
         if job.text is None:
@@ -198,6 +213,9 @@ class JobRunner:
         else:
             answers = answer_text(job.question, job.text, scorer=self._scorer, **options)
         return explain_answers(answers) if job.explain else answers
+
+    def _get_min_confidence(self, job: AnswerJob | RankRequest) -> float | None:
+        return self._min_confidence if job.min_confidence is None else job.min_confidence
 
     def _list(self, job: ListDocuments) -> DocumentsPage:
         index = self._get_engine().index
@@ -285,15 +303,18 @@ def _describe_missing(number: int) -> Failure:
     return Failure("missing", f"the index has no document {number}")
 
 
-def _describe(scorer: Scorer, name: str, *, has_index: bool) -> WorkerInfo:
+def _describe(
+    scorer: Scorer, name: str, *, has_index: bool, min_confidence: float | None
+) -> WorkerInfo:
     if not isinstance(scorer, Cascade):
         return WorkerInfo(scorer.name, [StageInfo(scorer.name, None)], has_index)
     file = read_cascade_file(find_cascade(name))
+    own = scorer.calibration.min_confidence if scorer.calibration else None
     return WorkerInfo(
         scorer.name,
         [StageInfo(stage.scorer.name, stage.keep) for stage in scorer.stages],
         has_index,
-        scorer.calibration.min_confidence if scorer.calibration else None,
+        own if min_confidence is None else min_confidence,
         scorer.calibration is not None,
         scorer.sentences is not None,
         dict(file.tuned),

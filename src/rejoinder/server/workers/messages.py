@@ -37,7 +37,8 @@ class AskOptions(Struct, frozen=True, kw_only=True):
     """Only search documents whose metadata have this value, or one of several; `folder` stands for
     its sub-folders too."""
     min_confidence: Annotated[float, Meta(ge=0, le=1)] | None = None
-    """Abstain below this confidence; by default, if the scorer finds no answer likely."""
+    """Abstain below this confidence; by default the server's, or if the scorer finds no answer
+    likely."""
     context: Literal["sentence", "paragraph", "section"] | None = None
     """What to return around each sentence: its paragraph (or list, or table; the default), its
     whole section, or nothing."""
@@ -83,7 +84,8 @@ class RankRequest(Struct, frozen=True):
     budget_ms: Budget | None = None
     """Time limit in milliseconds, queueing included; the server's by default."""
     min_confidence: Annotated[float, Meta(ge=0, le=1)] | None = None
-    """Abstain below this confidence; by default, if the scorer finds no answer likely."""
+    """Abstain below this confidence; by default the server's, or if the scorer finds no answer
+    likely."""
     spans: Annotated[int, Meta(ge=0)] | None = None
     """How many sentences to return of each document, best first; 1 by default."""
 

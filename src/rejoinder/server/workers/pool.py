@@ -106,7 +106,8 @@ class _Worker:
     @classmethod
     async def start(cls, settings: Settings, generation: _Generation, *, create: bool) -> "_Worker":
         """Return a process that has opened an index and a scorer."""
-        arguments = (str(settings.index or ""), generation.scorer, generation.provider, create)
+        served = (str(settings.index or ""), generation.scorer, generation.provider)
+        arguments = (*served, create, settings.min_confidence)
         code = f"from rejoinder.server.workers.worker import main; main{arguments!r}"
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         environment[RETRIEVER] = settings.retriever or ""

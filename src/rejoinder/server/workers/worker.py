@@ -85,7 +85,13 @@ def run_job(runner: JobRunner, number: int, job: Job) -> bytes:
     return pack_reply(number, failure)
 
 
-def main(index: str, scorer: str, provider: str, create: bool = True) -> None:
+def main(
+    index: str,
+    scorer: str,
+    provider: str,
+    create: bool = True,
+    min_confidence: float | None = None,
+) -> None:
     """Serve an index, or none where it is empty, and a scorer over stdin and stdout.
 
     The environment names a search engine instead: its password is not for the list of processes.
@@ -103,7 +109,7 @@ def main(index: str, scorer: str, provider: str, create: bool = True) -> None:
     os.dup2(2, 1)
     try:
         place = os.environ.get(RETRIEVER) or (Path(index) if index else None)
-        runner = JobRunner(place, scorer, provider, create=create)
+        runner = JobRunner(*(place, scorer, provider), create=create, min_confidence=min_confidence)
     except RejoinderError as error:
         replies.write(pack_reply(0, Failure("input", str(error))))
         replies.flush()
