@@ -138,7 +138,7 @@ def test_keep_an_index_and_ask_it(tmp_path: Path) -> None:
     assert too_early.stderr.startswith("Error: my-index: no index there")
     assert added == ("5 added; 37 sentences read\n", "")
     assert asked == (f"{MELTWATER}\n{PLACE}\n", SIZE)
-    assert again == ("5 unchanged; 0 sentences read\n", "")
+    assert again == ("5 unchanged; the index has 5 documents, 37 sentences\n", "")
 
 
 def test_add_one_more_document_and_ask_about_it(own_place: Path) -> None:

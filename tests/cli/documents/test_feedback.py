@@ -57,6 +57,11 @@ def test_a_mark_is_taken_back(folder: Path) -> None:
     assert "is not marked for" in run("remove", QUESTION, HOT, "--index", folder).stderr
 
 
+def test_an_index_without_marks_says_so(folder: Path) -> None:
+    assert run("list", "--index", folder, "--json").output == ""
+    assert "no answer is marked" in run("list", "--index", folder).stderr
+
+
 def test_a_file_of_marks_has_the_format_of_list(folder: Path, tmp_path: Path) -> None:
     file = tmp_path / "marks.jsonl"
     rows = [

@@ -101,7 +101,12 @@ def test_list_shows_documents_and_their_metadata(docs: Path, folder: Path) -> No
 
 def test_remove_and_compact(docs: Path, folder: Path) -> None:
     assert run("remove", docs / "tea.md", "--index", folder).stdout.startswith("1 removed")
-    assert run("compact", "--index", folder).exit_code == 0
+    compacted = run("compact", "--index", folder)
+    assert (compacted.exit_code, compacted.stdout) == (
+        0,
+        "compacted; the index has 0 documents, 0 sentences\n",
+    )
+    assert "the index is empty; 'rejoinder index add'" in run("list", "--index", folder).stderr
     assert run("check", "--index", folder).stdout == "0 documents, 0 sentences: no problems\n"
     assert run("remove", docs / "tea.md", "--index", folder).exit_code == 1
 
@@ -152,7 +157,7 @@ def test_a_folder_that_cannot_be_read_is_named_and_keeps_its_documents(tmp_path:
         (docs / "closed").chmod(0o755)
 
     assert result.stderr == f"skipped {docs}/closed: Permission denied\n"
-    assert result.stdout == "1 skipped, 1 unchanged; 0 sentences read\n"
+    assert result.stdout == "1 skipped, 1 unchanged; the index has 2 documents, 2 sentences\n"
     assert run("check", "--index", index).stdout == "2 documents, 2 sentences: no problems\n"
     (docs / "closed" / "deep" / "tea.txt").unlink()
     assert run("add", docs, "--index", index).stdout.startswith("1 unchanged, 1 removed")

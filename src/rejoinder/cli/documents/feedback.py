@@ -93,6 +93,8 @@ def list_(folder: Path, as_json: bool) -> None:
         ["mark", "question", "sentence"],
         [["right" if mark.right else "wrong", mark.question, mark.sentence] for mark in marks],
     )
+    if not marks:
+        say("no answer is marked; see 'rejoinder feedback --help'")
 
 
 @feedback.command(epilog=options.example("rejoinder feedback export --index my-index > mine.jsonl"))

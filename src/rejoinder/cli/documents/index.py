@@ -138,7 +138,7 @@ def add(
                 on_event=lambda event: _show(event, as_json),
                 on_progress=lambda done, total: progress(done, total, ""),
             )
-        _summarise(report, as_json)
+        _summarise(opened, report, as_json)
         _update_sidecars(opened, encoders)
         if url:
             _export(opened, url)
@@ -192,7 +192,7 @@ def _watch(
             nonlocal is_first
             first.close()
             if is_first or sum(report.files.values()) > 1:
-                _summarise(report, as_json)
+                _summarise(opened, report, as_json)
             if is_first:
                 say("following the files; Ctrl-C ends this")
             is_first = False
@@ -307,6 +307,8 @@ def list_(folder: Path, as_json: bool) -> None:
         else:
             table = [[item.id, item.title, str(len(item.sentences))] for item in documents]
             print_table(["document", "title", "sentences"], table)
+            if not table:
+                say("the index is empty; 'rejoinder index add' adds documents")
 
 
 @index.command(epilog=options.example("rejoinder index check --index my-index"))
@@ -332,6 +334,7 @@ def compact(folder: Path) -> None:
     with _open(folder) as opened:
         opened.compact()
         _update_sidecars(opened)
+        click.echo(f"compacted; {_describe_size(opened)}")
 
 
 @index.command(
@@ -395,11 +398,12 @@ def _show(event: "FileEvent", as_json: bool) -> None:
         say(f"skipped {event.path}: {event.reason}")
 
 
-def _summarise(report: "UpdateReport", as_json: bool) -> None:
+def _summarise(opened: "Index", report: "UpdateReport", as_json: bool) -> None:
     if as_json:
         return
     parts = [f"{number} {what}" for what, number in report.files.items()]
-    click.echo(f"{', '.join(parts)}; {count(report.sentences, 'sentence')} read")
+    read = f"{count(report.sentences, 'sentence')} read"
+    click.echo(f"{', '.join(parts)}; {read if report.sentences else _describe_size(opened)}")
     if report.unread:
         shown = report.unread.most_common(MAX_SUFFIXES)
         kinds = [f"{number} {suffix or 'without suffix'}" for suffix, number in shown]
