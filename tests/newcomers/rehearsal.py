@@ -17,11 +17,10 @@ from pathlib import Path
 
 from playwright.sync_api import sync_playwright
 
-from tests.browser import find_chromium
+from tests.browser import TIMEOUT_MS, find_chromium
 from tests.newcomers.clone import PORT, ROOT, Clone, Step, find_port, make_clone
 
 PAGE = ROOT / "docs" / "rehearsal.md"
-PASSAGE_SELECTOR = ROOT / "src" / "rejoinder" / "weights" / "passage-selector"
 SLOWER = 3
 """How many times the stated seconds a step may take."""
 MIN_LIMIT = 20
@@ -84,7 +83,6 @@ def mask(output: str) -> str:
 def rehearse(clone: Clone, steps: list[Step]) -> Iterator[Rehearsed]:
     """Run each step; servers run until the last one ends."""
     port = find_port()
-    save_cross_encoder(clone.folder / "my-cross-encoder")
     with ExitStack() as servers:
         for step in steps:
             own = replace(step, code=step.code.replace(f"localhost:{PORT}", f"localhost:{port}"))
@@ -112,31 +110,13 @@ def open_page(address: str) -> str:
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=["--no-sandbox"])
         page = browser.new_page()
+        page.set_default_timeout(TIMEOUT_MS)
         page.goto(address)
         page.wait_for_selector("#results[aria-busy=false] .answer")
         answer = page.locator(".answer").first
         parts = [answer.locator(name).inner_text() for name in ("mark", ".file", ".confidence")]
         browser.close()
     return "".join(f"{part}\n" for part in parts)
-
-
-def save_cross_encoder(folder: Path) -> None:
-    """Write the shipped ms-marco-MiniLM-L-12-v2 as any exporter would have saved it."""
-    import onnx
-    from tokenizers import BertWordPieceTokenizer
-    from tokenizers.models import WordPiece
-
-    folder.mkdir()
-    model = onnx.load(PASSAGE_SELECTOR / "model.onnx")
-    names = {"ids": "input_ids", "mask": "attention_mask", "kinds": "token_type_ids"}
-    for node in model.graph.node:
-        node.input[:] = [names.get(name, name) for name in node.input]
-    for item in model.graph.input:
-        item.name = names[item.name]
-    onnx.save(model, folder / "model.onnx")
-    vocabulary = WordPiece.read_file(str(PASSAGE_SELECTOR / "vocabulary.txt"))
-    tokenizer = BertWordPieceTokenizer(vocabulary, lowercase=True)
-    tokenizer.save(str(folder / "tokenizer.json"))
 
 
 def main() -> None:
