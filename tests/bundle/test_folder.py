@@ -1,4 +1,5 @@
 import json
+import re
 import tracemalloc
 from pathlib import Path
 
@@ -6,7 +7,7 @@ import numpy as np
 import pytest
 from safetensors.numpy import save
 
-from rejoinder.bundle.folder import FORMAT, Manifest, open_bundle, write_bundle
+from rejoinder.bundle.folder import FORMAT, WEIGHTS, Manifest, open_bundle, write_bundle
 from rejoinder.errors import BundleError
 
 MANIFEST = Manifest("test", {"width": 3}, training={"seed": 1})
@@ -103,6 +104,56 @@ def test_a_name_that_climbs_out_is_refused(bundle: Path) -> None:
     edit_manifest(bundle, files={"../words.txt": "0"})
 
     with pytest.raises(BundleError, match="is outside the bundle"):
+        open_bundle(bundle)
+
+
+def test_a_file_that_an_included_bundle_holds_is_read_there(bundle: Path) -> None:
+    held = WEIGHTS / "selector" / "vocabulary.txt"
+    checksum = open_bundle(held.parent).manifest.files[held.name]
+    edit_manifest(bundle, files={held.name: checksum}, shared={held.name: "selector"})
+
+    opened = open_bundle(bundle)
+    write_bundle(bundle.with_name("own"), opened.manifest, {held.name: b"own\n"})
+
+    assert opened.read_text(held.name) == held.read_text(encoding="utf-8")
+    assert open_bundle(bundle.with_name("own")).read_text(held.name) == "own\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "owner", "checksum", "problem"),
+    [
+        ("vocabulary.txt", "selector", "0", "selector: file 'vocabulary.txt' is corrupt"),
+        ("vocabulary.txt", "cosinet", "0", "cosinet: file 'vocabulary.txt' is missing"),
+        ("vocabulary.txt", "../weights/selector", "0", "no included bundle '../weights/selector'"),
+        ("vocabulary.txt", "..", "0", "no included bundle '..' holds 'vocabulary.txt'"),
+        ("../default.toml", "selector", "0", "file '../default.toml' is outside the bundle"),
+    ],
+)
+def test_only_files_of_included_bundles_are_shared(
+    bundle: Path, name: str, owner: str, checksum: str, problem: str
+) -> None:
+    edit_manifest(bundle, files={name: checksum}, shared={name: owner})
+
+    with pytest.raises(BundleError, match=re.escape(problem)):
+        open_bundle(bundle)
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        ({"kind": 3}, "manifest.json: kind: expected 'str', found 3"),
+        ({"files": {"words.txt": None}}, "manifest.json: files: words.txt: expected 'str'"),
+        ({"config": []}, "manifest.json: config: expected 'object', found []"),
+        ({"tolerance": "low"}, "manifest.json: tolerance: expected 'float', found \"low\""),
+        ({"colour": 1}, "manifest.json: unknown field 'colour'; known: kind, config, files, "),
+    ],
+)
+def test_a_field_of_another_type_is_named(
+    bundle: Path, changes: dict[str, object], problem: str
+) -> None:
+    edit_manifest(bundle, **changes)
+
+    with pytest.raises(BundleError, match=re.escape(problem)):
         open_bundle(bundle)
 
 

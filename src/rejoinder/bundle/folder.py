@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rejoinder.errors import BundleError
+from rejoinder.errors import BundleError, DataError
+from rejoinder.storage.typed import convert
 
 FORMAT = 1
 MANIFEST = "manifest.json"
@@ -28,7 +29,9 @@ class Manifest:
     config: Mapping[str, Any]
     """The configuration of the scorer, without its weights."""
     files: Mapping[str, str] = field(default_factory=dict)
-    """The SHA-256 checksum of every other file in the folder."""
+    """The SHA-256 checksum of every other file."""
+    shared: Mapping[str, str] = field(default_factory=dict)
+    """The included bundle that holds a file for this one, by the name of that file."""
     precision: str = "fp32"
     tolerance: float = 1e-4
     """The largest difference between its scores and those of the trained network."""
@@ -40,7 +43,10 @@ class Manifest:
 
     def to_json(self) -> str:
         """Return the manifest as indented JSON."""
-        return json.dumps(asdict(self), indent=2, ensure_ascii=False) + "\n"
+        fields = asdict(self)
+        if not self.shared:  # older versions refuse fields that they do not know
+            del fields["shared"]
+        return json.dumps(fields, indent=2, ensure_ascii=False) + "\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +59,8 @@ class Bundle:
     def read_text(self, name: str) -> str:
         """Return a text file of the bundle."""
         try:
-            return (self.folder / name).read_text(encoding="utf-8")
+            home = _find_home(self.folder, self.manifest, name)
+            return (home / name).read_text(encoding="utf-8")
         except FileNotFoundError as error:
             raise self.refuse(f"file {name!r} is missing") from error
         except (OSError, UnicodeDecodeError) as error:
@@ -99,7 +106,7 @@ def write_bundle(folder: Path, manifest: Manifest, files: Mapping[str, bytes]) -
     check_place(folder)
     part, old = _beside(folder, "part"), _beside(folder, "old")
     checksums = {name: hashlib.sha256(content).hexdigest() for name, content in files.items()}
-    complete = replace(manifest, files=checksums)
+    complete = replace(manifest, files=checksums, shared={})
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         shutil.rmtree(part, ignore_errors=True)
@@ -141,7 +148,7 @@ def open_bundle(folder: Path, *, kind: str | None = None) -> Bundle:
     try:
         manifest = parse_manifest((folder / MANIFEST).read_text(encoding="utf-8"), folder)
         for name, expected in manifest.files.items():
-            _verify(folder, name, expected)
+            _verify(_find_home(folder, manifest, name), name, expected)
     except (OSError, UnicodeDecodeError) as error:
         raise BundleError(f"{folder}: cannot be read: {error}") from error
     if kind is not None and manifest.kind != kind:
@@ -162,13 +169,19 @@ def parse_manifest(text: str, folder: Path) -> Manifest:
             "upgrade rejoinder or export the bundle again"
         )
     try:
-        manifest = Manifest(**fields)
-    except TypeError as error:
-        raise BundleError(f"{folder}: {MANIFEST} does not fit format {FORMAT}: {error}") from error
-    parts = (manifest.config, manifest.files, manifest.training, manifest.scores)
-    if not isinstance(manifest.kind, str) or not all(isinstance(part, dict) for part in parts):
-        raise BundleError(f"{folder}: {MANIFEST} is corrupt; export the bundle again")
-    return manifest
+        return convert(fields, Manifest, path=folder / MANIFEST)
+    except DataError as error:
+        raise BundleError(f"{error}; export the bundle again") from error
+
+
+def _find_home(folder: Path, manifest: Manifest, name: str) -> Path:
+    """Return the folder that holds a file of a bundle: its own, or that of an included bundle."""
+    owner = manifest.shared.get(name)
+    if owner is None:
+        return folder
+    if owner not in {path.name for path in WEIGHTS.iterdir()}:
+        raise BundleError(f"{folder}: no included bundle {owner!r} holds {name!r}")
+    return WEIGHTS / owner
 
 
 def _verify(folder: Path, name: str, expected: str) -> None:

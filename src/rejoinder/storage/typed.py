@@ -3,9 +3,10 @@
 import json
 import re
 import tomllib
+from dataclasses import is_dataclass
 from pathlib import Path
 from types import NoneType
-from typing import Any, TypeVar, get_args, get_origin
+from typing import Any, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -17,12 +18,15 @@ _STEPS = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
 
 
 def convert(value: Any, kind: type[T], *, path: Path, line: int | None = None) -> T:
-    """Return parsed TOML or JSON as a typed value.
+    """Return parsed TOML or JSON as a typed value; a dataclass takes no unknown fields either.
 
     Raises:
         DataError: it is of another type; the error counts the items of lists from 1.
     """
     try:
+        if is_dataclass(kind) and isinstance(value, dict):
+            for name in value.keys() - _list_fields(kind).keys():
+                raise msgspec.ValidationError(f"Object contains unknown field `{name}`")
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
         raise DataError(_explain(str(error), kind, value), path=path, line=line) from error
@@ -66,8 +70,8 @@ def _explain(message: str, kind: Any, value: Any) -> str:
     problem = problem[0].lower() + problem[1:].replace("`", "'")
     found = f", found {json.dumps(value, default=str, ensure_ascii=False):.40}"
     if problem.startswith("object contains "):
-        known = (item.encode_name for item in msgspec.structs.fields(kind))
-        problem = f"{problem.removeprefix('object contains ')}; known: {', '.join(known)}"
+        known = ", ".join(_list_fields(kind))
+        problem = f"{problem.removeprefix('object contains ')}; known: {known}"
     elif problem.startswith("object missing"):
         problem = problem.removeprefix("object missing required ") + " is missing"
     elif problem.startswith("invalid enum"):
@@ -79,12 +83,21 @@ def _explain(message: str, kind: Any, value: Any) -> str:
 
 def _get_item_kind(kind: Any, key: str | int) -> Any:
     """Return the type of the value at a key of an object, or at an index of a list."""
-    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
-        found = next(one.type for one in msgspec.structs.fields(kind) if one.encode_name == key)
+    if fields := _list_fields(kind):
+        found = fields[str(key)]
     else:
         found = get_args(kind)[-1 if get_origin(kind) is not tuple else 0]
     optional = [one for one in get_args(found) if one is not NoneType]
     return optional[0] if NoneType in get_args(found) and len(optional) == 1 else found
+
+
+def _list_fields(kind: Any) -> dict[str, Any]:
+    """Return the fields of a struct or a dataclass with their types; none of another type."""
+    if is_dataclass(kind):
+        return get_type_hints(kind)
+    if isinstance(kind, type) and issubclass(kind, msgspec.Struct):
+        return {field.encode_name: field.type for field in msgspec.structs.fields(kind)}
+    return {}
 
 
 def _find_key(kind: Any, value: dict[str, Any]) -> str:
