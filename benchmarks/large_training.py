@@ -13,7 +13,6 @@ table goes to stderr.  Needs the extra `train`, and 4 GB of disk for 57,000 ques
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import time
@@ -212,6 +211,8 @@ def print_to_stderr(text: str) -> None:
 
 def get_peak_mb() -> int:
     """Return the largest resident memory of this process so far."""
+    import resource  # not on Windows, where tests import this module, too
+
     # In KiB on Linux.
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 // 10**6
 

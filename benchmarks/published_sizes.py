@@ -12,7 +12,6 @@ training copes with these files is measured by `benchmarks.large_training --data
 
 import argparse
 import json
-import resource
 import subprocess
 import sys
 import time
@@ -76,6 +75,8 @@ def run(task: str, folder: Path) -> dict[str, Any]:
 
 def measure(task: str, folder: Path) -> dict[str, Any]:
     """Run a task here; return its counts, its seconds of CPU and the memory of this process."""
+    import resource  # not on Windows, where tests import this module, too
+
     started = time.process_time()
     questions, candidates = TASKS[task](folder)
     return {

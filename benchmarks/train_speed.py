@@ -13,7 +13,6 @@ object; times are wall-clock seconds of three epochs in this run: compare the ra
 
 import argparse
 import json
-import resource
 import time
 from pathlib import Path
 from statistics import fmean, median
@@ -147,6 +146,8 @@ def main() -> None:
 def summarise(
     seconds: dict[str, list[float]], quality: dict[str, list[float]], threads: int
 ) -> dict[str, Any]:
+    import resource
+
     ours = seconds["ours"]
     return {
         "what": "Cosinet-list + BiRNN, WikiQA train, 3 epochs, packing included",

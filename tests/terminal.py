@@ -1,7 +1,6 @@
 """A real process on a pseudo-terminal: what it shows is read, and keys are typed into it."""
 
 import os
-import pty
 import re
 import select
 import subprocess
@@ -10,6 +9,8 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
+
+from tests.systems import import_pty
 
 MAX_SECONDS = 60
 """Generous, for a busy machine."""
@@ -72,7 +73,7 @@ def on_terminal(
     output: Path | None = None,
 ) -> Iterator[Terminal]:
     """Run rejoinder in a folder, on a terminal of its own; stdout may go to a file."""
-    master, slave = pty.openpty()
+    master, slave = import_pty().openpty()
     name = os.ttyname(slave)
     # A session's leader gets the first terminal that it opens, and Ctrl-C then is its signal.
     script = 'exec "$@" <"$TERMINAL" >"${OUTPUT:-$TERMINAL}" 2>"$TERMINAL"'

@@ -1,7 +1,6 @@
 """What reading costs: the time of `index add` in two trees, and the memory for a large text."""
 
 import os
-import resource
 import shutil
 import subprocess
 import tempfile
@@ -69,6 +68,8 @@ def _time_in_turn(
     tasks: Mapping[str, Callable[[], None]], rounds: int
 ) -> dict[str, list[tuple[float, float]]]:
     """Return wall-clock and CPU seconds of child processes; the order changes every round."""
+    import resource
+
     seconds: dict[str, list[tuple[float, float]]] = {name: [] for name in tasks}
     for number in range(rounds):
         for name in list(tasks) if number % 2 else reversed(list(tasks)):

@@ -10,6 +10,7 @@ from rejoinder.documents.discovery import show_path
 from rejoinder.documents.sandbox import SandboxedReader
 from rejoinder.errors import InputError
 from tests.documents.parsed import read_whole
+from tests.systems import needs_pipes
 
 
 def test_a_document_knows_its_title_sentences_and_lines(
@@ -104,6 +105,7 @@ def test_an_unreadable_file_is_named(tmp_path: Path, sandbox: SandboxedReader) -
         read_whole(tmp_path, sandbox)
 
 
+@needs_pipes
 def test_a_pipe_is_not_waited_for(tmp_path: Path, sandbox: SandboxedReader) -> None:
     os.mkfifo(tmp_path / "pipe.txt")
 

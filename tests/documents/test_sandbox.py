@@ -4,7 +4,6 @@ import gzip
 import io
 import json
 import os
-import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -116,7 +115,7 @@ def test_a_sandbox_that_dies_is_replaced(tmp_path: Path) -> None:
         read_whole(path, sandbox)
         process = sandbox._process
         assert process
-        os.kill(process.pid, signal.SIGKILL)
+        process.kill()
         process.wait()
         with pytest.raises(InputError, match="crashes the program that reads it"):
             read_whole(path, sandbox)

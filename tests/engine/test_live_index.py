@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from tests.index.digests import Digests
 from tests.index.editions import PIECES, QUESTION, make, point, put
+from tests.systems import needs_proc
 
 from rejoinder.engine.engine import Engine
 from rejoinder.errors import StoreError
@@ -213,6 +214,7 @@ def wait_until(is_so: Callable[[], bool]) -> None:
         time.sleep(0.05)
 
 
+@needs_proc
 def test_nothing_leaks(folder: Path, tmp_path: Path) -> None:
     def count_files() -> int:
         return len(list(Path("/proc/self/fd").iterdir()))

@@ -13,6 +13,7 @@ from rejoinder.index.index import Index
 from rejoinder.types import Document, RetrievalScores, ScoredCandidate, Where
 from tests.index.conftest import PIECES
 from tests.index.vectors.encoders import HashedWords
+from tests.systems import needs_proc
 
 SENTENCES = 20
 """Sentences of one document."""
@@ -81,6 +82,7 @@ def sizes(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return folders
 
 
+@needs_proc
 def test_one_more_file_reads_and_writes_no_more_in_a_large_index(
     sizes: list[Path], tmp_path: Path
 ) -> None:

@@ -11,6 +11,7 @@ from rejoinder.index.index import Index
 from rejoinder.storage.files import lock_folder
 from rejoinder.types import Mark
 from tests.index.conftest import CODE, GUIDE
+from tests.systems import KILLED_STATUSES
 
 HOT = Mark("is tea hot?", "Tea is always hot.", True)
 MILK = Mark("is tea hot?", "Milk will spoil it.", False)
@@ -156,16 +157,16 @@ def test_a_mark_on_a_read_only_disk_is_refused(
 
 def test_an_acknowledged_mark_survives_a_kill(index: Index) -> None:
     code = (
-        "import os, signal, sys; from pathlib import Path\n"
+        "import os, sys; from pathlib import Path\n"
         "from rejoinder.index.feedback import add_marks; from rejoinder.index.index import Index\n"
         "from rejoinder.types import Mark\n"
         "index = Index(Path(sys.argv[1]))\n"
         "add_marks(index.store, [Mark('is tea hot?', 'Tea is always hot.', True)])\n"
-        "os.kill(os.getpid(), signal.SIGKILL)"
+        "os.kill(os.getpid(), 9)"
     )
 
     result = subprocess.run([sys.executable, "-c", code, str(index.folder)], check=False)
 
-    assert result.returncode == -9
+    assert result.returncode in KILLED_STATUSES
     with Index(index.folder) as again:
         assert get_marks(again) == [HOT]

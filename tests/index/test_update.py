@@ -11,6 +11,7 @@ from rejoinder.index.index import Index, get_cached_index
 from rejoinder.index.report import FileEvent
 from rejoinder.index.sqlite.database import FORMAT
 from rejoinder.types import Document
+from tests.systems import needs_pipes
 
 
 def follow(index: Index, *paths: Path, **metadata: str) -> dict[str, str]:
@@ -71,6 +72,7 @@ def test_other_folders_are_left_alone(index: Index, docs: Path, tmp_path: Path) 
     assert index.store.count()[0] == 3
 
 
+@needs_pipes
 def test_unreadable_files_are_skipped_with_a_reason(index: Index, docs: Path) -> None:
     (docs / "bad.pdf").write_bytes(b"nothing")
     os.mkfifo(docs / "pipe.txt")

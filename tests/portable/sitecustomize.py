@@ -4,6 +4,7 @@ Tests put this folder first on $PYTHONPATH, so that the children of a process lo
 """
 
 import builtins
+import errno
 import os
 import signal
 from typing import Any, NoReturn
@@ -13,12 +14,13 @@ NEED_POSIX = {"mcp"}
 """Libraries that import these modules where the system is not Windows."""
 # Not `getuid`, `uname` and the like: on Linux, libraries need them.
 OF_OS = (
-    *("O_DIRECTORY", "O_NOCTTY", "O_NOFOLLOW", "fork", "getpgid", "nice", "pread"),
-    *("sched_getaffinity", "sched_setaffinity", "setsid", "statvfs"),
+    *("O_DIRECTORY", "O_NOCTTY", "O_NOFOLLOW", "fchmod", "fork", "getpgid", "mkfifo"),
+    *("nice", "pread", "sched_getaffinity", "sched_setaffinity", "setsid", "statvfs"),
 )
 OF_SIGNAL = ("SIGHUP", "SIGUSR1", "SIGUSR2", "SIGALRM", "alarm", "setitimer")
 
 import_module = builtins.__import__
+open_file = os.open
 
 
 def import_portable(
@@ -31,6 +33,13 @@ def import_portable(
     return import_module(name, globals, *given, **named)
 
 
+def open_no_folder(path: Any, *given: Any, **named: Any) -> int:
+    """Open a file, and refuse a folder as Windows does."""
+    if os.path.isdir(path):  # noqa: PTH112 (pathlib is not imported yet)
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+    return open_file(path, *given, **named)
+
+
 def refuse(*_: object) -> NoReturn:
     """Behave as the event loop of Windows."""
     raise NotImplementedError
@@ -41,6 +50,7 @@ def remove() -> None:
     import asyncio.unix_events
 
     builtins.__import__ = import_portable  # type: ignore[assignment]
+    os.open = open_no_folder
     for place, names in ((os, OF_OS), (signal, OF_SIGNAL)):
         for name in names:
             delattr(place, name)

@@ -9,7 +9,6 @@ server is stopped by its process id, and dies with the process that started it.
 """
 
 import os
-import pwd
 import shutil
 import socket
 import subprocess
@@ -40,7 +39,7 @@ def _find_home() -> Path:
         return Path(given)
     if os.geteuid() == 0:  # other users, whom servers run as, may not enter the home of root
         return Path("/var/cache/rejoinder-test-engines")
-    return Path(pwd.getpwuid(os.getuid()).pw_dir) / ".cache" / "rejoinder" / "test-engines"
+    return Path.home() / ".cache" / "rejoinder" / "test-engines"
 
 
 HOME = _find_home()
@@ -138,8 +137,16 @@ def find_user(*names: str) -> str | None:
     """Return whom a server runs as that refuses to be root; None for the current user."""
     if os.geteuid() != 0:
         return None
+    import pwd
+
     known = {entry.pw_name for entry in pwd.getpwall()}
     return next(name for name in (*names, "nobody") if name in known)
+
+
+def _find_group(user: str) -> int:
+    import pwd
+
+    return pwd.getpwnam(user).pw_gid
 
 
 @contextmanager
@@ -170,7 +177,7 @@ def running(
             stdout=log,
             stderr=log,
             user=user,
-            group=None if user is None else pwd.getpwnam(user).pw_gid,
+            group=None if user is None else _find_group(user),
             extra_groups=None if user is None else [],
             cwd=folder,
             env={**os.environ, **(environment or {})},

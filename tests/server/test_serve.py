@@ -3,7 +3,6 @@
 import asyncio
 import logging
 import os
-import pty
 import signal
 import socket
 import sys
@@ -17,6 +16,7 @@ import pytest
 from rejoinder.server import serve
 from rejoinder.server.serve import _accept_all, listen, run_server
 from rejoinder.server.settings import Settings
+from tests.systems import import_pty
 
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
 
@@ -217,7 +217,7 @@ def test_sighup_reloads_and_logs_it(tmp_path: Path, caplog: pytest.LogCaptureFix
 
 
 def test_server_stops_with_its_terminal() -> None:
-    pid, terminal = pty.fork()
+    pid, terminal = import_pty().fork()
     if pid == 0:
         arguments = [sys.executable, "-m", "rejoinder", "serve", "--scorer", "bm25", "--port", "0"]
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}

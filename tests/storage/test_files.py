@@ -1,5 +1,4 @@
 import errno
-import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -99,7 +98,7 @@ def test_a_killed_holder_releases_the_lock(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="another process is writing"), lock_folder(tmp_path):
         pass
 
-    holder.send_signal(signal.SIGKILL)
+    holder.kill()
     holder.wait()
     holder.stdout.close()
 

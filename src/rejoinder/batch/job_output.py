@@ -142,7 +142,11 @@ def _read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]]]:
 
 
 def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
+    """Make new names in a folder durable."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except PermissionError:  # Windows opens no folder; NTFS keeps a journal of names itself
+        return
     try:
         os.fsync(handle)
     finally:

@@ -109,7 +109,7 @@ class _History:
             if len(lines) > MAX_HISTORY:
                 lines = lines[-MAX_HISTORY:]
                 with atomic_write(path) as file:
-                    os.fchmod(file.fileno(), 0o600)
+                    Path(file.name).chmod(0o600)
                     file.writelines(map(_encode, lines))
         except OSError as error:
             self._give_up(error)
