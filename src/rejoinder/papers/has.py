@@ -233,6 +233,7 @@ TABLES = (
         others=has_published.YAHOOQA,
     ),
 )
+DEFAULT_TABLES = ("wikiqa", "squad-pools")
 _ON_DEV_NOTE = "on the dev part, where it is also chosen which epoch is kept"
 STUDY = HasTable(
     *("wikiqa-study", *_WIKIQA, "wikiqa:dev", _MAP, _make_study()),
@@ -255,7 +256,9 @@ STUDIES = {"wikiqa": STUDY, "insuranceqa-v1": INSURANCEQA_STUDY}
 class HasTableOptions(TableOptions):
     """Options of `reproduce_has`."""
 
-    tables: Sequence[str] = ("wikiqa", "squad-pools")
+    tables: Sequence[str] = ()
+    """Names of `TABLES`; by default those of `DEFAULT_TABLES`, or by the paper's recipe all that
+    the paper has."""
     epochs: int | None = None
     learning_rate: float | None = None
     batch: int | None = None
@@ -324,18 +327,21 @@ def reproduce_has(options: HasTableOptions, reporter: Reporter = SILENT) -> dict
 
 def _choose_tables(options: HasTableOptions) -> list[HasTable]:
     known = {table.name: table for table in TABLES}
+    in_paper = [table.name for table in TABLES if table.paper]
     for name in options.tables:
         if name not in known:
             raise UnknownNameError("table of HAS", name, known)
     if options.costs:
         return []
+    is_paper = options.ingredients.is_paper
+    names = options.tables or (in_paper if is_paper else DEFAULT_TABLES)
     if options.study:
-        chosen = [STUDIES[name] for name in options.tables if name in STUDIES]
+        chosen = [STUDIES[name] for name in names if name in STUDIES]
     else:
-        chosen = [known[name] for name in options.tables]
+        chosen = [known[name] for name in names]
     for table in chosen:
-        if options.ingredients.is_paper and table.paper is None:
-            have = ", ".join(name for name, item in known.items() if item.paper)
+        if is_paper and table.paper is None:
+            have = ", ".join(in_paper)
             raise InputError(f"--recipe paper: {table.name} is not in the paper; it has {have}")
     return chosen
 

@@ -221,6 +221,26 @@ def test_a_table_without_its_data_is_left_out(
     assert "left out: yahooqa" in result.stderr
 
 
+@pytest.mark.parametrize(
+    ("recipe", "names"),
+    [("default", ["wikiqa", "squad-pools"]), ("paper", ["wikiqa", "insuranceqa-v1", "yahooqa"])],
+)
+def test_the_default_tables_follow_the_recipe(
+    recipe: str, names: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("REJOINDER_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(has_paper, "measure_untrained", lambda *_: [])
+
+    result = run("reproduce", "has", "--recipe", recipe, "--data", tmp_path)
+
+    assert result.exit_code == 0, result.output
+    missing = [line for line in result.stderr.splitlines() if line.startswith("left out")]
+    assert len(missing) == len(names)
+    for line, name in zip(missing, names, strict=True):
+        assert line.startswith(f"left out: {'squad' if name == 'squad-pools' else name}")
+
+
 def test_the_study_covers_both_settings_of_the_paper() -> None:
     rows = has_paper.STUDY.rows
 

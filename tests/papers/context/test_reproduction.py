@@ -72,6 +72,10 @@ def test_the_base_row_reads_no_context() -> None:
     assert BASE.is_seeded
 
 
+def test_every_row_that_is_trained_follows_the_seeds() -> None:
+    assert [row.name for row in ROWS if not row.is_seeded] == ["shipped"]
+
+
 def test_a_cascade_scores_only_the_kept_candidates() -> None:
     run = ContextRun(
         "context", "none", 0, {}, labels=[[False, True, True]], scores=[[0.5, 0.7, 0.9]]
@@ -240,10 +244,11 @@ def test_the_tables_are_reproduced_on_a_fixture(
     assert "questions, 12 pairs" in result.stdout
     lines = [line.split() for line in result.stdout.splitlines()]
     assert [line[0] for line in lines if line][2:9] == ROWS_TRIED.split(",")
-    assert len(runs.read_text().splitlines()) == 8  # two of none, one of each other
+    assert len(runs.read_text().splitlines()) == 13  # one of shipped, two of each other
+    trained_rows = ["cosinet", "cosinet-context", "ensemble", "global", "local"]
+    trained_rows += ["multi-way-dot", "multi-way-own", "none"]
     assert sorted(path.name for path in (tmp_path / "b").iterdir()) == [
-        *("cosinet-0", "cosinet-context-0", "ensemble-0", "global-0", "local-0"),
-        *("multi-way-dot-0", "multi-way-own-0", "none-0", "none-1"),
+        f"{name}-{seed}" for name in trained_rows for seed in range(2)
     ]
     # Without the runs, selectors that were kept are tested again, not trained again.
     assert trained == {path: path.stat().st_mtime_ns for path in trained}

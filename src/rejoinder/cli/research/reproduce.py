@@ -133,7 +133,6 @@ def sequential(output: Output, takes_all: bool, questions: int, **given: Any) ->
 @takes_ingredients(
     "context",
     seeds=3,
-    seeds_help="For none, local and multi-way; the other rows are trained once.",
     takes=[name for name in ALL if name != "vectors"],
     why="its rows start from included weights, which read the included vectors",
 )
@@ -197,9 +196,9 @@ def context(output: Output, takes_all: bool, test_pairs: int, **given: Any) -> N
 )
 @click.option(
     "--tables",
-    default="wikiqa,squad-pools",
-    show_default=True,
-    help="Comma-separated: also insuranceqa, insuranceqa-v1, yahooqa.",
+    default="",
+    help="Comma-separated: wikiqa, squad-pools, insuranceqa, insuranceqa-v1, yahooqa."
+    "  [default: wikiqa,squad-pools; by the paper's recipe wikiqa,insuranceqa-v1,yahooqa]",
 )
 @options.models
 @takes_ingredients("has", seeds=3)
