@@ -5,7 +5,8 @@ from pathlib import Path
 from uuid import uuid4
 
 import pytest
-from tests.retrieval.servers import SERVERS
+from tests.retrieval.search_servers import LIGHT, search_server
+from tests.retrieval.servers import postgres_server, qdrant_server
 
 from rejoinder.index.index import Index
 from rejoinder.retrieval import open_retriever
@@ -32,11 +33,30 @@ Light and air spoil the leaves of every tea.
 CAVES = "Glacier caves are formed by meltwater. A cave is cold.\n"
 
 
-@pytest.fixture(scope="session", params=SERVERS)
-def pattern(request: pytest.FixtureRequest) -> Iterator[str]:
-    """The URL of a running engine, with `{name}` for the name of an index."""
-    with SERVERS[request.param]() as url:
+@pytest.fixture(scope="session")
+def postgresql() -> Iterator[str]:
+    with postgres_server() as url:
         yield url
+
+
+@pytest.fixture(scope="session")
+def qdrant() -> Iterator[str]:
+    with qdrant_server() as url:
+        yield url
+
+
+@pytest.fixture(scope="session")
+def opensearch() -> Iterator[str]:
+    """The light one, which searches words only."""
+    with search_server(LIGHT) as url:
+        yield url
+
+
+@pytest.fixture(scope="session", params=["postgresql", "qdrant", "opensearch"])
+def pattern(request: pytest.FixtureRequest) -> str:
+    """The URL of a running engine, with `{name}` for the name of an index."""
+    url: str = request.getfixturevalue(request.param)
+    return url
 
 
 @pytest.fixture

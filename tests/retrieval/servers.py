@@ -257,7 +257,3 @@ def postgres_server() -> Iterator[str]:
         socket_file = folder / ".s.PGSQL.5432"
         with running(command, folder, socket_file.exists, user=user):
             yield f"postgresql://test:{PASSWORD}@/postgres?host={folder}&name={{name}}"
-
-
-SERVERS = {"postgresql": postgres_server, "qdrant": qdrant_server}
-"""How to start each engine that is small enough for every run of the tests."""

@@ -38,7 +38,14 @@ from rejoinder.index.fulltext.spelling import (
 )
 from rejoinder.index.fulltext.terms import FIELDS, MAX_LENGTH, stem_words
 from rejoinder.models.sentence_encoder.encoder import SentenceEncoder, Vector
-from rejoinder.retrieval.nodes import BUSY, PAUSE_SECONDS, NoAnswerError, Nodes, Reply
+from rejoinder.retrieval.nodes import (
+    BUSY,
+    PAUSE_SECONDS,
+    NoAnswerError,
+    Nodes,
+    Reply,
+    make_basic,
+)
 from rejoinder.retrieval.record import Schema, SentenceRecord, read_schema_json
 from rejoinder.retrieval.remote import LOAD_SECONDS, SECONDS, Found, RemoteIndex, SentenceQuery
 from rejoinder.retrieval.url import EngineUrl
@@ -89,10 +96,12 @@ class OpenSearchIndex(RemoteIndex):
 
     def __init__(self, url: EngineUrl) -> None:
         super().__init__(url)
-        self._nodes = Nodes(url.addresses, url.user, url.password)
+        headers = make_basic(url.user, url.password)
+        self._nodes = Nodes(url.addresses, headers, engine="OpenSearch")
         self._lock = threading.Lock()
         self._known: set[str] = set()
         """Terms that some sentence had."""
+        self._has_vectors = False
 
     def close(self) -> None:
         """Close all connections."""
@@ -110,6 +119,7 @@ class OpenSearchIndex(RemoteIndex):
         meta = found["mappings"].get("_meta", {}).get(META)
         if meta is None:
             raise self.foreign("the index")
+        self._has_vectors = "vector" in found["mappings"].get("properties", {})
         return read_schema_json(self.label, meta)
 
     def check_ready(self) -> None:
@@ -119,11 +129,11 @@ class OpenSearchIndex(RemoteIndex):
         if data.get("status") == "red" or data.get("timed_out"):
             raise self._red(f"{data.get('unassigned_shards', 'some')} shards have no node")
 
-    @cached_property
+    @property
     def has_vectors(self) -> bool:
         """Whether the index has vectors: not if the engine could not search them."""
-        _, data = self._ask("GET", f"/{self.url.name}/_mapping", what="reading the mapping")
-        return any("vector" in each["mappings"].get("properties", {}) for each in data.values())
+        self.open()
+        return self._has_vectors
 
     @cached_property
     def encoder(self) -> SentenceEncoder | None:
@@ -207,8 +217,7 @@ class OpenSearchIndex(RemoteIndex):
             "properties": properties,
         }
         body = {"settings": settings, "mappings": mappings}
-        self._ask("PUT", f"/{self.url.name}", body, what="creating the index", seconds=LOAD_SECONDS)
-        self.__dict__.pop("has_vectors", None)
+        self._load("PUT", f"/{self.url.name}", body, what="creating the index")
 
     def get_revisions(self) -> dict[str, str]:
         """Return the revisions by document that were put."""
@@ -218,7 +227,7 @@ class OpenSearchIndex(RemoteIndex):
         path = f"/{self.url.name}/_search?scroll=2m"
         revisions: dict[str, str] = {}
         while True:
-            _, data = self._ask("POST", path, body, what=what, seconds=LOAD_SECONDS)
+            data = self._load("POST", path, body, what=what)
             self._check_shards(data, what)
             sources = [hit["_source"] for hit in data["hits"]["hits"]]
             revisions |= {source["document"]: source["revision"] for source in sources}
@@ -230,7 +239,7 @@ class OpenSearchIndex(RemoteIndex):
 
     def put_revisions(self, revisions: Mapping[str, str]) -> None:
         """Store the revision of each of these documents."""
-        self._load(
+        self._write(
             _index(
                 _make_document_key(document),
                 {"document": document, "revision": revision, "is_document": True},
@@ -241,7 +250,7 @@ class OpenSearchIndex(RemoteIndex):
     def write(self, records: Sequence[SentenceRecord]) -> None:
         """Store records; each replaces the one of the same id."""
         has_vectors = self.has_vectors
-        self._load(
+        self._write(
             _index(_make_key(record.id), _to_source(record, has_vectors=has_vectors))
             for record in records
         )
@@ -255,21 +264,20 @@ class OpenSearchIndex(RemoteIndex):
             old = [_match_old(*pair) for pair in pairs[first : first + 500]]
             body = {"query": {"bool": {"should": old, "must_not": {"term": {"is_document": True}}}}}
             path = f"/{self.url.name}/_delete_by_query?conflicts=proceed"
-            _, data = self._ask("POST", path, body, what=what, seconds=LOAD_SECONDS)
+            data = self._load("POST", path, body, what=what)
             if data.get("failures"):
                 raise self.failed(what, json.dumps(data["failures"][0])[:200])
 
     def delete_revisions(self, documents: Collection[str]) -> None:
         """Delete the revisions of these documents."""
         keys = map(_make_document_key, documents)
-        self._load(_encode({"delete": {"_id": key}}) for key in keys)
+        self._write(_encode({"delete": {"_id": key}}) for key in keys)
 
     def finish(self) -> None:
         """Make everything that was written or deleted visible to searches."""
         what = "making changes visible"
         path = f"/{self.url.name}/_refresh"
-        _, data = self._ask("POST", path, what=what, seconds=LOAD_SECONDS)
-        self._check_shards(data, what)
+        self._check_shards(self._load("POST", path, what=what), what)
 
     # The two engines.
 
@@ -356,7 +364,9 @@ class OpenSearchIndex(RemoteIndex):
         lines = []
         for search in searches:
             if search is not None:
-                milliseconds = max(1, int(900 * (end - monotonic())))
+                # A part of the records is no use: the client gives those up with the budget.
+                share = 900 if is_partial else 1_000
+                milliseconds = max(1, int(share * (end - monotonic())))
                 search = {"track_total_hits": False, **search, "timeout": f"{milliseconds}ms"}
                 search.setdefault("_source", True)
                 # By the frequencies of words in all shards; neighbours have none.
@@ -381,17 +391,17 @@ class OpenSearchIndex(RemoteIndex):
             raise self.failed(what, "it took too long", "allow more time")
         return replies
 
-    def _load(self, entries: Iterable[bytes]) -> None:
+    def _write(self, entries: Iterable[bytes]) -> None:
         """Send entries in requests of a limited size."""
         for body in _join(entries):
-            self._load_part(body)
+            self._write_part(body)
 
-    def _load_part(self, body: bytes) -> None:
+    def _write_part(self, body: bytes) -> None:
         what = "writing"
         end = monotonic() + LOAD_SECONDS
         while True:
             left = end - monotonic()
-            _, data = self._ask("POST", f"/{self.url.name}/_bulk", body, what=what, seconds=left)
+            data = self._load("POST", f"/{self.url.name}/_bulk", body, what=what, seconds=left)
             failed = [item for each in data["items"] for item in each.values() if "error" in item]
             if not failed:
                 return
@@ -400,6 +410,19 @@ class OpenSearchIndex(RemoteIndex):
             if final or end - monotonic() < BULK_PAUSE:
                 raise self._refuse(what, (final or errors)[0])
             sleep(BULK_PAUSE)  # then all of it is sent again, which does no harm
+
+    def _load(
+        self,
+        method: str,
+        path: str,
+        body: Json | bytes = b"",
+        *,
+        what: str,
+        seconds: float = LOAD_SECONDS,
+    ) -> Any:
+        """Send a request of an export, which a node may work on for long; return the JSON."""
+        _, data = self._ask(method, path, body, what=what, seconds=seconds, is_repeatable=False)
+        return data
 
     def _ask(
         self,
@@ -410,6 +433,7 @@ class OpenSearchIndex(RemoteIndex):
         what: str,
         seconds: float = SECONDS,
         raises: bool = True,
+        is_repeatable: bool = True,
     ) -> tuple[Reply, Any]:
         """Send a request, and return the reply and its JSON; 404 is a reply to GET.
 
@@ -419,9 +443,11 @@ class OpenSearchIndex(RemoteIndex):
         kind = "x-ndjson" if isinstance(body, bytes) else "json"
         raw = body if isinstance(body, bytes) else json.dumps(body).encode()
         try:
-            reply = self._nodes.request(method, path, raw, kind=kind, seconds=seconds)
+            reply = self._nodes.request(
+                method, path, raw, kind=kind, seconds=seconds, is_repeatable=is_repeatable
+            )
         except NoAnswerError as error:
-            remedy = f"check that {self.engine} runs there, and the URL"
+            remedy = "check that it runs, and its URL"
             raise self.failed(what, str(error), remedy) from error
         try:
             data = json.loads(reply.body)

@@ -7,7 +7,6 @@ Qdrant knows how rare each term is, so `words` and a question make BM25 (bm25.py
 """
 
 import json
-import time
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
@@ -15,9 +14,9 @@ from uuid import NAMESPACE_URL, UUID, uuid5
 
 import numpy as np
 
-from rejoinder.errors import MissingExtraError, shorten
 from rejoinder.index.candidates import MAX_COPIES
 from rejoinder.retrieval.bm25 import number_term, weigh_query, weigh_terms
+from rejoinder.retrieval.nodes import BUSY, NoAnswerError, Nodes, Reply
 from rejoinder.retrieval.record import Schema, SentenceRecord, read_schema_json
 from rejoinder.retrieval.remote import (
     LOAD_SECONDS,
@@ -48,21 +47,15 @@ class QdrantIndex(RemoteIndex):
 
     def __init__(self, url: EngineUrl) -> None:
         super().__init__(url)
-        try:
-            import urllib3
-        except ImportError as error:
-            raise MissingExtraError("Qdrant", extra="qdrant") from error
-        self._http = urllib3
-        headers = {"Content-Type": "application/json"}
-        if url.password:
-            headers["api-key"] = url.password
-        self._pool = urllib3.PoolManager(maxsize=16, headers=headers, retries=False)
+        headers = {"api-key": url.password} if url.password else {}
+        # A peer that has lost another one may answer with 500.
+        self._nodes = Nodes(url.addresses, headers, engine=self.engine, busy=(500, *BUSY))
         self._points = f"/collections/{url.name}/points"
         self._documents = f"/collections/{url.name}-documents"
 
     def close(self) -> None:
         """Close all connections."""
-        self._pool.clear()
+        self._nodes.close()
 
     def read_schema(self, seconds: float = SECONDS) -> Schema | None:
         """Return the stored schema; None where there is no collection of this name."""
@@ -129,8 +122,9 @@ class QdrantIndex(RemoteIndex):
 
     def create(self, schema: Schema) -> None:
         """Create the collections."""
+        replicas = self._choose_replicas()
         if self._ask("GET", self._documents) is None:
-            self._ask("PUT", self._documents, {"vectors": {}})
+            self._ask("PUT", self._documents, {"vectors": {}, **replicas})
         payload = {"schema": schema.to_json()}
         point = {"id": _SCHEMA, "vector": {}, "payload": payload}
         self._ask("PUT", f"{self._documents}/points?wait=true", {"points": [point]})
@@ -139,6 +133,7 @@ class QdrantIndex(RemoteIndex):
             "vectors": dense,
             "sparse_vectors": {"words": {"modifier": "idf"}},
             "on_disk_payload": True,
+            **replicas,
         }
         self._ask("PUT", f"/collections/{self.url.name}", settings)
         for name, kind in _INDEXED.items():
@@ -201,6 +196,12 @@ class QdrantIndex(RemoteIndex):
     def finish(self) -> None:
         """Do nothing: all writes were waited for."""
 
+    def _choose_replicas(self) -> dict[str, int]:
+        """Return the settings by which no sentence is lost with one peer of a cluster."""
+        cluster = self._ask("GET", "/cluster") or {}
+        peers = len(cluster.get("peers", ()))
+        return {"shard_number": peers, "replication_factor": 2} if peers > 1 else {}
+
     def _check_version(self, seconds: float) -> None:
         about = self._request("GET", "/", None, seconds)
         version = str(about.get("version", "")) if "qdrant" in str(about.get("title", "")) else ""
@@ -223,44 +224,36 @@ class QdrantIndex(RemoteIndex):
         return self._request(method, path, body, seconds).get("result")
 
     def _request(self, method: str, path: str, body: Any, seconds: float) -> dict[str, Any]:
-        """Send a request to the nodes in turn, until one of them answers."""
-        end = time.monotonic() + seconds
-        data = None if body is None else json.dumps(body).encode()
-        problem = ""
-        for address in self.url.addresses:
-            left = end - time.monotonic()
-            if left <= 0:
-                break
-            timeout = self._http.Timeout(total=left)
-            try:
-                response = self._pool.request(method, address + path, body=data, timeout=timeout)
-                if response.status < 500:
-                    return self._read(response, method, path)
-                problem = f"status {response.status}: {_get_problem(response.data)}"
-            except self._http.exceptions.TimeoutError:
-                problem = f"no answer within {1000 * seconds:.0f} ms"
-            except self._http.exceptions.HTTPError as error:
-                problem = f"cannot be reached: {shorten(error).rpartition(': ')[2]}"
-        what = problem or f"no answer within {1000 * seconds:.0f} ms"
-        raise self.failed(f"{method} {path}", what, "check that it runs, and its URL")
+        data = b"" if body is None else json.dumps(body).encode()
+        is_write = method == "PUT" or "wait=true" in path
+        try:
+            reply = self._nodes.request(
+                method, path, data, seconds=seconds, is_repeatable=not is_write
+            )
+        except NoAnswerError as error:
+            remedy = "check that it runs, and its URL"
+            raise self.failed(f"{method} {path}", str(error), remedy) from error
+        return self._read(reply, method, path)
 
-    def _read(self, response: Any, method: str, path: str) -> dict[str, Any]:
-        if response.status == 404:
+    def _read(self, reply: Reply, method: str, path: str) -> dict[str, Any]:
+        if reply.status == 404:
             return {}
         request = f"{method} {path}"
-        if response.status in (401, 403):
+        if reply.status in (401, 403):
             remedy = "give a key that may do this: qdrant://:KEY@HOST:PORT/NAME"
-            raise self.failed(request, _get_problem(response.data) or "forbidden", remedy)
-        if response.status >= 400:
-            problem = f"status {response.status}: {_get_problem(response.data)}"
+            raise self.failed(request, _get_problem(reply.body) or "forbidden", remedy)
+        if reply.status == 429:
+            raise self.failed(request, "it is overloaded", "send fewer requests, or add nodes")
+        if reply.status >= 400:
+            problem = f"status {reply.status}: {_get_problem(reply.body)}"
             raise self.failed(request, problem, "see the log of Qdrant")
         try:
-            reply = json.loads(response.data)
+            found = json.loads(reply.body)
         except ValueError:
-            reply = None
-        if not isinstance(reply, dict):
+            found = None
+        if not isinstance(found, dict):
             raise self.failed(request, "something else answers", "check the URL")
-        return reply
+        return found
 
 
 def _get_problem(data: bytes) -> str:
