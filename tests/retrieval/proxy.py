@@ -1,12 +1,18 @@
-"""A proxy before a real server: asks for a password, or delays, refuses and drops requests."""
+"""Proxies before a real server.
+
+One speaks HTTP: it asks for a password, or delays, refuses and drops requests.  The other passes
+bytes on, so it fits every engine: it hangs, or is cut.
+"""
 
 import base64
+import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from urllib.parse import parse_qsl, urlencode, urlsplit, urlunsplit
 
 import httpx2 as httpx
 
@@ -79,3 +85,78 @@ def proxy_before(target: str) -> Iterator[Proxy]:
 
 def _make_header(proxy: Proxy) -> str:
     return "Basic " + base64.b64encode(f"{proxy.user}:{proxy.password}".encode()).decode()
+
+
+class Wire:
+    """The connections to a server, by TCP.
+
+    Args:
+        target: `host:port`, or the path of a socket.
+    """
+
+    def __init__(self, target: str) -> None:
+        self._target = target
+        self._listening = socket.create_server(("127.0.0.1", 0))
+        self._flows = threading.Event()
+        self._flows.set()
+        self._ends: list[socket.socket] = []
+        self.port = int(self._listening.getsockname()[1])
+        threading.Thread(target=self._accept, daemon=True).start()
+
+    def hang(self) -> None:
+        """Pass nothing on from now, in either direction."""
+        self._flows.clear()
+
+    def flow(self) -> None:
+        """Pass on what has been sent meanwhile, and all that follows."""
+        self._flows.set()
+
+    def cut(self) -> None:
+        """Close all connections, and accept no more."""
+        for end in [self._listening, *self._ends]:
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+            end.close()
+        self._flows.set()
+
+    def _accept(self) -> None:
+        with suppress(OSError):  # it was cut
+            while True:
+                client, _ = self._listening.accept()
+                server = self._connect()
+                self._ends += [client, server]
+                for pair in ((client, server), (server, client)):
+                    threading.Thread(target=self._pass_on, args=pair, daemon=True).start()
+
+    def _connect(self) -> socket.socket:
+        if self._target.startswith("/"):
+            server = socket.socket(socket.AF_UNIX)
+            server.connect(self._target)
+            return server
+        host, _, port = self._target.rpartition(":")
+        return socket.create_connection((host, int(port)))
+
+    def _pass_on(self, source: socket.socket, target: socket.socket) -> None:
+        with suppress(OSError):  # one of them was closed
+            while data := source.recv(65536):
+                self._flows.wait()
+                target.sendall(data)
+        for end in (source, target):
+            with suppress(OSError):
+                end.shutdown(socket.SHUT_RDWR)
+
+
+@contextmanager
+def wire_to(url: str) -> Iterator[tuple[Wire, str]]:
+    """Run a wire before the server of a URL, and give it with the URL through it."""
+    parts = urlsplit(url)
+    options = dict(parse_qsl(parts.query))
+    is_local = "host" in options  # PostgreSQL, by the folder of its socket
+    target = f"{options.pop('host')}/.s.PGSQL.5432" if is_local else parts.netloc.split("@")[-1]
+    wire = Wire(target)
+    user, mark, _ = parts.netloc.rpartition("@")
+    place = f"{user}{mark}127.0.0.1:{wire.port}"
+    try:
+        yield wire, urlunsplit(parts._replace(netloc=place, query=urlencode(options)))
+    finally:
+        wire.cut()

@@ -223,7 +223,7 @@ class Engine:
         ranked_by = self._reserve(deadline, start)
         is_late = deadline is not None and deadline.left_ms <= 0
         scorer = self._scorer if self._scorer and not is_late else RetrievalOrder()
-        candidates = self._prepare(hits, scorer)
+        candidates = self._prepare(hits, scorer, ranked_by)
         ranking = order(
             question,
             candidates,
@@ -363,12 +363,14 @@ class Engine:
         took = time.perf_counter() - start
         return replace(deadline, at=deadline.at - min(took, deadline.left_ms / 4_000))
 
-    def _prepare(self, hits: Sequence[ScoredCandidate], scorer: Scorer) -> list[Candidate]:
+    def _prepare(
+        self, hits: Sequence[ScoredCandidate], scorer: Scorer, deadline: Deadline | None
+    ) -> list[Candidate]:
         """Return the candidates in document order, with tokens only if the scorer reads them."""
         reads_tokens = getattr(scorer, "tokenizer", None) == self.retriever.tokenizer_hash
         candidates = [_to_candidate(hit, reads_tokens=reads_tokens) for hit in hits]
         if reads_passages(scorer):
-            candidates = self.retriever.read_passages(candidates)
+            candidates = self.retriever.read_passages(candidates, deadline=deadline)
         return group_by_document(candidates)
 
     def _to_answers(
@@ -381,7 +383,9 @@ class Engine:
     ) -> Iterator[Answer]:
         """Yield answers in their order; the context of `top` is read at once."""
         while group := list(islice(found, top)):
-            chosen = [self._choose_page([item.candidate, *same], where) for item, same in group]
+            chosen = [
+                self._choose_page([item.candidate, *same], where, deadline) for item, same in group
+            ]
             around = self.retriever.read_surroundings(chosen, form, where=where, deadline=deadline)
             for (item, duplicates), candidate, own in zip(group, chosen, around, strict=True):
                 source = own.source or _get_source(candidate)
@@ -397,13 +401,16 @@ class Engine:
                     found_by=item.candidate.retrieval.sources if item.candidate.retrieval else (),
                 )
 
-    def _choose_page(self, same: Sequence[Candidate], where: Where | None) -> Candidate:
+    def _choose_page(
+        self, same: Sequence[Candidate], where: Where | None, deadline: Deadline | None
+    ) -> Candidate:
         """Return the first of several candidates that say the same; a page before its source."""
         first = same[0]
         if not is_page_source(first):
             return first
         page = next((other for other in same if not is_page_source(other)), None)
-        return page or self.retriever.find_page_copy(first, where=where) or first
+        find = self.retriever.find_page_copy
+        return page or find(first, where=where, deadline=deadline) or first
 
     def _locate(self, candidate: Candidate) -> Source:
         return self.retriever.locate(candidate) or _get_source(candidate)

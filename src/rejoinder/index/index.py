@@ -425,7 +425,11 @@ class Index:
             return read
 
     def find_page_copy(
-        self, candidate: Candidate, *, where: Where | None = None
+        self,
+        candidate: Candidate,
+        *,
+        where: Where | None = None,
+        deadline: "Deadline | None" = None,  # noqa: ARG002 (it takes microseconds)
     ) -> Candidate | None:
         """Return the same sentence of a document that is no source of a page, if there is one."""
         with self._lease() as files:
@@ -447,7 +451,12 @@ class Index:
             counts = files.store.count_metadata(values=values, leave_out=FOLDER)
             return counts + files.folders.count(values=values)
 
-    def read_passages(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+    def read_passages(
+        self,
+        candidates: Sequence[Candidate],
+        *,
+        deadline: "Deadline | None" = None,  # noqa: ARG002 (it takes a millisecond)
+    ) -> list[Candidate]:
         """Return the candidates with their passages; those of other indexes as they are."""
         with self._lease() as files:
             return read_passages(files.store, candidates)

@@ -13,7 +13,7 @@ from typing import Protocol, runtime_checkable
 
 import numpy as np
 
-from rejoinder.errors import InputError
+from rejoinder.errors import InputError, StoreError
 from rejoinder.models.scorer import Candidates, Places, Scorer, Scores, is_pointwise
 from rejoinder.types import Candidate, StageTrace
 
@@ -138,6 +138,8 @@ def score_until(
 ) -> Scores:
     """Return the scores of the first places, as many as the deadline allows, at least one.
 
+    None if the deadline passed while the scorer waited for sentences that a search engine has.
+
     A pointwise scorer works in batches.  One that reads the list gets all of it at once, in
     list order, because its scores for a part of the list would differ.
 
@@ -148,9 +150,14 @@ def score_until(
             for no more.  By default all are scored.
     """
     if (deadline is None and request is None) or not is_pointwise(scorer):
-        scores = np.empty(len(places))
         in_order = np.argsort(places)
-        scores[in_order] = scorer.score(question, [candidates[at] for at in places[in_order]])
+        own = _score_in_time(
+            scorer, question, [candidates[at] for at in places[in_order]], deadline
+        )
+        if own is None:
+            return np.empty(0)
+        scores = np.empty(len(places))
+        scores[in_order] = own
         return scores
     clock = _BatchClock(deadline, rate_ms)
     scores = np.empty(0)
@@ -161,9 +168,23 @@ def score_until(
         if size <= 0 and len(scores):
             break
         batch = places[len(scores) : len(scores) + max(size, 1)]
-        own = scorer.score(question, [candidates[at] for at in batch])
+        own = _score_in_time(scorer, question, [candidates[at] for at in batch], deadline)
+        if own is None:
+            break
         scores = np.concatenate([scores, own])
     return scores
+
+
+def _score_in_time(
+    scorer: Scorer, question: str, candidates: Candidates, deadline: Deadline | None
+) -> Scores | None:
+    """Return the scores; None if documents could not be read before the deadline."""
+    try:
+        return scorer.score(question, candidates)
+    except StoreError:
+        if deadline is None or deadline.left_ms > 0:
+            raise
+        return None
 
 
 class _BatchClock:

@@ -9,14 +9,13 @@ Words and vectors are merged by the formula of the embedded index (index/merging
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 from typing import NamedTuple, Self, TypeVar, overload
 
-from rejoinder.errors import BundleError, StoreError, shorten
+from rejoinder.errors import BundleError, StoreError
 from rejoinder.index.candidates import MAX_COPIES, is_page_source
 from rejoinder.index.fulltext.query import split_question
 from rejoinder.index.fulltext.terms import stem_words
@@ -217,7 +216,7 @@ class RemoteIndex(Retriever, ABC):
         while True:
             query = self._make_query(question, where, limit)
             found = self.find(query, _count_seconds(deadline))
-            results = self._take_distinct(found, k)
+            results = self._take_distinct(found, k, deadline)
             is_all = max(len(found.words), len(found.meaning)) < limit
             if len(results) == k or is_all or limit > MAX_COPIES * k:
                 return results
@@ -241,16 +240,8 @@ class RemoteIndex(Retriever, ABC):
         known = [record for record in records if record]
         ids = [id_ for record in known for id_ in _list_near(record, NEAR[form])]
         digests = [record.digest for record in known]
-        try:
-            if deadline and deadline.left_ms <= 0:
-                fetched = []
-            else:
-                unique = list(dict.fromkeys(ids)), list(dict.fromkeys(digests))
-                fetched = self.fetch(*unique, _count_seconds(deadline)) if known else []
-        except StoreError:
-            if deadline is None or deadline.left_ms > 0:
-                raise
-            fetched = []  # the budget is used up: the answer comes without context
+        # Once the budget is used up, the answer comes without context.
+        fetched = self._fetch_in_time(ids, digests, deadline) or []
         tags = make_tag_filters(where)
         return [
             _make_surroundings(record, fetched, form, tags) if record else Surroundings(None)
@@ -258,30 +249,65 @@ class RemoteIndex(Retriever, ABC):
         ]
 
     def find_page_copy(
-        self, candidate: Candidate, *, where: Where | None = None
+        self,
+        candidate: Candidate,
+        *,
+        where: Where | None = None,
+        deadline: Deadline | None = None,
     ) -> Candidate | None:
         """Return the same sentence of a document that is no source of a page, if there is one."""
         record = _get_record(candidate)
         if record is None:
             return None
         tags = make_tag_filters(where)
-        for copy in self.fetch((), [record.digest], SECONDS):
-            other = self._to_candidate(copy)
+        make = _CandidateMaker(self, deadline)
+        for copy in self._fetch_in_time((), [record.digest], deadline) or ():
+            other = make(copy)
             if _is_copy(record, copy, tags) and not is_page_source(other):
                 return other
         return None
 
-    def read_passages(self, candidates: Sequence[Candidate]) -> list[Candidate]:
+    def read_passages(
+        self, candidates: Sequence[Candidate], *, deadline: Deadline | None = None
+    ) -> list[Candidate]:
         """Return the candidates with their passages."""
-        records = self.fetch([item.id for item in candidates], (), SECONDS)
+        records = self._fetch_in_time([item.id for item in candidates], (), deadline)
+        if records is None:
+            return list(candidates)
         passages = {record.id: record.passage for record in records}
         return [replace(item, passage=passages.get(item.id) or None) for item in candidates]
 
-    def get_texts(self, document: str, count: int) -> tuple[str, ...]:
-        """Return the texts of the sentences of a document; empty where they were removed."""
+    def get_texts(
+        self, document: str, count: int, deadline: Deadline | None = None
+    ) -> tuple[str, ...]:
+        """Return the texts of the sentences of a document; empty where they were removed.
+
+        Raises:
+            StoreError: the engine does not answer, or not before the deadline.
+        """
         ids = [make_id(document, position) for position in range(count)]
-        texts = {record.id: record.text for record in self.fetch(ids, (), SECONDS)}
+        records = self._fetch_in_time(ids, (), deadline)
+        if records is None:
+            request = "reading the sentences of a document"
+            raise self.failed(request, "the budget of the question is used up", "allow more time")
+        texts = {record.id: record.text for record in records}
         return tuple(texts.get(id_, "") for id_ in ids)
+
+    def _fetch_in_time(
+        self, ids: Sequence[str], digests: Sequence[int], deadline: Deadline | None
+    ) -> list[SentenceRecord] | None:
+        """Return what `fetch` does; None where the deadline has passed."""
+        if not ids and not digests:
+            return []
+        if deadline is not None and deadline.left_ms <= 0:
+            return None
+        unique = list(dict.fromkeys(ids)), list(dict.fromkeys(digests))
+        try:
+            return self.fetch(*unique, _count_seconds(deadline))
+        except StoreError:
+            if deadline is None or deadline.left_ms > 0:
+                raise
+            return None
 
     # For the engines.
 
@@ -297,14 +323,6 @@ class RemoteIndex(Retriever, ABC):
         return StoreError(
             f"{self.label}: {what} of this name was not made by rejoinder; choose another name"
         )
-
-    @contextmanager
-    def requesting(self, request: str, *errors: type[Exception]) -> Iterator[None]:
-        """Raise these errors of a client library as a StoreError."""
-        try:
-            yield
-        except errors as error:
-            raise self.failed(request, shorten(error)) from error
 
     def failed(self, request: str, reason: str, remedy: str = "") -> StoreError:
         """Return the error of a request."""
@@ -330,29 +348,37 @@ class RemoteIndex(Retriever, ABC):
             limit,
         )
 
-    def _take_distinct(self, found: Found, k: int) -> list[ScoredCandidate]:
+    def _take_distinct(
+        self, found: Found, k: int, deadline: Deadline | None
+    ) -> list[ScoredCandidate]:
         results: dict[str, ScoredCandidate] = {}
-        documents: dict[str, Document] = {}
+        make = _CandidateMaker(self, deadline)
         for id_, scores in merge(found.words, found.meaning).items():
             record = found.records[id_]
             if record.text not in results:
-                candidate = self._to_candidate(record, scores, documents)
+                candidate = make(record, scores)
                 results[record.text] = ScoredCandidate(candidate, scores.merged, len(results) + 1)
                 if len(results) == k:
                     break
         return list(results.values())
 
-    def _to_candidate(
-        self,
-        record: SentenceRecord,
-        scores: RetrievalScores | None = None,
-        documents: dict[str, Document] | None = None,
+
+class _CandidateMaker:
+    """Makes the candidates of one question; those of a document share it."""
+
+    def __init__(self, index: RemoteIndex, deadline: Deadline | None) -> None:
+        self._index = index
+        self._deadline = deadline
+        self._documents: dict[str, Document] = {}
+
+    def __call__(
+        self, record: SentenceRecord, scores: RetrievalScores | None = None
     ) -> RemoteCandidate:
-        documents = {} if documents is None else documents
-        document = documents.get(record.document)
+        """Return the candidate of a record."""
+        document = self._documents.get(record.document)
         if document is None:
-            sentences = RemoteSentences(self, record.document, record.sentences)
-            document = documents[record.document] = Document(
+            sentences = RemoteSentences(self._index, record, self._deadline)
+            document = self._documents[record.document] = Document(
                 record.document, record.title, sentences, metadata=record.metadata
             )
         return RemoteCandidate(
@@ -368,12 +394,20 @@ class RemoteIndex(Retriever, ABC):
 
 
 class RemoteSentences(Sequence[str]):
-    """The sentences of a document in order, fetched on first access."""
+    """The sentences of a document in order, fetched on first access.
 
-    def __init__(self, index: RemoteIndex, document: str, count: int) -> None:
+    They are part of the question that has found the document, so they are fetched before its
+    deadline or not at all.
+    """
+
+    def __init__(
+        self, index: RemoteIndex, record: SentenceRecord, deadline: Deadline | None
+    ) -> None:
         self._index = index
-        self._document = document
-        self._count = count
+        self._document = record.document
+        self._revision = record.revision
+        self._count = record.sentences
+        self._deadline = deadline
 
     def __len__(self) -> int:
         return self._count
@@ -386,18 +420,28 @@ class RemoteSentences(Sequence[str]):
         return self._texts[place]
 
     def __eq__(self, other: object) -> bool:
-        return (
+        """Whether one can be read in place of the other.
+
+        Scorers keep documents for later questions, whose deadlines are others; so two are only
+        equal once one of them has its texts.
+        """
+        return self is other or (
             isinstance(other, RemoteSentences)
-            and other._document == self._document
+            and (other._document, other._revision) == (self._document, self._revision)
             and other._index is self._index
+            and (self._deadline == other._deadline or self._is_read or other._is_read)
         )
 
     def __hash__(self) -> int:
         return hash(self._document)
 
+    @property
+    def _is_read(self) -> bool:
+        return "_texts" in self.__dict__
+
     @cached_property
     def _texts(self) -> tuple[str, ...]:
-        return self._index.get_texts(self._document, self._count)
+        return self._index.get_texts(self._document, self._count, self._deadline)
 
 
 def take_batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:

@@ -62,13 +62,27 @@ class Retriever(Protocol):
         return [Surroundings(self.locate(candidate)) for candidate in candidates]
 
     def find_page_copy(
-        self, candidate: Candidate, *, where: Where | None = None
+        self,
+        candidate: Candidate,
+        *,
+        where: Where | None = None,
+        deadline: Deadline | None = None,
     ) -> Candidate | None:
-        """Return the same sentence of a document that is no source of a page, if there is one."""
+        """Return the same sentence of a document that is no source of a page, if there is one.
+
+        Args:
+            deadline: after it, none is found.
+        """
         return None
 
-    def read_passages(self, candidates: Sequence[Candidate]) -> list[Candidate]:
-        """Return the candidates with their passages, for stages that read passages."""
+    def read_passages(
+        self, candidates: Sequence[Candidate], *, deadline: Deadline | None = None
+    ) -> list[Candidate]:
+        """Return the candidates with their passages, for stages that read passages.
+
+        Args:
+            deadline: after it, candidates come without passages.
+        """
         return list(candidates)
 
     def check_ready(self) -> None:
