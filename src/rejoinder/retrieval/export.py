@@ -4,6 +4,8 @@ The engine keeps the revision of each document.  An export compares them with th
 what is gone, and writes what is new or has changed; so it can be killed and repeated at any time,
 and run from any copy of the index.  A document whose writing has begun has an empty revision until
 all of its sentences are stored.
+
+The revisions of all documents, of both sides, are held in memory; sentences are read as a stream.
 """
 
 from collections import deque

@@ -11,9 +11,10 @@ content word, and pgvector's sparse vectors score them by BM25 (bm25.py).
 import re
 import socket
 import threading
-from collections.abc import Collection, Iterator, Mapping, Sequence
+import time
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rejoinder.errors import MissingExtraError, StoreError, shorten
 from rejoinder.index.candidates import MAX_COPIES
@@ -23,8 +24,10 @@ from rejoinder.retrieval.remote import LOAD_SECONDS, SECONDS, Found, RemoteIndex
 from rejoinder.retrieval.url import EngineUrl
 
 if TYPE_CHECKING:
+    import psycopg
     from psycopg import Connection
 
+Result = TypeVar("Result")
 OLDEST = (0, 8)
 """The first version of pgvector that searches its graph with filters until it has enough."""
 DIMENSIONS = 1 << 29
@@ -76,6 +79,16 @@ _REMEDIES = {
     "53": "the server has no room or no connection left",
 }
 """What to do, by the beginning of the error's code."""
+_LATE = "57014"
+"""The code of a statement that the server has stopped."""
+_COUNT = """
+INSERT INTO {{terms}} AS own
+SELECT term, {sign}count(*) FROM (
+    SELECT unnest(terms) AS term FROM {rows} UNION ALL SELECT '' FROM {rows} AND may_answer
+) AS each GROUP BY term ORDER BY term
+ON CONFLICT (term) DO UPDATE SET sentences = own.sentences + excluded.sentences
+"""
+"""Adds the terms of some rows to the counts; in one order, so that two exports do not deadlock."""
 
 
 class PostgresIndex(RemoteIndex):
@@ -102,11 +115,9 @@ class PostgresIndex(RemoteIndex):
 
     def read_schema(self, seconds: float = SECONDS) -> Schema | None:
         """Return the stored schema; None where there is no table of this name."""
-        with self._running("reading the schema", seconds) as run:
-            rows = run(
-                "SELECT obj_description(oid, 'pg_class') FROM pg_class WHERE oid = to_regclass(%s)",
-                [f'"{self.url.name}_sentences"'],
-            )
+        sql = "SELECT obj_description(oid, 'pg_class') FROM pg_class WHERE oid = to_regclass(%s)"
+        values = [f'"{self.url.name}_sentences"']
+        rows = self._read("reading the schema", seconds, lambda run: run(sql, values))
         if not rows:
             return None
         if rows[0][0] is None:
@@ -115,40 +126,7 @@ class PostgresIndex(RemoteIndex):
 
     def find(self, query: SentenceQuery, seconds: float) -> Found:
         """Return the sentences that match, both searches in one statement."""
-        searches: dict[str, str] = {}
-        values: dict[str, Any] = {"limit": query.limit, "least": query.min_cosine}
-        filters = ""
-        for place, group in enumerate(query.tags):
-            values[f"tags{place}"] = list(group)
-            filters += f" AND tags && %(tags{place})s::text[]"
-        with self._running("searching", seconds) as run:
-            content = [term for word in query.content for term in word.terms]
-            if content:
-                values |= {"terms": content, "weights": self._weigh(run, query)}
-                searches["words"] = (
-                    "SELECT id, -(weights <#> %(weights)s::sparsevec) AS score FROM {sentences}"
-                    f" WHERE terms && %(terms)s::text[]{filters} ORDER BY score DESC, id"
-                )
-            if query.vector is not None:
-                values["vector"] = _to_vector(query.vector)
-                searches["meaning"] = (
-                    "SELECT id, -(vector <#> %(vector)s::halfvec) AS score FROM {sentences}"
-                    f" WHERE vector IS NOT NULL{filters} ORDER BY vector <#> %(vector)s::halfvec"
-                )
-            if not searches:
-                return Found({}, {}, {})
-            hits = " UNION ALL ".join(
-                f"(SELECT '{name}' AS source, own.* FROM ({sql} LIMIT %(limit)s) AS own)"
-                for name, sql in searches.items()
-            )
-            columns = ", ".join(f'{{sentences}}."{name}"' for name in _READ)
-            run(f"SET LOCAL hnsw.ef_search = {min(1_000, max(EXACTNESS, query.limit))}")
-            run("SET LOCAL hnsw.iterative_scan = strict_order")
-            rows = run(
-                f"SELECT hits.source, hits.score, {columns} FROM ({hits}) AS hits"
-                " JOIN {sentences} USING (id) ORDER BY hits.score DESC, id",
-                values,
-            )
+        rows = self._read("searching", seconds, lambda run: self._search(run, query))
         scores: dict[str, dict[str, float]] = {"words": {}, "meaning": {}}
         records: dict[str, SentenceRecord] = {}
         for source, score, *row in rows:
@@ -157,19 +135,54 @@ class PostgresIndex(RemoteIndex):
                 scores[source][record.id] = score
         return Found(scores["words"], scores["meaning"], records)
 
+    def _search(self, run: "_Run", query: SentenceQuery) -> list[tuple[Any, ...]]:
+        searches: dict[str, str] = {}
+        values: dict[str, Any] = {"limit": query.limit, "least": query.min_cosine}
+        filters = ""
+        for place, group in enumerate(query.tags):
+            values[f"tags{place}"] = list(group)
+            filters += f" AND tags && %(tags{place})s::text[]"
+        content = [term for word in query.content for term in word.terms]
+        if content:
+            values |= {"terms": content, "weights": self._weigh(run, query)}
+            searches["words"] = (
+                "SELECT id, -(weights <#> %(weights)s::sparsevec) AS score FROM {sentences}"
+                f" WHERE terms && %(terms)s::text[]{filters} ORDER BY score DESC, id"
+            )
+        if query.vector is not None:
+            values["vector"] = _to_vector(query.vector)
+            searches["meaning"] = (
+                "SELECT id, -(vector <#> %(vector)s::halfvec) AS score FROM {sentences}"
+                f" WHERE vector IS NOT NULL{filters} ORDER BY vector <#> %(vector)s::halfvec"
+            )
+        if not searches:
+            return []
+        hits = " UNION ALL ".join(
+            f"(SELECT '{name}' AS source, own.* FROM ({sql} LIMIT %(limit)s) AS own)"
+            for name, sql in searches.items()
+        )
+        columns = ", ".join(f'{{sentences}}."{name}"' for name in _READ)
+        run(f"SET LOCAL hnsw.ef_search = {min(1_000, max(EXACTNESS, query.limit))}")
+        run("SET LOCAL hnsw.iterative_scan = strict_order")
+        return run(
+            f"SELECT hits.source, hits.score, {columns} FROM ({hits}) AS hits"
+            " JOIN {sentences} USING (id) ORDER BY hits.score DESC, id",
+            values,
+        )
+
     def fetch(
         self, ids: Sequence[str], digests: Sequence[int], seconds: float
     ) -> list[SentenceRecord]:
         """Return the records of these ids, and copies of these digests."""
         columns = ", ".join(f'"{name}"' for name in _RECORD)
-        with self._running("reading sentences", seconds) as run:
-            rows = run(
-                f"SELECT {columns} FROM {{sentences}} WHERE id = ANY(%s)"
-                f" UNION SELECT copy.* FROM unnest(%s::bigint[]) AS wanted(digest),"
-                f" LATERAL (SELECT {columns} FROM {{sentences}} AS other"
-                " WHERE other.digest = wanted.digest AND may_answer LIMIT %s) AS copy",
-                [list(ids), list(digests), MAX_COPIES + 1],
-            )
+        sql = (
+            f"SELECT {columns} FROM {{sentences}} WHERE id = ANY(%s)"
+            f" UNION SELECT copy.* FROM unnest(%s::bigint[]) AS wanted(digest),"
+            f" LATERAL (SELECT {columns} FROM {{sentences}} AS other"
+            " WHERE other.digest = wanted.digest AND may_answer LIMIT %s) AS copy"
+        )
+        values = [list(ids), list(digests), MAX_COPIES + 1]
+        rows = self._read("reading sentences", seconds, lambda run: run(sql, values))
         return [_to_record(row) for row in rows]
 
     def create(self, schema: Schema) -> None:
@@ -201,8 +214,8 @@ class PostgresIndex(RemoteIndex):
 
     def get_revisions(self) -> dict[str, str]:
         """Return the revisions by document."""
-        with self._running("reading revisions", LOAD_SECONDS) as run:
-            return dict(run("SELECT document, revision FROM {documents}"))
+        sql = "SELECT document, revision FROM {documents}"
+        return dict(self._read("reading revisions", LOAD_SECONDS, lambda run: run(sql)))
 
     def put_revisions(self, revisions: Mapping[str, str]) -> None:
         """Store the revision of each of these documents."""
@@ -224,6 +237,9 @@ class PostgresIndex(RemoteIndex):
             with run.connection.cursor() as cursor, cursor.copy(copied) as copy:
                 for record in records:
                     copy.write_row(_to_row(record))
+            loaded = "pg_temp.loaded WHERE true"
+            _count(run, f"{{sentences}} WHERE id IN (SELECT id FROM {loaded})", sign="-")
+            _count(run, loaded)
             run(
                 f"INSERT INTO {{sentences}} SELECT * FROM pg_temp.loaded"
                 f" ON CONFLICT (id) DO UPDATE SET {updates}"
@@ -233,11 +249,15 @@ class PostgresIndex(RemoteIndex):
         """Delete the sentences of these documents that are not of the given revision."""
         with self._running("deleting sentences", LOAD_SECONDS) as run:
             run(
-                "DELETE FROM {sentences} AS own USING unnest(%s::text[], %s::text[])"
+                "CREATE TEMP TABLE deleted ON COMMIT DROP AS"
+                " SELECT id FROM {sentences} AS own, unnest(%s::text[], %s::text[])"
                 " AS kept(document, revision)"
                 " WHERE own.document = kept.document AND own.revision <> kept.revision",
                 [list(revisions), list(revisions.values())],
             )
+            rows = "{sentences} WHERE id IN (SELECT id FROM pg_temp.deleted)"
+            _count(run, rows, sign="-")
+            run(f"DELETE FROM {rows}")
 
     def delete_revisions(self, documents: Collection[str]) -> None:
         """Delete the revisions of these documents."""
@@ -245,14 +265,14 @@ class PostgresIndex(RemoteIndex):
             run("DELETE FROM {documents} WHERE document = ANY(%s)", [list(documents)])
 
     def finish(self) -> None:
-        """Count the terms, and build the HNSW graph after the first load."""
+        """Count the terms and build the HNSW graph after the first load; changes update both."""
         with self._running("building indexes", 0) as run:
-            run("TRUNCATE {terms}")
-            run(
-                "INSERT INTO {terms} SELECT each, count(*) FROM {sentences}, unnest(terms) AS each"
-                " GROUP BY each UNION ALL"
-                " SELECT '', count(*) FROM {sentences} WHERE may_answer"
-            )
+            if not _is_counted(run):
+                run(
+                    "INSERT INTO {terms} SELECT each, count(*) FROM {sentences},"
+                    " unnest(terms) AS each GROUP BY each UNION ALL"
+                    " SELECT '', count(*) FROM {sentences} WHERE may_answer"
+                )
             if self.open(LOAD_SECONDS).width:
                 run(
                     f'CREATE INDEX IF NOT EXISTS "{self.url.name}_sentences_vector"'
@@ -274,6 +294,22 @@ class PostgresIndex(RemoteIndex):
             }
         )
 
+    def _read(self, request: str, seconds: float, read: "Callable[[_Run], Result]") -> Result:
+        """Return what a function reads; where its connection is lost, over a new one.
+
+        The new one is to the first host of the URL that accepts it.
+        """
+        end = time.monotonic() + seconds
+        try:
+            with self._running(request, seconds) as run:
+                return read(run)
+        except _LostError:
+            left = end - time.monotonic()
+            if left <= 0:
+                raise
+        with self._running(request, left) as run:
+            return read(run)
+
     @contextmanager
     def _running(self, request: str, seconds: float) -> Iterator["_Run"]:
         """Yield what runs statements in one transaction, and raise errors as StoreErrors.
@@ -282,16 +318,18 @@ class PostgresIndex(RemoteIndex):
         the connection is closed a little later.
         """
         connection = self._take(request, seconds)
-        timer = threading.Timer(seconds + GRACE_SECONDS, _shut, [connection.fileno()])
+        guard = _Guard(connection.fileno(), seconds + GRACE_SECONDS if seconds else None)
         try:
-            with closing(_Timer(timer if seconds else None)), connection.transaction():
+            with closing(guard), connection.transaction():
                 milliseconds = max(1, int(1000 * seconds)) if seconds else 0
                 run = _Run(connection, self.url.name)
                 run(f"SET LOCAL statement_timeout = {milliseconds}")
                 yield run
         except self._psycopg.Error as error:
+            is_lost = connection.broken and not guard.has_ended
             connection.close()
-            raise self._explain(request, error, seconds) from error
+            explained = self._explain(request, error, seconds, is_late=guard.has_ended)
+            raise (_LostError(str(explained)) if is_lost else explained) from error
         except BaseException:
             connection.close()
             raise
@@ -317,18 +355,22 @@ class PostgresIndex(RemoteIndex):
                 self.url.rest, autocommit=True, connect_timeout=wait, prepare_threshold=2
             )
         except self._psycopg.Error as error:
-            raise self._explain(request, error, seconds) from error
+            is_late = isinstance(error, self._psycopg.errors.ConnectionTimeout)
+            raise self._explain(request, error, seconds, is_late=is_late) from error
 
-    def _explain(self, request: str, error: Exception, seconds: float) -> StoreError:
-        code = getattr(error, "sqlstate", None) or ""
+    def _explain(
+        self, request: str, error: "psycopg.Error", seconds: float, *, is_late: bool
+    ) -> StoreError:
+        code = error.sqlstate or ""
         reason = shorten(error)
-        if code == "57014" or timed_out(error):
+        if is_late or code == _LATE:
             return self.failed(request, f"no answer within {1000 * seconds:.0f} ms")
         if code == "42P01":
             return self.missing()
         if code in ("0A000", "58P01") and "vector" in reason:
             return self.failed(request, reason, "install pgvector on the server")
-        if code == "" and "password" in reason:
+        needs_password = error.pgconn is not None and error.pgconn.needs_password
+        if needs_password or (not code and "password" in reason):
             return self.failed(request, reason, _PASSWORD)
         remedy = next((text for start, text in _REMEDIES.items() if code.startswith(start)), "")
         if not remedy and isinstance(error, self._psycopg.OperationalError):
@@ -349,24 +391,40 @@ class _Run:
         return cursor.fetchall() if cursor.description else []
 
 
-class _Timer:
-    """A started timer that is cancelled when it is closed; none where None is given."""
+class _LostError(StoreError):
+    """The connection was ended before the answer came."""
 
-    def __init__(self, timer: threading.Timer | None) -> None:
-        self._timer = timer
-        if timer:
-            timer.daemon = True
-            timer.start()
+
+class _Guard:
+    """Ends a connection after some seconds (None: never), unless it is closed before."""
+
+    def __init__(self, descriptor: int, seconds: float | None) -> None:
+        self.has_ended = False
+        self._descriptor = descriptor
+        self._timer = None if seconds is None else threading.Timer(seconds, self._end)
+        if self._timer:
+            self._timer.daemon = True
+            self._timer.start()
 
     def close(self) -> None:
-        """Cancel it."""
+        """Leave the connection alone."""
         if self._timer:
             self._timer.cancel()
 
+    def _end(self) -> None:
+        self.has_ended = True
+        _shut(self._descriptor)
 
-def timed_out(error: Exception) -> bool:
-    """Return whether the client gave a connection up, or could not make one in time."""
-    return "timeout expired" in str(error) or "server closed the connection" in str(error)
+
+def _is_counted(run: _Run) -> bool:
+    """Return whether the terms were counted, so that changes are to be added."""
+    return bool(run("SELECT 1 FROM {terms} WHERE term = ''"))
+
+
+def _count(run: _Run, rows: str, *, sign: str = "") -> None:
+    """Add the terms of some rows to the counts, or with the sign `-` take them away."""
+    if _is_counted(run):
+        run(_COUNT.format(sign=sign, rows=rows))
 
 
 def _shut(descriptor: int) -> None:
