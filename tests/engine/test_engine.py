@@ -191,6 +191,23 @@ def test_few_sentences_are_read_once_time_is_up(
     assert Engine(index).answer("tea water", budget_ms=60_000).retrieved > 1
 
 
+def test_a_budget_of_1_ms_is_kept(tmp_path: Path) -> None:
+    words = np.random.default_rng(0).choice([f"word{n}" for n in range(300)], (3000, 12)).tolist()
+    documents = [
+        Document(str(at), f"Page {at}", tuple(" ".join(row).capitalize() + "." for row in rows))
+        for at, rows in enumerate(words[start : start + 30] for start in range(0, 3000, 30))
+    ]
+    with Index(tmp_path / "large", create=True) as index:
+        index.add_documents(documents)
+        engine = Engine(index, rejoinder.load())
+        engine.prepare()
+        # Other work on the machine takes time from some of them.
+        answers = [engine.answer(" ".join(row[:8]), budget_ms=1) for row in words[:60]]
+
+    assert min(item.milliseconds for item in answers) <= 1 + 5
+    assert all(item.answers for item in answers)
+
+
 def test_what_no_word_finds_is_found_by_meaning_in_any_time(index: Index) -> None:
     late = Engine(index).answer("beverage", budget_ms=0)
 

@@ -76,6 +76,8 @@ MIN_SEARCHED = 200
 """Sentences that each source finds, so that their scores can be compared."""
 READ_LATE = 20
 """Sentences that are read once the deadline has passed: nothing will rank more."""
+BRIEF_MS = 3.0
+"""With no more time than this, only the rarest words of a question are searched for."""
 
 log = logging.getLogger(__name__)
 
@@ -373,7 +375,8 @@ class Index:
                 `folder` takes a folder as documents are named, or a path of this machine, and
                 stands for its sub-folders too.
             deadline: once it has passed, the best that the words alone have found are returned, at
-                most `READ_LATE`.
+                most `READ_LATE`.  With at most `BRIEF_MS` left, only the rarest words are
+                searched for.
         """
         if k < 1:
             return []
@@ -681,10 +684,16 @@ def _search_both(
 ) -> tuple[dict[Place, RetrievalScores], bool]:
     """Return what both sources find, and whether there is no more to find.
 
-    After the deadline, what the words have found is enough.
+    After the deadline, what the words have found is enough; shortly before it, what the rarest ones
+    find.
     """
     files.full_text.refresh()
     full_text = files.full_text.current
+    # A search cannot be interrupted, so it is given less to do.
+    is_brief = deadline is not None and deadline.left_ms <= BRIEF_MS
+    words = full_text.search(question, READ_LATE, where, is_brief=True) if is_brief else {}
+    if words:
+        return merge(words, {}), True
     words = full_text.search(question, limit, where)
     if words and deadline and deadline.left_ms <= 0:
         return merge(words, {}), True

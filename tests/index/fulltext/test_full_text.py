@@ -8,6 +8,7 @@ import pytest
 from rejoinder.documents.passages import NEIGHBOURS
 from rejoinder.index.fulltext import full_text_index
 from rejoinder.index.index import Index
+from rejoinder.models.staged import Deadline
 
 PLAIN = [f"Line number {number} is plain." for number in range(NEIGHBOURS)]
 
@@ -47,6 +48,23 @@ def test_function_words_do_not_decide(index: Index, docs: Path) -> None:
 
     assert find(index, "What is the purpose of a samovar?")[0] == "A samovar boils water."
     assert find(index, "What is a samovar?") == ["A samovar boils water."]
+
+
+def test_hardly_any_time_is_spent_on_the_rarest_words(
+    index: Index, docs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kettle, samovar = "A big kettle boils water.", "A big samovar boils water."
+    write(index, docs, "# One", kettle, "# Two", samovar, "# Three", *PLAIN)
+    monkeypatch.setattr("rejoinder.index.fulltext.query.MAX_ENTRIES", 5)
+    now = Deadline(0.001, clock=lambda: 0.0)
+
+    def find_soon(question: str) -> list[str]:
+        return [hit.candidate.text for hit in index.search(question, 9, deadline=now)]
+
+    assert find_soon("Which big samovar is plain?") == [samovar]
+    assert set(find(index, "Which big samovar is plain?")) == {kettle, samovar, *PLAIN}
+    assert find_soon("plain") == PLAIN  # however often it occurs
+    assert find_soon("Which samovarr?") == [samovar]  # nothing else is known
 
 
 def test_function_words_order_sentences_that_content_words_find(index: Index, docs: Path) -> None:

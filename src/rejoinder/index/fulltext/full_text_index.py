@@ -26,7 +26,7 @@ import tantivy
 
 from rejoinder.documents.passages import Passage, iterate_passages
 from rejoinder.errors import StoreError, is_panic, shorten
-from rejoinder.index.fulltext.query import build_query, correct
+from rejoinder.index.fulltext.query import build_brief_query, build_query, correct
 from rejoinder.index.fulltext.terms import FIELDS, join_fields
 from rejoinder.index.sqlite.documents import DocumentStore, Place, StoredDocument
 from rejoinder.types import Where
@@ -209,12 +209,19 @@ class TantivyIndex:
         with suppress(ValueError):  # a rebuild has replaced the folder; the next refresh opens it
             self._index.reload()
 
-    def search(self, question: str, limit: int, where: Where | None) -> dict[Place, float]:
-        """Return the scores of the sentences that match a question best, best first."""
+    def search(
+        self, question: str, limit: int, where: Where | None, *, is_brief: bool = False
+    ) -> dict[Place, float]:
+        """Return the scores of the sentences that match a question best, best first.
+
+        Args:
+            is_brief: search only for the rarest words of the question.
+        """
         scores = {}
+        build = build_brief_query if is_brief else build_query
         with self._reading():
             searcher = self._index.searcher()
-            query = build_query(self._index.schema, searcher, question)
+            query = build(self._index.schema, searcher, question)
             if query is None or limit < 1:
                 return {}
             for key, value in (where or {}).items():
