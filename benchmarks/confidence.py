@@ -12,7 +12,8 @@ fitted to other documents (`benchmarks.corpus_lists --calibration`).  Each corpu
              the search finds
     foreign  questions of the other corpus, as many as its own
 
-The last two have no answer.  `all` is the three together.  As many sentences are ranked of each.
+The last two have no answer.  `all` is the three together.  As many sentences are ranked of each,
+as an engine does for one answer: stages with a `stop` stop reading.
 It prints the chief figures beside their goals; the results have all.
 """
 
@@ -43,7 +44,7 @@ from rejoinder.evaluation.confidence import (
     trace_curve,
 )
 from rejoinder.index.index import Index
-from rejoinder.models.ranking import rank
+from rejoinder.models.ranking import order
 
 RESULTS = ROOT / "benchmarks" / "results" / "confidence.json"
 RATES = (0.25, 0.5, 0.75)
@@ -165,10 +166,12 @@ def ask(
     question: Question,
     without: Callable[[str], bool] | None = None,
 ) -> Observation:
-    """Rank what the search finds, as an engine does; sentences of `without` are taken out."""
+    """Rank what the search finds, as an engine does for one answer, without some sentences."""
     found = [hit.candidate for hit in index.search(question.text, RETRIEVED + SPARE)]
     kept = [item for item in found if without is None or not without(item.text)][:RETRIEVED]
-    ranking = rank(question.text, group_by_document(kept), scorer=scorer)
+    if scorer.reads_passages:
+        kept = index.read_passages(kept)
+    ranking = order(question.text, group_by_document(kept), scorer=scorer, only_first=True)
     is_right = bool(ranking.items) and without is None
     return Observation(
         ranking.confidence or 0.0,

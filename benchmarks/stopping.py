@@ -1,4 +1,4 @@
-"""Compare when the last stage of a cascade stops reading, over the dev corpora.
+"""Compare when the stages of a cascade stop reading, over the dev corpora.
 
 Usage: python -m benchmarks.stopping CASCADE --data DATA --manuals FOLDER --cache FOLDER
            [--risk R]... [--keep N]... [--corpus NAME]... [--scores FOLDER] [--time]
@@ -6,7 +6,8 @@ Usage: python -m benchmarks.stopping CASCADE --data DATA --manuals FOLDER --cach
 
 CASCADE is a name or a file (TOML) whose last stage has a `stop` (`rejoinder calibrate --stop`).
 The first answer to every question of `benchmarks.open_corpus` is looked for: with each risk in
-place of the file's, with each fixed number of candidates, and reading all.  Only the first answer
+place of the file's, with each fixed number of candidates for the last stage, and reading all.
+`read` is the number of candidates by stage, of those that may stop.  Only the first answer
 is judged; rates are averaged over sets.  Pairs are scored once, and kept in the folder of scores
 if one is given.  The calibration error is that of all questions, also asked without their right
 sentences.  With --time, nothing is kept: the milliseconds are those of the whole answer,
@@ -33,11 +34,13 @@ from benchmarks.manuals.readers import ROOT
 from benchmarks.open_corpus import CORPORA, open_corpus
 from rejoinder.cascade.cascade import Cascade
 from rejoinder.cascade.loading import load
+from rejoinder.cascade.stopping import StoppingRule
 from rejoinder.engine.answers import group_by_document
 from rejoinder.engine.engine import RETRIEVED, Engine
 from rejoinder.evaluation.confidence import measure_calibration_error
 from rejoinder.evaluation.score_cache import CachedScorer
 from rejoinder.evaluation.significance import bootstrap_difference
+from rejoinder.evaluation.stopping import find_stopping_stages, with_stops
 from rejoinder.index.index import Index
 from rejoinder.models.ranking import order
 from rejoinder.types import Candidate
@@ -62,12 +65,12 @@ def main() -> None:
     options = parse_options()
     cascade = load(options.cascade)
     assert isinstance(cascade, Cascade)
-    assert cascade.stages[-1].stop, f"the last stage of {options.cascade} has no stop"
+    assert list_rules(cascade), f"no stage of {options.cascade} has a stop"
     result: dict[str, Any] = {"machine": describe_machine(), "corpora": {}}
     for corpus in options.corpus or CORPORA:
         with open_corpus(corpus, options) as (index, _, questions):
             variants = make_variants(cascade, options, corpus)
-            rows = compare(variants, find_all(index, questions))
+            rows = compare(variants, find_all(index, questions, cascade))
             if options.time:
                 timed = make_variants(cascade, options, None)
                 for name, times in time_all(timed, index, questions).items():
@@ -105,31 +108,40 @@ def make_variants(
     Args:
         corpus: keep the scores, in a file of this corpus if there is a folder; None for none.
     """
-    *earlier, before, last = cascade.stages
-    if corpus is not None:
-        path = options.scores and options.scores / f"{corpus}.jsonl"
+    rules = list_rules(cascade)
+    stages = list(cascade.stages)
+    for number in rules if corpus is not None else ():
+        path = options.scores and options.scores / f"{corpus}-{number + 1}.jsonl"
         if path:
             path.parent.mkdir(parents=True, exist_ok=True)
-        last = replace(last, scorer=CachedScorer(last.scorer, path=path))
-    rule, whole = last.stop, replace(last, stop=None)
-    assert rule
-    variants = {ALL: [before, whole]}
+        scorer = CachedScorer(stages[number].scorer, path=path)
+        stages[number] = replace(stages[number], scorer=scorer)
+    cascade = Cascade(cascade.name, stages, calibration=cascade.calibration)
+    variants = {ALL: with_stops(cascade, {})}
     for risk in options.risk or RISKS:
-        stopping = replace(last, stop=structs.replace(rule, risk=risk))
-        variants[f"risk {risk:g}"] = [before, stopping]
+        others = {at: structs.replace(rule, risk=risk) for at, rule in rules.items()}
+        variants[f"risk {risk:g}"] = with_stops(cascade, others)
     for keep in options.keep or KEEPS:
-        variants[f"keep {keep}"] = [replace(before, keep=keep), whole]
-    return {
-        name: Cascade(name, [*earlier, *stages], calibration=cascade.calibration)
-        for name, stages in variants.items()
-    }
+        *earlier, before, last = stages
+        fewer = [*earlier, replace(before, keep=keep, keep_for_one=None), last]
+        variant = Cascade(cascade.name, fewer, calibration=cascade.calibration)
+        variants[f"keep {keep}"] = with_stops(variant, {})
+        variants[f"keep {keep}, stops"] = variant
+    return variants
 
 
-def find_all(index: Index, questions: Sequence[Question]) -> list[Asked]:
+def list_rules(cascade: Cascade) -> dict[int, StoppingRule]:
+    """Return the rules of a cascade by the index of their stage."""
+    return {number: stage.stop for number, stage in enumerate(cascade.stages) if stage.stop}
+
+
+def find_all(index: Index, questions: Sequence[Question], cascade: Cascade) -> list[Asked]:
     """Return what is found for each question, and for answerable ones also without the answer."""
     asked = []
     for question in questions:
         found = [hit.candidate for hit in index.search(question.text, RETRIEVED + SPARE)]
+        if cascade.reads_passages:
+            found = index.read_passages(found)
         others = [item for item in found if not question.accepts(item.text)]
         asked.append(Asked(question, group_by_document(found[:RETRIEVED]), is_own=True))
         if question.is_answerable:
@@ -152,10 +164,9 @@ def compare(variants: dict[str, Cascade], asked: Sequence[Asked]) -> dict[str, d
         ]
         change = bootstrap_difference(*right)
         confidences, correct = np.array([row[1] for row in own]), np.array([row[0] for row in own])
+        reads = np.array([row[2] for row, use in zip(own, counted, strict=True) if use])
         rows[name] = {
-            "pairs": round(
-                statistics.mean(r[2] for r, use in zip(own, counted, strict=True) if use), 2
-            ),
+            "read": reads.mean(axis=0).round(2).tolist(),
             "first": round(100 * statistics.mean(map(statistics.mean, groups.values())), 1),
             "difference": [round(100 * value, 1) for value in (change.low, change.high)],
             "calibration_error": round(measure_calibration_error(confidences, correct), 4),
@@ -163,11 +174,12 @@ def compare(variants: dict[str, Cascade], asked: Sequence[Asked]) -> dict[str, d
     return rows
 
 
-def _ask(cascade: Cascade, asked: Asked) -> tuple[bool, float, int]:
-    """Return whether the first answer is right, its confidence, and how many pairs were read."""
+def _ask(cascade: Cascade, asked: Asked) -> tuple[bool, float, list[int]]:
+    """Return whether the first answer is right, its confidence, and what each stage has read."""
     ranking = order(asked.question.text, asked.found, scorer=cascade, only_first=True)
     is_right = asked.question.accepts(ranking.items[0].candidate.text)
-    return is_right, ranking.confidence or 0.0, ranking.trace[-1].scored
+    _, stopping = find_stopping_stages(cascade)
+    return is_right, ranking.confidence or 0.0, [ranking.trace[at].scored for at in stopping]
 
 
 def time_all(
@@ -190,7 +202,8 @@ def show(corpus: str, rows: dict[str, dict[str, Any]]) -> None:
     """Print a table."""
     for name, row in rows.items():
         low, high = row["difference"]
-        line = f"{corpus:8} {name:12} {row['pairs']:6.2f} pairs  {row['first']:.1f} %"
+        reads = " ".join(f"{read:6.2f}" for read in row["read"])
+        line = f"{corpus:8} {name:14} {reads} read  {row['first']:.1f} %"
         line += f" ({low:+.1f} to {high:+.1f})  ECE {row['calibration_error']:.4f}"
         print(line + "".join(f"  {key} {row[key]}" for key in ("p50_ms", "p95_ms") if key in row))
 

@@ -10,6 +10,7 @@ from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.cascade.stopping import Progress, StoppingRule, measure_progress
 from rejoinder.errors import InputError
 from rejoinder.models.lexical.scorers import WordOverlap
+from rejoinder.models.passages import PassageScorer
 from rejoinder.models.ranking import order, rank
 from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.models.staged import Deadline
@@ -152,21 +153,50 @@ def test_the_rule_waits_for_a_score() -> None:
     assert GAP_OF_1.stops(np.array([1.0]), np.array([9.0, 1.0]))
 
 
-@pytest.mark.parametrize(
-    ("stages", "problem"),
-    [
-        ([Stage(WordOverlap(), stop=GAP_OF_1)], "stage 1 cannot stop"),
-        (
-            [Stage(WordOverlap(), 3), Stage(WordOverlap(), 2, stop=GAP_OF_1), Stage(WordOverlap())],
-            "stage 2 cannot stop",
-        ),
-    ],
-)
-def test_only_a_last_stage_after_others_stops(stages: list[Stage], problem: str) -> None:
-    with pytest.raises(InputError, match=problem):
-        Cascade("wrong", stages)
+def test_a_stage_in_the_middle_passes_on_what_it_has_read() -> None:
+    middle, last = Slow("middle", count_a), Slow("last", lambda text: -len(text))
+    stages = [Stage(Slow("length", len), 5), Stage(middle, 3, stop=GAP_OF_1), Stage(last)]
+    texts = candidates("aa" * 10, "bb" * 10, "ab" * 9, "a" * 5, "b")
+    cascade = Cascade("three", stages)
+
+    one = order("q", texts, scorer=cascade, only_first=True)
+    whole = order("q", texts, scorer=cascade)
+
+    assert [(item.candidate.id, item.stage) for item in one.items] == [
+        *[("0", 2), ("1", 2)],
+        *[("2", 0), ("3", 0), ("4", 0)],
+    ]
+    trace = one.trace[1]
+    assert (trace.given, trace.scored, trace.unread, trace.kept) == (5, 2, 3, 2)
+    assert not trace.timed_out
+    assert [stage.scored for stage in whole.trace] == [5, 5, 3]
 
 
-def test_a_fused_stage_cannot_stop() -> None:
+def test_a_passage_is_read_once_though_its_candidates_are_in_two_batches() -> None:
+    reader = Slow("last", count_a)
+    never = StoppingRule(risk=0.0, intercept=0.0, best=0.0, gap=0.0, unread=0.0, first=2, batch=1)
+    cascade = Cascade(
+        "two", [Stage(Slow("length", len), 5), Stage(PassageScorer(reader), stop=never)]
+    )
+    texts = [
+        Candidate(str(place), "x" * (9 - place), passage=passage)
+        for place, passage in enumerate(["aa", "b", "aa", "b", "a"])
+    ]
+
+    for _ in range(2):  # the next question starts anew
+        ranking = order("q", texts, scorer=cascade, only_first=True)
+
+    assert reader.calls == [["aa", "b"], ["a"]] * 2
+    assert [item.score for item in ranking.items] == [2, 2, 1, 0, 0]
+
+
+def test_the_first_stage_cannot_stop() -> None:
+    with pytest.raises(InputError, match="stage 1 cannot stop: no stage before it"):
+        Cascade("wrong", [Stage(WordOverlap(), 3, stop=GAP_OF_1), Stage(WordOverlap())])
+
+
+def test_a_stage_that_compares_its_list_cannot_stop() -> None:
     with pytest.raises(InputError, match="fusion needs the scores of the whole list"):
         Stage(WordOverlap(), fusion=1.0, stop=GAP_OF_1)
+    with pytest.raises(InputError, match="document_prior needs the scores of the whole list"):
+        Stage(WordOverlap(), document_prior=1.0, stop=GAP_OF_1)

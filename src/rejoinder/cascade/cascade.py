@@ -49,7 +49,7 @@ class Stage:
     """Weight of the scores of the stage before in this one's, both as they are: for scorers whose
     scores mean the same in every list, so that a confidence can be fitted to their sum."""
     stop: StoppingRule | None = None
-    """When the last stage stops reading; None to read all that it gets."""
+    """When it stops reading where only the first candidate is needed; None to read all it gets."""
     keep_for_one: int | None = None
     """How many it keeps where only the first candidate is needed; None for as many as usual."""
 
@@ -57,8 +57,9 @@ class Stage:
         """Check how many it keeps for one, and that a stage that may stop can be read in parts."""
         if self.keep_for_one is not None and self.keep_for_one > (self.keep or 0):
             raise InputError(f"keep_for_one is {self.keep_for_one}; it must be at most keep")
-        if self.stop and self.fusion:
-            raise InputError("fusion needs the scores of the whole list; remove it, or the stop")
+        if self.stop and (self.fusion or self.document_prior):
+            name = "fusion" if self.fusion else "document_prior"
+            raise InputError(f"{name} needs the scores of the whole list; remove it, or the stop")
         if self.stop and not is_pointwise(self.scorer):
             raise InputError(f"{self.scorer.name} scores its list as a whole; remove the stop")
 
@@ -72,8 +73,8 @@ class Stage:
 
 
 @dataclass(frozen=True, slots=True)
-class LastStage:
-    """What the last stage gets, in the order in which it reads, and what it makes of it."""
+class ReadStage:
+    """What a stage gets, in the order in which it reads, and what it makes of it."""
 
     places: Places
     """Indices of the candidates."""
@@ -157,8 +158,8 @@ class Cascade:
         """Return the best scores that can be computed by the deadline.
 
         Args:
-            only_first: let stages keep fewer candidates, and the last one stop once no unread one
-                is likely to win.
+            only_first: let stages keep fewer candidates, and stop once no unread one is likely
+                to win.
         """
         staged, features = self.observe(
             question, candidates, deadline=deadline, only_first=only_first
@@ -168,15 +169,16 @@ class Cascade:
         confidence = self.calibration.rate(features)
         return replace(staged, confidence=confidence, abstains=self.calibration.abstains(features))
 
-    def read_last(self, question: str, candidates: Sequence[Candidate]) -> LastStage:
-        """Return what the last stage does for one answer, if it reads all that it gets."""
+    def read_in_full(self, question: str, candidates: Sequence[Candidate]) -> list[ReadStage]:
+        """Return what each stage does for one answer, if it reads all that it gets."""
         run = _Run(question, candidates, None)
-        *earlier, last = [replace(stage, stop=None) for stage in self._for_one]
-        for number, stage in enumerate(earlier):
-            run.run_stage(number, stage, [*earlier[number + 1 :], last])
-        places, merits = run.places, run.merits[run.places]
-        run.run_stage(len(earlier), last, ())
-        return LastStage(places, merits, run.scores[places])
+        stages = [replace(stage, stop=None) for stage in self._for_one]
+        reads = []
+        for number, stage in enumerate(stages):
+            places, merits = run.places, run.merits[run.places]
+            run.run_stage(number, stage, stages[number + 1 :])
+            reads.append(ReadStage(places, merits, run.scores[places]))
+        return reads
 
     def observe(
         self,
@@ -368,10 +370,9 @@ def check_keeps(keeps: Sequence[int | None]) -> None:
 
 
 def check_stops(stops: Sequence[StoppingRule | None]) -> None:
-    """Check which stages may stop: a last one, for whose candidates there is an order."""
-    for number, stop in enumerate(stops, start=1):
-        if stop is not None and (number == 1 or number < len(stops)):
-            raise InputError(f"stage {number} cannot stop: only a last stage after others can")
+    """Check which stages may stop: those for whose candidates there is an order."""
+    if stops[0] is not None:
+        raise InputError("stage 1 cannot stop: no stage before it says what to read first")
 
 
 def rate_documents(scores: Scores, candidates: Sequence[Candidate]) -> Scores:

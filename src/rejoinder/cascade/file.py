@@ -16,7 +16,7 @@
     missing = "leave"           # for scorers that read a sidecar, such as HAS: pass candidates
                                 # without stored rows to the next stage; "encode" encodes them
     reads = "passage"           # optional: score a candidate by its passage, not by its sentence
-    stop = { risk = 0.1, … }    # optional, for the last stage: where one answer is wanted, stop
+    stop = { risk = 0.1, … }    # optional, after the first stage: where one answer is wanted, stop
                                 # reading once no other is likely to win (`rejoinder calibrate`)
 
 `[calibration]` (from `rejoinder calibrate`), `[sentences]` (from `rejoinder calibrate

@@ -1,4 +1,4 @@
-"""When a stage stops reading: once no unread candidate is likely to get the best score.
+"""When a stage stops reading: once no unread candidate is likely to win.
 
 A stage gets its candidates in the order of the stage before.  The further an unread one is below
 the best so far in that order, and the better the best one's score is, the less likely it is to
@@ -48,7 +48,10 @@ def measure_progress(scores: Scores, before: Scores) -> Progress:
 
 
 class StoppingRule(Struct, frozen=True, forbid_unknown_fields=True):
-    """A logistic function of the progress: the probability that an unread candidate wins."""
+    """A logistic function of the progress: the probability that an unread candidate wins.
+
+    The one that wins gets the best score of the cascade's last stage.
+    """
 
     risk: float
     """The stage stops once the probability is at most this."""
@@ -69,7 +72,7 @@ class StoppingRule(Struct, frozen=True, forbid_unknown_fields=True):
             raise InputError("a stage that may stop reads at least 1 candidate at a time")
 
     def rate(self, progress: Progress) -> float:
-        """Return the probability that an unread candidate gets the best score."""
+        """Return the probability that an unread candidate wins."""
         weights = np.array([self.best, self.gap, self.unread])
         return to_probability(self.intercept + float(weights @ np.array(astuple(progress))))
 

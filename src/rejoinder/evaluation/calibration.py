@@ -1,7 +1,7 @@
 """Fits a scorer's confidence to the share of its first answers that are correct."""
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, dataclass
 from itertools import islice
 from pathlib import Path
 
@@ -29,8 +29,7 @@ from rejoinder.evaluation.confidence import (
     check_confidence,
     fit_confidence,
 )
-from rejoinder.evaluation.score_cache import CachedScorer
-from rejoinder.evaluation.stopping import StopReport, fit_stop, read_lists
+from rejoinder.evaluation.stopping import StopReport, cache_scores, fit_stops
 from rejoinder.models.scorer import Scorer
 from rejoinder.types import Example
 
@@ -54,8 +53,8 @@ class CalibrateOptions:
     tests: Sequence[str | Path] = ()
     """Data sets to measure on without fitting, as NAME[:SPLIT] or files."""
     stop: float | None = None
-    """Also fit when the last stage stops reading: once the probability that an unread candidate
-    wins is at most this."""
+    """Also fit when the last stage stops reading, and those that read passages: once the
+    probability that an unread candidate wins is at most this."""
     plot: Path | None = None
     """Write a plot of precision against answer rate."""
     folder: Path | None = None
@@ -73,7 +72,7 @@ class CalibrateResult:
     path: Path | None
     """The cascade file that was written."""
     stop: StopReport | None = None
-    """When the last stage stops, if that was fitted."""
+    """When stages stop reading, if that was fitted."""
 
 
 def calibrate(
@@ -110,8 +109,8 @@ def calibrate(
     examples = _read_all(datasets, options)
     stop = None
     if options.stop is not None:
-        loaded = _cache_last(loaded)
-        stop = fit_stop(read_lists(loaded, examples), options.stop)
+        loaded = cache_scores(loaded)
+        stop = fit_stops(loaded, examples, options.stop)
     observations = run("fitting", examples)
     fitted = fit_confidence(observations, options.precision, options.answer_rate)
     fitted_to = names[0] if len(names) == 1 else f"{len(names)} data sets"
@@ -146,15 +145,6 @@ def observe(
     if not rows:
         raise InputError("no question has candidates; a confidence cannot be measured")
     return Observations(np.array(rows), np.array(correct), np.array(answerable))
-
-
-def _cache_last(scorer: Scorer) -> Scorer:
-    """Return a cascade whose last stage, the slowest, scores no pair twice."""
-    if not isinstance(scorer, Cascade):
-        return scorer
-    *stages, last = scorer.stages
-    cached = replace(last, scorer=CachedScorer(last.scorer))
-    return Cascade(scorer.name, [*stages, cached], calibration=scorer.calibration)
 
 
 def _choose_path(scorer: str | Path | Scorer, to: Path | None) -> Path | None:
@@ -208,12 +198,16 @@ def _write(
     if stop:
         facts = {
             **facts,
-            "stop_read": round(stop.read, 2),
-            "stop_given": round(stop.given, 2),
+            **{f"stop_{item.number}_read": round(item.read, 2) for item in stop.stages},
+            **{f"stop_{item.number}_given": round(item.given, 2) for item in stop.stages},
             "stop_right": round(stop.accuracy, 4),
             "stop_right_of_all": round(stop.accuracy_of_all, 4),
         }
-        *stages, last = cascade.stages
-        cascade = structs.replace(cascade, stages=(*stages, structs.replace(last, stop=stop.rule)))
+        rules = {item.number: item.rule for item in stop.stages}
+        stages = tuple(
+            structs.replace(stage, stop=rules.get(number))
+            for number, stage in enumerate(cascade.stages, start=1)
+        )
+        cascade = structs.replace(cascade, stages=stages)
     calibration = structs.replace(fitted.calibration, facts=facts)
     write_cascade_file(path, structs.replace(cascade, calibration=calibration))

@@ -13,6 +13,8 @@ from rejoinder.errors import InputError
 from rejoinder.models.scorer import Candidates, Scorer, Scores, is_pointwise
 from rejoinder.types import Candidate, to_candidates
 
+Passage = tuple[str | None, tuple[str, ...], str]
+"""What is read of a passage: its document, its headings and its text."""
 PASSAGES = " (passages)"
 """Follows the name of a scorer that reads passages."""
 
@@ -39,14 +41,23 @@ class PassageScorer:
             )
         self.name = scorer.name + PASSAGES
         self.scorer = scorer
+        self._known: dict[Passage, float] | None = None
+
+    def remember(self) -> "PassageScorer":
+        """Return a scorer that reads no passage twice, for the batches of one question."""
+        copy = PassageScorer(self.scorer)
+        copy._known = {}
+        return copy
 
     def score(self, question: str, candidates: Candidates) -> Scores:
         """Return one score per candidate, in the order given."""
         passages = [_to_passage(item) for item in to_candidates(candidates)]
         keys = [_get_key(item) for item in passages]
-        distinct = dict(zip(keys, passages, strict=True))
-        scores = self.scorer.score(question, list(distinct.values()))
-        by_key = dict(zip(distinct, scores.tolist(), strict=True))
+        by_key = {} if self._known is None else self._known
+        new = {key: item for key, item in zip(keys, passages, strict=True) if key not in by_key}
+        if new:
+            scores = self.scorer.score(question, list(new.values()))
+            by_key.update(zip(new, scores.tolist(), strict=True))
         return np.array([by_key[key] for key in keys], dtype=np.float64)
 
 
@@ -57,7 +68,7 @@ def _to_passage(candidate: Candidate) -> Candidate:
     return replace(candidate, text=candidate.passage, position=None, tokens=None, passage=None)
 
 
-def _get_key(passage: Candidate) -> tuple[str | None, tuple[str, ...], str]:
+def _get_key(passage: Candidate) -> Passage:
     """Return what is read of a passage."""
     document = passage.document.id if passage.document else None
     return document, passage.headings, passage.text

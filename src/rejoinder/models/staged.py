@@ -159,6 +159,8 @@ def score_until(
         scores = np.empty(len(places))
         scores[in_order] = own
         return scores
+    if remember := getattr(scorer, "remember", None):
+        scorer = remember()  # candidates of two batches may share what is read of them
     clock = _BatchClock(deadline, rate_ms)
     scores = np.empty(0)
     while len(scores) < len(places):

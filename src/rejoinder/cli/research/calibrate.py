@@ -41,7 +41,8 @@ if TYPE_CHECKING:
     "--stop",
     type=options.SHARE,
     metavar="RISK",
-    help="Also fit when the last stage stops reading: at this risk that an unread one wins.",
+    help="Also fit when the last stage, and those that read passages, stop reading: at this risk"
+    " that an unread candidate wins.",
 )
 @click.option("--test", "tests", multiple=True, help="Also measure on NAME[:SPLIT]; not fitted to.")
 @click.option("--plot", type=options.PATH, help="Plot precision against answer rate.")
@@ -141,15 +142,15 @@ def _print(result: "CalibrateResult", output: Output) -> None:
         ],
     )
     if stop := result.stop:
+        whole = [
+            percent(stop.accuracy),
+            percent(stop.accuracy_of_all),
+            show_interval(stop.difference),
+        ]
+        *others, last = [
+            [f"{item.read:.1f}", f"{item.given:.1f}", item.scorer] for item in stop.stages
+        ]
         output.show(
-            ["candidates read", "of", "first right", "reading all", "difference"],
-            [
-                [
-                    f"{stop.read:.1f}",
-                    f"{stop.given:.1f}",
-                    percent(stop.accuracy),
-                    percent(stop.accuracy_of_all),
-                    show_interval(stop.difference),
-                ]
-            ],
+            ["candidates read", "of", "stage", "first right", "reading all", "difference"],
+            [*([*row, "", "", ""] for row in others), [*last, *whole]],
         )
