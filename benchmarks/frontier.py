@@ -9,7 +9,8 @@ The corpus is `pooled` of benchmarks.open_corpus, with so many questions of each
 answer is right if it is the gold sentence.  Each contender answers one question after the other, on
 as many threads as it likes.  Milliseconds are medians of wall-clock time:
 
-    ours             the default cascade, without a budget and with each of `BUDGETS`
+    ours             the default cascade, without a budget, with each of `BUDGETS`, and reading
+                     all candidates; `thorough`, as it is and reading all
     cross-encoder    our search, of which ms-marco-MiniLM-L-12-v2 reranks the first 5, 10 or 20:
                      int8 and fp32 in onnxruntime, one pair per call, and in sentence-transformers
     bi-encoders      the nearest neighbours among all sentences by exact search
@@ -41,16 +42,18 @@ from benchmarks.corpora.indexes import list_entries
 from benchmarks.corpora.questions import Question
 from benchmarks.manuals.readers import ROOT
 from benchmarks.open_corpus import open_corpus
-from rejoinder.cascade.loading import load
+from rejoinder.cascade.cascade import Cascade
+from rejoinder.cascade.loading import DEFAULT, THOROUGH, load
 from rejoinder.engine.engine import Engine
 from rejoinder.evaluation.plots import plotting
 from rejoinder.evaluation.significance import bootstrap_difference
+from rejoinder.evaluation.stopping import with_stops
 from rejoinder.storage.journal import append_journal, read_journal
 
 RESULTS = ROOT / "benchmarks" / "results" / "frontier.json"
 PICTURE = "speed.png"
 BEGIN, END = "<!-- frontier: begin -->\n", "<!-- frontier: end -->\n"
-BUDGETS = (4, 6, 8, 10, 12, 15, 20, 30)
+BUDGETS = (1, 2, 4, 6, 8, 10, 12, 15, 20, 30)
 """Milliseconds that our answers may take."""
 DEPTHS = (5, 10, RERANKED)
 """How many candidates a cross-encoder reads."""
@@ -222,15 +225,22 @@ def draw(result: dict[str, Any], path: Path) -> None:
         )
 
 
-def make_ours(setting: Setting, budget_ms: float | None = None) -> Answer:
-    """Make the default cascade with a budget."""
-    engine = Engine(setting.index, load())
+def make_ours(
+    setting: Setting, name: str = DEFAULT, budget_ms: float | None = None, *, stops: bool = True
+) -> Answer:
+    """Make a cascade that comes with the package, with a budget, or without its stops."""
+    cascade = load(name)
+    assert isinstance(cascade, Cascade)
+    engine = Engine(setting.index, cascade if stops else with_stops(cascade, {}))
 
     def answer(question: str) -> str:
         answers = engine.answer(question, budget_ms=budget_ms).answers
         return answers[0].sentence if answers else ""
 
     return answer
+
+
+_reading_all = partial(make_ours, stops=False)
 
 
 def make_reranked(setting: Setting, network: str, depth: int) -> Answer:
@@ -299,9 +309,20 @@ def make_bm25(setting: Setting) -> Answer:
 def _list_rows() -> Iterator[tuple[str, Row]]:
     ours = "rejoinder, default cascade"
     yield "ours", Row(ours, f"**{ours}**", make_ours)
+    yield "ours-all", Row(f"{ours}, reading all", "the same, reading all", _reading_all)
     for budget in BUDGETS:
         label = f"the same, {budget} ms"
         yield f"ours-{budget}", Row(ours, label, partial(make_ours, budget_ms=budget))
+    thorough = "rejoinder, thorough"
+    yield "thorough", Row(thorough, f"**{thorough}**", partial(make_ours, name=THOROUGH))
+    yield (
+        "thorough-all",
+        Row(
+            f"{thorough}, reading all",
+            "the same, reading all",
+            partial(_reading_all, name=THOROUGH),
+        ),
+    )
     for name, where, module in (
         ("int8", "onnxruntime int8", "onnxruntime"),
         ("fp32", "onnxruntime fp32", "onnxruntime"),
