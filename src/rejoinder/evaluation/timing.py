@@ -1,4 +1,4 @@
-"""Times scorers on this machine."""
+"""Times scorers on this machine, and their accuracy in a given time."""
 
 import statistics
 import time
@@ -10,6 +10,7 @@ import numpy as np
 
 from rejoinder.cascade.budget import Cost, TimedCall, count_words, fit_cost
 from rejoinder.errors import InputError
+from rejoinder.models.ranking import rank
 from rejoinder.models.scorer import Scorer
 from rejoinder.types import Candidate, Example
 
@@ -23,6 +24,7 @@ LENGTH = 25
 TIMED_QUESTIONS = 10
 TIMED_SHARES = (0.02, 0.1, 0.3, 1.0)
 """Parts of a list that are timed, so that a fitted cost covers short lists and long ones."""
+BUDGETS_MS = (1.0, 2.0, 5.0, 10.0, 20.0, 50.0)
 REPEATS = 3
 """The fastest of so many calls counts: the others had to wait for other work on the machine."""
 
@@ -33,6 +35,19 @@ class Timing:
 
     scorer: str
     candidates: int
+    median_ms: float
+    p95_ms: float
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredPoint:
+    """A scorer with a budget, on the questions of a data set that have an answer."""
+
+    scorer: str
+    budget_ms: float | None
+    questions: int
+    accuracy: float
+    """P@1, from 0 to 1."""
     median_ms: float
     p95_ms: float
 
@@ -92,6 +107,38 @@ def measure_latency(
     ]
     scorer.score(*calls[0])
     return time_ms(lambda: [scorer.score(*call) for call in calls]) / len(calls)
+
+
+def measure_points(
+    scorer: Scorer,
+    examples: Sequence[Example],
+    budgets_ms: Sequence[float | None] = (*BUDGETS_MS, None),
+) -> list[MeasuredPoint]:
+    """Rank every question with each budget in turn.
+
+    Raises:
+        InputError: no question has an answer.
+    """
+    asked = [example for example in examples if any(example.labels)]
+    if not asked:
+        raise InputError("no question has an answer; nothing can be measured")
+    rank(asked[0].question, asked[0].candidates, scorer=scorer)  # caches are cold at first
+    seen: dict[float | None, list[tuple[bool, float]]] = {budget: [] for budget in budgets_ms}
+    for example in asked:
+        labels = dict(zip((item.id for item in example.candidates), example.labels, strict=True))
+        for budget, own in seen.items():
+            start = time.perf_counter()
+            ranking = rank(example.question, example.candidates, scorer=scorer, budget_ms=budget)
+            elapsed = 1000 * (time.perf_counter() - start)
+            own.append((labels[ranking.items[0].candidate.id], elapsed))
+    points = []
+    for budget, own in seen.items():
+        rights, times = np.array(own, dtype=np.float64).T
+        median, p95 = np.percentile(times, [50, 95]).tolist()
+        points.append(
+            MeasuredPoint(scorer.name, budget, len(asked), float(rights.mean()), median, p95)
+        )
+    return points
 
 
 def _bypass_caches(candidates: Sequence[Candidate], mark: str) -> list[Candidate]:
