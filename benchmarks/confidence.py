@@ -45,6 +45,7 @@ from rejoinder.evaluation.confidence import (
 )
 from rejoinder.index.index import Index
 from rejoinder.models.ranking import order
+from rejoinder.types import Candidate
 
 RESULTS = ROOT / "benchmarks" / "results" / "confidence.json"
 RATES = (0.25, 0.5, 0.75)
@@ -167,11 +168,8 @@ def ask(
     without: Callable[[str], bool] | None = None,
 ) -> Observation:
     """Rank what the search finds, as an engine does for one answer, without some sentences."""
-    found = [hit.candidate for hit in index.search(question.text, RETRIEVED + SPARE)]
-    kept = [item for item in found if without is None or not without(item.text)][:RETRIEVED]
-    if scorer.reads_passages:
-        kept = index.read_passages(kept)
-    ranking = order(question.text, group_by_document(kept), scorer=scorer, only_first=True)
+    kept = find(index, question, scorer, without)
+    ranking = order(question.text, kept, scorer=scorer, only_first=True)
     is_right = bool(ranking.items) and without is None
     return Observation(
         ranking.confidence or 0.0,
@@ -179,6 +177,22 @@ def ask(
         is_right and question.accepts(ranking.items[0].candidate.text),
         question.is_answerable and without is None,
     )
+
+
+def find(
+    index: Index,
+    question: Question,
+    scorer: Cascade,
+    without: Callable[[str], bool] | None = None,
+) -> list[Candidate]:
+    """Return the candidates that an engine ranks; others take the place of those of `without`.
+
+    The number that is searched for changes the order a little, so only the latter search for more.
+    """
+    hits = index.search(question.text, RETRIEVED + SPARE if without else RETRIEVED)
+    found = [hit.candidate for hit in hits if without is None or not without(hit.candidate.text)]
+    kept = found[:RETRIEVED]
+    return group_by_document(index.read_passages(kept) if scorer.reads_passages else kept)
 
 
 def show_goals(corpora: dict[str, Any]) -> str:

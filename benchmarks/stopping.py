@@ -28,15 +28,14 @@ import numpy as np
 from msgspec import structs
 
 from benchmarks.common import describe_machine, get_percentiles
-from benchmarks.confidence import SPARE
+from benchmarks.confidence import find
 from benchmarks.corpora.questions import Question
 from benchmarks.manuals.readers import ROOT
 from benchmarks.open_corpus import CORPORA, open_corpus
 from rejoinder.cascade.cascade import Cascade
 from rejoinder.cascade.loading import load
 from rejoinder.cascade.stopping import StoppingRule
-from rejoinder.engine.answers import group_by_document
-from rejoinder.engine.engine import RETRIEVED, Engine
+from rejoinder.engine.engine import Engine
 from rejoinder.evaluation.confidence import measure_calibration_error
 from rejoinder.evaluation.score_cache import CachedScorer
 from rejoinder.evaluation.significance import bootstrap_difference
@@ -139,13 +138,10 @@ def find_all(index: Index, questions: Sequence[Question], cascade: Cascade) -> l
     """Return what is found for each question, and for answerable ones also without the answer."""
     asked = []
     for question in questions:
-        found = [hit.candidate for hit in index.search(question.text, RETRIEVED + SPARE)]
-        if cascade.reads_passages:
-            found = index.read_passages(found)
-        others = [item for item in found if not question.accepts(item.text)]
-        asked.append(Asked(question, group_by_document(found[:RETRIEVED]), is_own=True))
+        asked.append(Asked(question, find(index, question, cascade), is_own=True))
         if question.is_answerable:
-            asked.append(Asked(question, group_by_document(others[:RETRIEVED]), is_own=False))
+            others = find(index, question, cascade, without=question.accepts)
+            asked.append(Asked(question, others, is_own=False))
     return asked
 
 
