@@ -78,6 +78,36 @@ def test_a_row_comes_with_its_table(engine: Engine) -> None:
     assert ["Sencha" in text for text in texts(answer)] == [True, False]
 
 
+@pytest.mark.parametrize(
+    ("before", "is_shown"),
+    [
+        ("The water decides.", False),
+        ("These are the times:", True),
+        ("The table below has the times.", True),
+        ("Each kind has its own time, as follows. It is short.", False),
+        ("Type this:\n\n    kettle --hot:", False),
+    ],
+)
+def test_a_paragraph_is_shown_with_a_table_that_it_introduces(
+    tmp_path: Path, before: str, is_shown: bool
+) -> None:
+    path = tmp_path / "tea.md"
+    table = "| Kind | Minutes |\n|---|---|\n| Sencha | 2 minutes |\n| Assam | 4 minutes |\n"
+    path.write_text(f"# Tea\n\nTea is old.\n\n{before}\n\n{table}", encoding="utf-8")
+    with Index(tmp_path / "index", create=True) as index:
+        index.add([path])
+        found = ask(Engine(index, Jaccard()), "how many minutes does assam take?")
+        section = ask(
+            Engine(index, Jaccard()), "how many minutes does assam take?", context="section"
+        )
+
+    kinds = [block.kind for block in found.context]
+    assert kinds == ["paragraph"] * is_shown + ["row", "row"]
+    assert [block.kind for block in section.context] == ["heading", "paragraph", "paragraph"] + [
+        "row"
+    ] * 2
+
+
 def test_a_section_is_everything_below_its_heading(engine: Engine) -> None:
     answer = ask(engine, "will hard water spoil it?", context="section")
 

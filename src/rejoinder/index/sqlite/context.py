@@ -8,6 +8,7 @@
 A context has a maximum length, so that an answer stays small in any document.
 """
 
+import re
 from collections.abc import Callable, Sequence
 from typing import NamedTuple, TypeVar
 
@@ -21,7 +22,7 @@ FORMS = ("sentence", "paragraph", "section")
 RUNS: tuple[Kind, ...] = ("item", "definition", "row")
 """Blocks that are shown with their neighbours of the same kind."""
 LEADS: tuple[Kind, ...] = ("heading", "paragraph", "caption")
-"""Blocks that introduce what follows."""
+"""Blocks that may introduce what follows; a paragraph does so by its last words."""
 MARGIN = 1_000
 """Characters that are shown before and after the sentence, of a block that is too long."""
 
@@ -69,7 +70,7 @@ def read_context(
 ) -> tuple[ContextBlock, ...]:
     """Return the blocks around a candidate, in the order of its document.
 
-    None if the form is `sentence`, or if the store does not have the candidate.
+    Empty if the form is `sentence`, or if the store does not have the candidate.
 
     Args:
         source: where the candidate is.
@@ -84,16 +85,8 @@ def read_context(
     chosen = choose_blocks(near, own, form)
     first = chosen[0].start
     text = store.get_text(number, first, chosen[-1].end)
-    return tuple(
-        cut_block(
-            block.kind,
-            text[block.start - first : block.end - first],
-            block.start,
-            source.start,
-            source.end,
-        )
-        for block in chosen
-    )
+    read = [ReadBlock(*block, text[block.start - first : block.end - first]) for block in chosen]
+    return _to_context(read, source, form)
 
 
 def choose_context(
@@ -101,10 +94,37 @@ def choose_context(
 ) -> tuple[ContextBlock, ...]:
     """Return the blocks that are shown together with the sentence at a source."""
     own = next(at for at, block in enumerate(blocks) if block.end > source.start)
+    return _to_context(choose_blocks(blocks, own, form), source, form)
+
+
+def _to_context(chosen: Sequence[ReadBlock], source: Source, form: str) -> tuple[ContextBlock, ...]:
+    """Return chosen blocks, without a paragraph before a list or a table that is not about it."""
+    first, *rest = chosen
+    if form == "paragraph" and rest and first.kind == "paragraph" and not introduces(first.text):
+        chosen = rest
     return tuple(
-        cut_block(block.kind, block.text, block.start, source.start, source.end)
-        for block in choose_blocks(blocks, own, form)
+        cut_block(block.kind, block.text, block.start, source.start, source.end) for block in chosen
     )
+
+
+def introduces(text: str) -> bool:
+    r"""Return whether a paragraph ends by announcing what comes below it.
+
+    >>> introduces("You need:"), introduces("Tea is old."), introduces("The table below has more.")
+    (True, False, True)
+
+    One with code announces its code:
+
+    >>> introduces("Type this:\n\nif hot:")
+    False
+    """
+    if _EMPTY_LINE.search(text):
+        return False
+    return text.rstrip().endswith((":", "\uff1a")) or bool(_ANNOUNCES.search(text))
+
+
+_EMPTY_LINE = re.compile(r"\n\s*\n")
+_ANNOUNCES = re.compile(r"\b(?:following|follows|below)\b[^.!?]*[.!?]?\s*$", re.IGNORECASE)
 
 
 def choose_blocks(blocks: Sequence[Block], own: int, form: str) -> Sequence[Block]:
@@ -115,17 +135,18 @@ def choose_blocks(blocks: Sequence[Block], own: int, form: str) -> Sequence[Bloc
         own: the place of the block that holds the sentence.
     """
     kind, path = blocks[own].kind, blocks[own].path
+    leads: tuple[Kind, ...]
     room = LIMITS[form].characters
     if form == "section":
         first, last = _extend(blocks, own, room, lambda block: block.path == path)
-        above = path[:-1]  # the heading of a section is not below itself
+        leads, above = ("heading",), path[:-1]  # the heading of a section is not below itself
     elif kind in RUNS:
         run = (kind, path)
         first, last = _extend(blocks, own, room, lambda block: (block.kind, block.path) == run)
-        above = path
+        leads, above = LEADS, path
     else:
         return [blocks[own]]
-    if first and blocks[first - 1].kind in LEADS and blocks[first - 1].path == above:
+    if first and blocks[first - 1].kind in leads and blocks[first - 1].path == above:
         first -= 1
     return blocks[first : last + 1]
 
