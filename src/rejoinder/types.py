@@ -166,6 +166,10 @@ class WordMatch:
     question_word: str
     sentence_word: str
     relatedness: float
+    weight: float = 1.0
+    """How much the match says, from 0 to 1: by the inverse document frequency of the more frequent
+    word.  0 if one is a function word; 1 for other words of a text or a remote index, which has no
+    counts."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -508,6 +508,34 @@ def test_matches_pair_each_word_with_its_closest() -> None:
     assert match_words("?", "It is warm.", shipped) == []
 
 
+def test_matches_of_rare_words_weigh_more(tmp_path: Path) -> None:
+    with Index(tmp_path / "many", create=True) as index:
+        index.add_documents(
+            [
+                Document(
+                    "harbour", text=" ".join(f"The harbour has {n} cranes." for n in range(30))
+                ),
+                Document(
+                    "tar", text="The harbour burns tar at noon. Some harbour lights burn oil."
+                ),
+            ]
+        )
+        explained = Engine(index).answer("Who burns tar in the harbour?", explain=True)
+
+    weights = {match.question_word: match.weight for match in explained.answers[0].matches or ()}
+    assert weights["who"] == weights["in"] == weights["the"] == 0
+    assert 0 < weights["harbour"] < 0.1
+    assert 0.5 < weights["burns"] < weights["tar"] == 1
+
+
+def test_matches_without_counts_weigh_one(index: Index) -> None:
+    explained = Engine(index, retriever=Elsewhere()).answer("does it rain?", explain=True)
+
+    matches = {match.question_word: match for match in explained.answers[0].matches or ()}
+    assert (matches["rain"].sentence_word, matches["rain"].weight) == ("rains", 1)
+    assert matches["it"].weight == 0
+
+
 def test_a_stage_that_reads_passages_gets_those_of_the_index(index: Index) -> None:
     reader = Shortest()
     reader.is_pointwise = True  # type: ignore[attr-defined]

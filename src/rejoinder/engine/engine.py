@@ -239,7 +239,7 @@ class Engine:
             return answers
         from rejoinder.engine.explain import explain_answers
 
-        return explain_answers(answers)
+        return explain_answers(answers, self.retriever.weigh_words)
 
     async def aanswer(self, question: str, **options: Unpack[AnswerOptions]) -> Answers:
         """Return the same as `answer`, without blocking the event loop."""

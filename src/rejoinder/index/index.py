@@ -454,6 +454,14 @@ class Index:
             counts = files.store.count_metadata(values=values, leave_out=FOLDER)
             return counts + files.folders.count(values=values)
 
+    def weigh_words(self, words: Sequence[str]) -> list[float]:
+        """Return the inverse document frequency of each word, scaled to 0 … 1.
+
+        A word of one sentence, or of none, weighs 1.
+        """
+        with self._lease() as files:
+            return files.full_text.current.weigh_words(words)
+
     def read_passages(
         self,
         candidates: Sequence[Candidate],

@@ -75,6 +75,10 @@ class Retriever(Protocol):
         """
         return None
 
+    def weigh_words(self, words: Sequence[str]) -> list[float]:
+        """Return how rare each word is, from 0 to 1; 1 where words are not counted."""
+        return [1.0] * len(words)
+
     def read_passages(
         self, candidates: Sequence[Candidate], *, deadline: Deadline | None = None
     ) -> list[Candidate]:

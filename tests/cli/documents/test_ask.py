@@ -127,7 +127,24 @@ def test_explains_which_words_match(docs: Path) -> None:
     assert "\n    found by words and meaning\n" in result.stdout
     assert "found by" not in run("green drinks", docs).stdout
     assert "1 sentence retrieved, ranked by default" in result.stderr
-    assert matches == [{"question_word": "green", "sentence_word": "green", "relatedness": 1.0}]
+    assert matches == [
+        {"question_word": "green", "sentence_word": "green", "relatedness": 1.0, "weight": 1.0}
+    ]
+
+
+def test_explains_with_the_most_telling_words_first(docs: Path) -> None:
+    many = "".join(f"Tea number {number} is brewed.\n\n" for number in range(9))
+    (docs / "many.txt").write_text(many, encoding="utf-8")
+
+    result = run("at what time is tea with green leaves brewed?", docs, "--explain")
+    only = run("what is it?", docs, "--explain")
+
+    explained = next(line for line in result.stdout.splitlines() if "~" in line)
+    assert explained.startswith("    green ~ green 1.00")
+    pairs = [pair.split()[:3] for pair in explained.split(", ")]
+    assert pairs.index(["green", "~", "green"]) < pairs.index(["tea", "~", "tea"])
+    assert not {"at", "what", "is", "with"} & {word for pair in pairs for word in pair}
+    assert "~" not in only.stdout
 
 
 def test_an_index_without_vectors_answers_by_words_with_one_warning(

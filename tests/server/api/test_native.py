@@ -129,6 +129,7 @@ def test_explain_returns_matching_words(client: TestClient) -> None:
     ).json()
 
     matches = {match["question_word"]: match for match in body["answers"][0]["matches"]}
+    assert matches["tea"].pop("weight") > 0 == matches["is"]["weight"]
     assert matches["tea"] == {"question_word": "tea", "sentence_word": "tea", "relatedness": 1.0}
 
 

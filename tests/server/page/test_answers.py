@@ -126,8 +126,8 @@ def test_only_links_to_web_pages_are_clickable(page: Page, url: str) -> None:
 
 SPLIT = """async ([sentence, question, words]) => {
     const { splitSentence } = await import("./highlight.js");
-    const matches = words.map(([question_word, sentence_word, relatedness]) =>
-        ({ question_word, sentence_word, relatedness }));
+    const matches = words.map(([question_word, sentence_word, relatedness, weight]) =>
+        ({ question_word, sentence_word, relatedness, weight }));
     const parts = splitSentence(sentence, matches, question);
     if (parts.map(({ text }) => text).join("") !== sentence) throw new Error("text was lost");
     return [
@@ -137,15 +137,21 @@ SPLIT = """async ([sentence, question, words]) => {
 }"""
 
 
-def test_function_words_are_not_highlighted(page: Page) -> None:
-    words = [("what", "a", 0.6), ("is", "is", 1.0), ("hive", "hive", 1.0), ("bee", "insect", 0.6)]
+def test_highlights_are_stronger_for_rare_words_and_none_for_common_ones(page: Page) -> None:
+    words = [
+        *(("what", "a", 0.6, 0), ("is", "is", 1.0, 0), ("colony", "city", 0.6, 0.1)),
+        *(("hive", "hive", 1.0, 1), ("bee", "insect", 0.6, 1), ("old", "old", 1.0, 0.5)),
+    ]
 
     related, fits = page.evaluate(
-        SPLIT, ["A hive is a home of an insect.", "What is a hive?", words]
+        SPLIT,
+        ["A hive is an old city of an insect.", "What is a hive of an old bee colony?", words],
     )
 
-    assert [word for word, _ in related] == ["hive", "insect"]
-    assert related[0][1] == 1 > related[1][1] > 0
+    strengths = dict(related)
+    assert [*strengths] == ["hive", "old", "insect"]
+    assert strengths["hive"] == 1 > strengths["old"] > 0
+    assert strengths["hive"] > strengths["insect"] > 0
     assert fits == []
 
 

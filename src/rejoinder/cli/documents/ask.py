@@ -16,7 +16,7 @@ import click
 
 from rejoinder.cli import options
 from rejoinder.cli.output import count, print_json, print_trace, say, show_progress
-from rejoinder.types import Answer, Answers, Source
+from rejoinder.types import Answer, Answers, Source, WordMatch
 
 if TYPE_CHECKING:
     from rejoinder.engine.engine import Engine
@@ -236,16 +236,26 @@ def _print(answers: Answers, explain: bool, *, is_filtered: bool, is_list: bool)
             others = len(answer.other_sources) - 1
             click.echo(f"    also {first}" + (f" and {others} more" if others else ""))
         if explain:
-            words = [
-                f"{match.question_word} ~ {match.sentence_word} {match.relatedness:.2f}"
-                for match in answer.matches or ()
-            ]
-            click.secho(f"    {', '.join(words)}", dim=True)
+            if words := _show_matches(answer.matches or ()):
+                click.secho(f"    {words}", dim=True)
             if answer.found_by:
                 click.secho(f"    found by {' and '.join(answer.found_by)}", dim=True)
     if explain:
         say(f"{count(answers.retrieved, 'sentence')} retrieved, ranked by {answers.scorer}")
         print_trace(answers.trace)
+
+
+def _show_matches(matches: Sequence[WordMatch]) -> str:
+    """Return the matching words, the most telling first; function words are left out."""
+    telling = sorted(filter(_weigh, matches), key=_weigh, reverse=True)
+    return ", ".join(
+        f"{match.question_word} ~ {match.sentence_word} {match.relatedness:.2f}"
+        for match in telling
+    )
+
+
+def _weigh(match: WordMatch) -> float:
+    return match.weight * max(0.0, match.relatedness)
 
 
 def _mention_threshold(answers: Answers, told: list[str]) -> None:

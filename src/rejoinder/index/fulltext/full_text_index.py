@@ -27,7 +27,7 @@ import tantivy
 from rejoinder.documents.passages import Passage, iterate_passages
 from rejoinder.errors import StoreError, is_panic, shorten
 from rejoinder.index.fulltext.query import build_brief_query, build_query, correct
-from rejoinder.index.fulltext.terms import FIELDS, join_fields
+from rejoinder.index.fulltext.terms import FIELDS, join_fields, weigh_words
 from rejoinder.index.sqlite.documents import DocumentStore, Place, StoredDocument
 from rejoinder.types import Where
 
@@ -236,6 +236,11 @@ class TantivyIndex:
         """Return a question in which words that the index does not know are corrected."""
         with self._reading():
             return correct(self._index.searcher(), question)
+
+    def weigh_words(self, words: Sequence[str]) -> list[float]:
+        """Return how rare each word is in sentences, from 0 to 1."""
+        with self._reading():
+            return weigh_words(self._index.searcher(), words)
 
     def find_damage(self) -> list[str]:
         """Return the files whose content does not match the checksum at their end."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from functools import lru_cache
+from math import log1p
 from typing import NamedTuple
 
 import tantivy
@@ -80,3 +81,21 @@ def _list_headings(passage: Passage) -> tuple[str, ...]:
 def count_sentences(searcher: tantivy.Searcher, term: str) -> int:
     """Return how many sentences a term finds, by the field that finds most."""
     return max(searcher.doc_freq(field, term) for field in FIELDS)
+
+
+def weigh_words(searcher: tantivy.Searcher, words: Iterable[str]) -> list[float]:
+    """Return how rare each word is in sentences, from 0 to 1: BM25's IDF over the largest one.
+
+    Of a word with several terms, the rarest counts.
+    """
+    total = max(2, searcher.num_docs)
+    largest = _compute_idf(1, total)
+    counts = (
+        min((searcher.doc_freq("text", term) for term in stem_words(word)), default=0)
+        for word in words
+    )
+    return [_compute_idf(min(max(1, count), total), total) / largest for count in counts]
+
+
+def _compute_idf(count: int, total: int) -> float:
+    return log1p((total - count + 0.5) / (count + 0.5))

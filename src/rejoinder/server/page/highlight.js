@@ -7,6 +7,10 @@ import { make } from "./dom.js";
 const WORD = /\p{Script=Han}|[^\s\p{P}$+<=>^`|~\p{Script=Han}]+/gu;
 const MIN_RELATEDNESS = 0.35; // any two words are related a little
 
+// A word of most sentences of the index says nothing; a word of one in ten does.
+const MIN_WEIGHT = 0.15;
+
+// Not names, even where they begin a sentence.
 const FUNCTION_WORDS = new Set(
   `a about after again all also am an and any are as at be because been before being between both
   but by can could did do does doing down during each either else ever every few for from further
@@ -40,28 +44,25 @@ const ASKS_NAME = /\b(who|whom|whose|where)\b/iu;
 // As the server's tokenizer: lower case, without accents.
 export const fold = (word) => word.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
 
-export const isContentWord = (word) => !FUNCTION_WORDS.has(fold(word));
-
-// The matches between content words, for people to read.
-export const getContentMatches = (matches) =>
-  (matches ?? []).filter(
-    ({ question_word, sentence_word }) =>
-      isContentWord(question_word) && isContentWord(sentence_word),
-  );
+// The matches that say something, for people to read: the most telling first.
+export const getTellingMatches = (matches) =>
+  (matches ?? [])
+    .filter(({ weight, relatedness }) => weight >= MIN_WEIGHT && relatedness > 0)
+    .sort((one, other) => other.weight * other.relatedness - one.weight * one.relatedness);
 
 // Returns the parts of a sentence: { text, related, fits }, of which the texts are the sentence.
 export function splitSentence(sentence, matches, question = "") {
-  const relatedness = new Map();
-  for (const { sentence_word: word, relatedness: value } of getContentMatches(matches)) {
-    relatedness.set(word, Math.max(value, relatedness.get(word) ?? 0));
+  const strengths = new Map();
+  for (const { sentence_word: word, relatedness, weight } of getTellingMatches(matches)) {
+    const strength = relatedness < MIN_RELATEDNESS ? 0 : toShare(relatedness) * (0.4 + 0.6 * weight);
+    strengths.set(word, Math.max(strength, strengths.get(word) ?? 0));
   }
   const fits = makeFit(question);
   const parts = [];
   let end = 0;
   for (const found of sentence.matchAll(WORD)) {
     const { 0: word, index } = found;
-    const value = relatedness.get(fold(word)) ?? 0;
-    const related = value < MIN_RELATEDNESS ? 0 : toShare(value);
+    const related = strengths.get(fold(word)) ?? 0;
     const isFit = fits(word, sentence.slice(0, index));
     if (!related && !isFit) continue;
     if (index > end) parts.push({ text: sentence.slice(end, index), related: 0, fits: false });
@@ -99,7 +100,7 @@ function makeFit(question) {
   }
   if (!ASKS_NAME.test(question)) return () => false;
   const asked = new Set([...question.matchAll(WORD)].map((found) => fold(found[0])));
-  return (word) => /^\p{Lu}/u.test(word) && isContentWord(word) && !asked.has(fold(word));
+  return (word) => /^\p{Lu}/u.test(word) && !FUNCTION_WORDS.has(fold(word)) && !asked.has(fold(word));
 }
 
 // Returns the nodes of a sentence with its words highlighted.

@@ -1,10 +1,10 @@
 // Lists the words of an answer that match words of the question.
 
 import { make } from "./dom.js";
-import { getContentMatches } from "./highlight.js";
+import { getTellingMatches } from "./highlight.js";
 
 export function renderWords(place, answer) {
-  const matches = getContentMatches(answer?.matches);
+  const matches = getTellingMatches(answer?.matches);
   place.hidden = !matches.length;
   place.replaceChildren(
     make("h3", {}, `Words of answer ${answer?.rank ?? ""}`),
@@ -12,10 +12,10 @@ export function renderWords(place, answer) {
     make(
       "dl",
       { class: "pairs" },
-      ...matches.map(({ question_word, sentence_word, relatedness }) =>
+      ...matches.map(({ question_word, sentence_word, relatedness, weight }) =>
         make(
           "div",
-          { "--related": Math.max(0, relatedness).toFixed(2) },
+          { "--related": (relatedness * weight).toFixed(2) },
           make("dt", {}, question_word),
           make("dd", {}, make("span", { class: "pair-bar", "aria-hidden": true }), sentence_word),
           make("dd", { class: "number" }, relatedness.toFixed(2)),

@@ -209,9 +209,10 @@ class JobRunner:
             "context": job.context or "paragraph",
         }
         if job.text is None:
-            answers = self._get_engine().answer(job.question, where=job.where, **options)
-        else:
-            answers = answer_text(job.question, job.text, scorer=self._scorer, **options)
+            explain = bool(job.explain)
+            engine = self._get_engine()
+            return engine.answer(job.question, where=job.where, explain=explain, **options)
+        answers = answer_text(job.question, job.text, scorer=self._scorer, **options)
         return explain_answers(answers) if job.explain else answers
 
     def _get_min_confidence(self, job: AnswerJob | RankRequest) -> float | None:
