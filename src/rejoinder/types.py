@@ -124,6 +124,10 @@ class Ranking:
     """Whether no candidate is likely to answer."""
 
 
+FileChange = Literal["unchanged", "changed", "gone"]
+"""What has become of the file of a document since it was indexed."""
+
+
 @dataclass(frozen=True, slots=True)
 class Source:
     """Where an answer is: `text[start:end]` of the document, in code points.
@@ -146,6 +150,8 @@ class Source:
     url: str = ""
     """Opens the place in a browser: the file, or the `url` of the document's metadata, with the
     anchor or the page; empty if there is neither."""
+    file: FileChange | None = None
+    """What has become of the document's file since it was indexed; None if it has none here."""
 
 
 @dataclass(frozen=True, slots=True)

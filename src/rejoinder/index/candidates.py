@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import overload
 from urllib.parse import quote
 
+from rejoinder.index.file_reader import compare_file
 from rejoinder.index.sqlite.documents import (
     DocumentStore,
     FoundSentence,
@@ -173,6 +174,7 @@ def locate(store: DocumentStore, document: Document | None, position: int | None
         found.anchor,
         number,
         make_url(document.metadata.get(URL, ""), found.file, found.page, found.anchor),
+        compare_file(found.file, found.state) if found.state else None,
     )
 
 

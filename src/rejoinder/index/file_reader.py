@@ -6,20 +6,22 @@ An update that finds nothing to read imports no reader, and starts no sandbox.
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from rejoinder.documents.discovery import show_path, stat_file
 from rejoinder.documents.formats import find_format
 from rejoinder.documents.parsed import ParsedDocument, SegmentedBlock
 from rejoinder.errors import InputError
 from rejoinder.index.report import FileEvent
-from rejoinder.index.sqlite.documents import DocumentStore, FileState
+from rejoinder.index.sqlite.documents import FileState
+from rejoinder.types import FileChange
 
 if TYPE_CHECKING:
     from rejoinder.documents.sandbox import SandboxedReader
@@ -185,19 +187,41 @@ def explain(error: InputError | OSError, shown: str) -> str:
     return str(error).removeprefix(f"{shown}: ")
 
 
-def compare_file(
-    store: DocumentStore, number: int
-) -> Literal["unchanged", "changed", "gone"] | None:
-    """Return what has become of a document's file since it was read; None if it has none."""
-    found = store.get_file(number)
-    if found is None:
-        return None
-    path, state = Path(os.fsdecode(found[0])), found[1]
-    if not path.is_absolute():  # an upload
+def compare_file(raw: bytes, state: FileState) -> FileChange | None:
+    """Return what has become of a file since it was read; None for an upload.
+
+    A file that was touched, copied or checked out again has another time, and is read: it is
+    unchanged if its content is the same.
+
+    Args:
+        raw: its path, or the key of an upload.
+    """
+    path = Path(os.fsdecode(raw))
+    if not path.is_absolute():
         return None
     try:
         status = path.stat()
     except OSError:
         return "gone"
-    stamp = status.st_size, status.st_mtime_ns
-    return "unchanged" if stamp == (state.size, state.modified) else "changed"
+    if not stat.S_ISREG(status.st_mode):
+        return "gone"
+    if status.st_size != state.size:
+        return "changed"
+    is_same = status.st_mtime_ns == state.modified or (
+        _compute_digest(raw, status.st_ino, status.st_mtime_ns) == state.digest
+    )
+    return "unchanged" if is_same else "changed"
+
+
+@lru_cache(maxsize=4096)
+def _compute_digest(raw: bytes, inode: int, modified: int) -> bytes:  # noqa: ARG001
+    """Return the checksum of a file's content, computed once for each state; empty if unreadable.
+
+    Args:
+        inode: of the file now, like the time `modified`: another file is read again.
+    """
+    try:
+        with Path(os.fsdecode(raw)).open("rb") as file:
+            return hashlib.file_digest(file, "sha256").digest()
+    except OSError:
+        return b""

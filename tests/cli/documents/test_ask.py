@@ -442,6 +442,26 @@ def test_open_opens_the_place(tmp_path: Path) -> None:
     assert b"no program opens file:///" in failed.stderr
 
 
+def test_says_that_a_file_has_changed_or_is_gone(docs: Path, tmp_path: Path) -> None:
+    file, folder = docs / "tea.md", tmp_path / "index"
+    with Index(folder, create=True) as index:
+        index.add([docs])
+
+    def ask() -> list[str]:
+        result = run("is green tea brewed?", "--index", folder, "--scorer", "jaccard")
+        return [line.strip() for line in result.stdout.splitlines()[2:]]
+
+    assert ask() == []
+    os.utime(file, (1, 1))
+    assert ask() == [], "its content is the same"
+    file.write_text("# Tea\n", encoding="utf-8")
+    assert ask() == ["the file has changed since it was indexed"]
+    file.unlink()
+    assert ask() == ["the file is gone since it was indexed"]
+    opened = run("is green tea brewed?", "--index", folder, "--scorer", "jaccard", "--open")
+    assert f"{file} is gone since it was indexed, and cannot be opened\n" in opened.stderr
+
+
 def test_a_document_without_a_file_cannot_be_opened(tmp_path: Path) -> None:
     with Index(tmp_path / "index", create=True) as index:
         index.add_documents([Document("note", text="Green tea is brewed at 75 °C.")])

@@ -1,7 +1,9 @@
 """Our own routes."""
 
 import gzip
+import os
 from collections.abc import Iterator
+from contextlib import closing
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,7 +15,6 @@ from tests.server.local import TEA, make_index, write_documents
 
 from rejoinder.engine.engine import Engine
 from rejoinder.errors import InputError
-from rejoinder.index.file_reader import compare_file
 from rejoinder.index.index import Index
 from rejoinder.index.report import FileEvent
 from rejoinder.server.workers.jobs import JobRunner
@@ -225,26 +226,41 @@ def test_an_answer_has_its_context(fresh: TestClient) -> None:
     assert wrong.status_code == 422
 
 
-def test_a_document_says_what_became_of_its_file(tmp_path: Path) -> None:
-    path = tmp_path / "cats.md"
-    path.write_text("Cats purr at 25 Hz.", encoding="utf-8")
+def test_a_document_and_its_answers_say_what_became_of_the_file(tmp_path: Path) -> None:
+    path = _write(tmp_path / "cats.md")
     with Index(tmp_path / "index", create=True) as index:
         index.add([path])
         index.add_documents([Document("dogs", text="Dogs bark.")])
-        cats, dogs = (document.id for document in index.store.get_documents())
+        index.add_upload("etc/birds.md", _write(tmp_path / "upload.md", "Birds sing."))
+    runner = JobRunner(tmp_path / "index", "jaccard")
+    with closing(runner), make_client(runner) as client:
 
-        assert compare_file(index.store, cats) == "unchanged"
+        def get_states(question: str = "who does purr?") -> tuple[str | None, str | None]:
+            (answer,) = client.post("/v1/answer", json={"question": question}).json()["answers"]
+            source = answer["source"]
+            document = client.get(f"/v1/documents/{source['document_id']}").json()
+            return source["file"], document["file"]
+
+        assert get_states() == ("unchanged", "unchanged")
+        os.utime(path, (1, 1))  # as `touch` or a checkout
+        assert get_states() == ("unchanged", "unchanged")
+        path.write_text("Cats hiss at 25 Hz.", encoding="utf-8")  # as long as before
+        os.utime(path, (2, 2))
+        assert get_states() == ("changed", "changed")
+        path.write_text("Cats purr at 25 Hz.", encoding="utf-8")
+        assert get_states() == ("unchanged", "unchanged")
         path.write_text("Cats do not purr.", encoding="utf-8")
-        assert compare_file(index.store, cats) == "changed"
+        assert get_states() == ("changed", "changed")
         path.unlink()
-        assert compare_file(index.store, cats) == "gone"
-        assert compare_file(index.store, dogs) is None
-        index.add_upload("etc/cats.md", _write(tmp_path / "upload.md"))
-        assert compare_file(index.store, index.store.get_documents()[-1].id) is None
+        assert get_states() == ("gone", "gone")
+        path.mkdir()
+        assert get_states() == ("gone", "gone")
+        assert get_states("who does bark?") == (None, None)
+        assert get_states("who does sing?") == (None, None)
 
 
-def _write(path: Path) -> Path:
-    path.write_text("Cats purr at 25 Hz.", encoding="utf-8")
+def _write(path: Path, text: str = "Cats purr at 25 Hz.") -> Path:
+    path.write_text(text, encoding="utf-8")
     return path
 
 

@@ -1,11 +1,12 @@
 """URLs of questions and documents, history, and the document view."""
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from playwright.sync_api import Page, Route, expect
+from playwright.sync_api import Page, expect
 
-from tests.browser import Open, add, ask
+from tests.browser import Open, add, ask, fill
 from tests.server.page.replies import make_answer, make_blocks, reply_with
 from tests.server.running import serving
 
@@ -142,20 +143,32 @@ def test_missing_document_has_a_way_back(
     expect(page.locator("#question")).to_be_visible()
 
 
-@pytest.mark.parametrize("state", ["changed", "gone"])
-def test_changed_file_is_reported(open_page: Open, library: str, state: str) -> None:
-    page = open_page(at=library)
+def test_an_answer_and_its_document_say_that_the_file_has_changed_or_is_gone(
+    open_page: Open, tmp_path: Path
+) -> None:
+    fill(tmp_path / "index", "Bees can dance well.")
+    file = tmp_path / "document.txt"
+    with serving(tmp_path, str(tmp_path / "index"), "--scorer", "jaccard") as running:
+        page = open_page(at=running.address)
+        page.wait_for_selector(".invitation:has-text('sentence')")
+        ask(page, "Who can dance?")
+        expect(page.locator(".answer .warning")).to_have_count(0)
 
-    def add_state(route: Route) -> None:
-        reply = route.fetch()
-        route.fulfill(json={**reply.json(), "file": state, "metadata": {"<b>": "<i>x</i>"}})
-
-    page.route("**/v1/documents/1", add_state)
-    page.goto(f"{library}/?document=1")
-
-    expect(page.locator("#reading-change")).to_contain_text(f"{state} since it was indexed")
-    expect(page.locator(".metadata")).to_contain_text("<i>x</i>")
-    assert page.locator("#reading :is(b, i)").count() == 0
+        file.write_text("Bees can sing.", encoding="utf-8")
+        ask(page, "Who can dance well?")
+        expect(page.locator(".answer .warning")).to_have_text(
+            "The file has changed since it was indexed."
+        )
+        file.unlink()
+        page.reload()
+        expect(page.locator("mark")).to_have_text("Bees can dance well.")
+        expect(page.locator(".answer .warning")).to_have_text(
+            "The file is gone since it was indexed."
+        )
+        page.locator(".answer .source").click()
+        expect(page.locator("#reading-change")).to_have_text(
+            "The file is gone since it was indexed. This is its text at that time."
+        )
 
 
 def test_question_box_grows(open_page: Open) -> None:

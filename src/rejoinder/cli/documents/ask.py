@@ -5,7 +5,7 @@ import math
 import os
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, replace
 from functools import partial
@@ -16,7 +16,7 @@ import click
 
 from rejoinder.cli import options
 from rejoinder.cli.output import count, print_json, print_trace, say, show_progress
-from rejoinder.types import Answer, Answers, Source, WordMatch
+from rejoinder.types import Answer, Answers, FileChange, Source, WordMatch
 
 if TYPE_CHECKING:
     from rejoinder.engine.engine import Engine
@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     Show = Callable[[Answers], None]
 
 STDIN = Path("-")
+CHANGES: Mapping[FileChange | None, str] = {
+    "changed": "the file has changed since it was indexed",
+    "gone": "the file is gone since it was indexed",
+}
 MAX_HEADING = 60
 """Characters of a heading that are printed."""
 
@@ -231,18 +235,24 @@ def _print(answers: Answers, explain: bool, *, is_filtered: bool, is_list: bool)
         if around and click.unstyle(around).split() != answer.sentence.split():
             click.echo(textwrap.indent(around, "    | ", lambda _: True))
         click.echo(f"    {show_source(answer.source)}{confidence}")
+        if change := CHANGES.get(answer.source.file):
+            click.secho(f"    {change}", fg="yellow")
         if answer.other_sources:
             first = show_source(answer.other_sources[0])
             others = len(answer.other_sources) - 1
             click.echo(f"    also {first}" + (f" and {others} more" if others else ""))
         if explain:
-            if words := _show_matches(answer.matches or ()):
-                click.secho(f"    {words}", dim=True)
-            if answer.found_by:
-                click.secho(f"    found by {' and '.join(answer.found_by)}", dim=True)
+            _print_explanation(answer)
     if explain:
         say(f"{count(answers.retrieved, 'sentence')} retrieved, ranked by {answers.scorer}")
         print_trace(answers.trace)
+
+
+def _print_explanation(answer: Answer) -> None:
+    if words := _show_matches(answer.matches or ()):
+        click.secho(f"    {words}", dim=True)
+    if answer.found_by:
+        click.secho(f"    found by {' and '.join(answer.found_by)}", dim=True)
 
 
 def _show_matches(matches: Sequence[WordMatch]) -> str:
@@ -329,6 +339,8 @@ def _open_source(source: Source) -> None:
 
     if not source.url:
         say(f"{_shorten(source.document)} has neither a file nor a URL to open")
+    elif source.file == "gone" and source.url.startswith("file:"):
+        say(f"{_shorten(source.document)} is gone since it was indexed, and cannot be opened")
     elif not webbrowser.open(source.url):
         say(f"no program opens {source.url}; name one in $BROWSER")
 

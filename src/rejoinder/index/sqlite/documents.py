@@ -112,6 +112,8 @@ class LocatedSentence(NamedTuple):
     anchor: str
     file: bytes
     """The path of the document's file, or the key of an upload; empty if it came without."""
+    state: FileState | None
+    """The file when it was read."""
 
 
 class StoredBlock(NamedTuple):
@@ -335,19 +337,22 @@ class DocumentStore(Database):
     def locate(self, number: int, position: int) -> "LocatedSentence | None":
         """Return where a sentence of a document is; None where it was removed."""
         rows = self.query(
-            'SELECT line, sentences.start, sentences."end", page, path, anchor, file, kind, block'
+            'SELECT line, sentences.start, sentences."end", page, blocks.path, anchor, file, kind,'
+            " block, files.size, modified, files.digest, files.metadata"
             " FROM sentences JOIN documents ON id = sentences.document LEFT JOIN blocks"
             " ON blocks.document = sentences.document AND number = block"
+            " LEFT JOIN files ON files.path = file"
             " WHERE sentences.document = ? AND position = ?",
             (number, position),
         )
         if not rows:
             return None
-        line, start, end, page, path, anchor, file, kind, block = rows[0]
+        line, start, end, page, path, anchor, file, kind, block, *state = rows[0]
         headings = split_path(path)
         if kind == _DEFINITION and (term := self._find_term(number, block, position)):
             headings = (*headings, term)
-        return LocatedSentence(line, start, end, page, headings, anchor or "", file or b"")
+        known = FileState(*state) if state[0] is not None else None
+        return LocatedSentence(line, start, end, page, headings, anchor or "", file or b"", known)
 
     def _find_term(self, number: int, block: int, position: int) -> str:
         """Return the term of a definition for a sentence that is not its first; else nothing."""

@@ -1,6 +1,6 @@
 // Renders answers: where each is from, the sentence in its context, and what to do with it.
 
-import { cite, copy, getFile, getWebUrl, makeSource } from "./cite.js";
+import { cite, copy, describeFile, getFile, getWebUrl, makeSource } from "./cite.js";
 import { makeContext } from "./context.js";
 import { make } from "./dom.js";
 import { makeButtons } from "./feedback.js";
@@ -70,6 +70,7 @@ function makeAnswer(answer, { question, canMark, setStatus, onChoose, change }) 
       makeOriginal(answer.source),
       make("span", { class: "actions-inline" }, copyButton, buttons),
     ),
+    makeWarning(answer.source),
     makeOtherSources(answer.other_sources ?? []),
   );
   Object.assign(article, { mark: buttons?.mark, copyAnswer, open: () => source?.click() });
@@ -98,10 +99,15 @@ function makeOriginal({ url }) {
   return make("a", options, "Open the original");
 }
 
+function makeWarning({ file }) {
+  const change = describeFile(file);
+  return change ? make("p", { class: "warning" }, change) : null;
+}
+
 function makeOtherSources(sources) {
   if (!sources.length) return null;
   const items = sources.map((source) =>
-    make("li", {}, makeSource(source), " ", make("span", { class: "file" }, getFile(source))),
+    make("li", {}, makeSource(source), " ", make("span", { class: "file" }, getFile(source)), makeWarning(source)),
   );
   const list = make("ul", { class: "also" }, ...items);
   if (sources.length <= SHOWN_SOURCES) {

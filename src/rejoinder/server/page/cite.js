@@ -18,6 +18,11 @@ export function getPath({ document, title, headings }) {
 export const getPlace = ({ page, line }) =>
   page ? `page ${page}` : line ? `line ${line}` : "";
 
+const CHANGES = { changed: "has changed since it was indexed", gone: "is gone since it was indexed" };
+
+// What has become of a file since it was indexed; empty if nothing has.
+export const describeFile = (state) => (CHANGES[state] ? `The file ${CHANGES[state]}.` : "");
+
 // The file's name and the place in it; the name is left out where it is the title already.
 export function getFile(source) {
   const name = source.title ? baseName(source.document ?? "") : "";

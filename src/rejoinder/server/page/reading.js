@@ -3,7 +3,7 @@
 
 import { pause, read, waitForServer } from "./api.js";
 import { makeBlocks } from "./blocks.js";
-import { getWebUrl } from "./cite.js";
+import { describeFile, getWebUrl } from "./cite.js";
 import { find, make } from "./dom.js";
 import { count } from "./numbers.js";
 import { makeOffsets } from "./offsets.js";
@@ -13,11 +13,6 @@ const CHUNK = 60; // blocks that are laid out together
 const MAX_SENTENCES = 40; // of a paragraph; a text without any would be a single one
 const SLICE_MS = 8;
 const CHARACTERS_PER_LINE = 75;
-
-const CHANGES = {
-  changed: "The file has changed since it was indexed. This is its text at that time.",
-  gone: "The file is gone since it was indexed. This is its text at that time.",
-};
 
 let turn = 0;
 let shown = null; // { id, at } of the document on the page
@@ -58,7 +53,8 @@ function renderHead(content, status) {
   const title = content?.title || content?.name?.split("/").pop() || "Document";
   find("reading-title").textContent = title;
   find("reading-status").textContent = status;
-  find("reading-change").textContent = CHANGES[content?.file] ?? "";
+  const change = describeFile(content?.file);
+  find("reading-change").textContent = change && `${change} This is its text at that time.`;
   find("reading-about").replaceChildren(...(content ? makeAbout(content) : []));
   find("reading-text").replaceChildren();
   setTitle(content ? title : "");

@@ -253,6 +253,7 @@ class JobRunner:
         if not found:
             return _describe_missing(job.id)
         (document,) = found
+        file = store.get_file(document.id)
         known = store.get_block_starts(document.id)
         blocks = [
             DocumentBlock(
@@ -269,7 +270,7 @@ class JobRunner:
             dict(document.metadata),
             store.get_text(document.id),
             blocks,
-            compare_file(store, document.id),
+            compare_file(*file) if file else None,
         )
 
     def _remove(self, job: RemoveDocument) -> Removed | Failure:

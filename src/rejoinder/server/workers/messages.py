@@ -16,7 +16,7 @@ from rejoinder.engine.highlight import PrunedText, ScoredSentence
 from rejoinder.engine.texts import DocumentRanking
 from rejoinder.index.report import FileEvent
 from rejoinder.index.sqlite.documents import ListedDocument, Sort
-from rejoinder.types import Answers, Citations, StageTrace
+from rejoinder.types import Answers, Citations, FileChange, StageTrace
 
 ALL_SPANS = 2**31
 """More sentences than a document of any accepted size has."""
@@ -280,7 +280,7 @@ class DocumentContent(Struct, frozen=True):
     text: str
     blocks: list[DocumentBlock]
     """In the order of the text."""
-    file: Literal["unchanged", "changed", "gone"] | None = None
+    file: FileChange | None = None
     """What has become of the document's file since it was indexed; null if it has none."""
 
 
