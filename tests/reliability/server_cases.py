@@ -3,10 +3,12 @@
 import asyncio
 import os
 import random
+import re
 import shutil
 import signal
 import statistics
 import time
+from collections.abc import Sequence
 from functools import partial
 from itertools import cycle
 from pathlib import Path
@@ -25,6 +27,8 @@ from tests.server.running import MAX_SECONDS, Running, serving
 
 SMALL = ("--scorer", "bm25", "--workers", "2", "--timeout", str(MAX_SECONDS))
 """Workers that start fast and have little to compute: only the faults matter."""
+SHIPPED = ("--workers", "2", "--timeout", str(MAX_SECONDS))
+"""Workers with the default cascade, as users have them."""
 MAX_REJECTION_SECONDS = 1.0
 MAX_CLOSE_SECONDS = 45
 """More than twice the server's timeout of 20 s: it checks its readers every 20 s."""
@@ -201,50 +205,84 @@ def reload_bundles(folder: Path, reloads: int) -> Outcome:
     return Outcome(reloads, 0, note)
 
 
-def replace_index(folder: Path, replacements: int) -> Outcome:
+class Editions:
+    """Which editions of an index may answer now, and the requests that were refused."""
+
+    def __init__(self) -> None:
+        self.first = self.last = 1
+        self.absences = 0
+        """Times that the index went and came back; odd while there is none to answer from."""
+        self.refused = 0
+
+    def ask(self, client: httpx.Client) -> None:
+        """Ask; the answer is of an edition that is there during the request."""
+        least, absences = self.first, self.absences
+        reply = client.post("/v1/answer", json={"question": editions.QUESTION})
+        if reply.status_code == 503 and (absences % 2 or self.absences != absences):
+            assert re.search("the index is (gone|incomplete)", reply.json()["error"]), reply.text
+            self.refused += 1
+            return
+        assert reply.status_code == 200, reply.text
+        (answer,) = reply.json()["answers"]
+        edition = int(answer["source"]["document"].partition("-")[0])
+        assert answer["sentence"] == f"Edition {edition} is about caves.", answer
+        assert least <= edition <= self.last, f"edition {edition}, not {least} to {self.last}"
+
+
+def replace_index(folder: Path, replacements: int, options: Sequence[str] = SMALL) -> Outcome:
     """Replace the index under load; answers are of the edition that is there during the request.
 
     Every tenth time the index is gone for a while, and requests may then get status 503.
     """
     link = folder / "current"
     link.symlink_to(editions.make(folder / "1", 1))
-    first, last, gone = [1], [1], [0]
-    refused: list[None] = []
-
-    def ask(client: httpx.Client) -> None:
-        least, absences = first[0], gone[0]
-        reply = client.post("/v1/answer", json={"question": editions.QUESTION})
-        if reply.status_code == 503 and (absences % 2 or gone[0] != absences):
-            assert "the index is gone" in reply.json()["error"], reply.text
-            refused.append(None)
-            return
-        assert reply.status_code == 200, reply.text
-        (answer,) = reply.json()["answers"]
-        edition = int(answer["source"]["document"].partition("-")[0])
-        assert answer["sentence"] == f"Edition {edition} is about caves.", answer
-        assert least <= edition <= last[0], f"edition {edition}, not {least} to {last[0]}"
-
-    with serving(folder, str(link), *SMALL) as running:
-        with loading(running.address, clients=4, ask=ask) as load:
+    state = Editions()
+    with serving(folder, str(link), *options) as running:
+        with loading(running.address, clients=4, ask=state.ask) as load:
             for edition in range(2, replacements + 2):
                 place = editions.make(folder / str(edition), edition)
-                last[0] = edition
+                state.last = edition
                 if edition % 10 == 2:
-                    gone[0] += 1  # odd while it is gone
+                    state.absences += 1
                     link.unlink()
                     _wait_for_ready(running, 503)
                     link.symlink_to(place)
                     _wait_for_ready(running, 200)
-                    gone[0] += 1
+                    state.absences += 1
                 else:
                     editions.point(link, place)
-                first[0] = edition
+                state.first = edition
                 shutil.rmtree(folder / str(edition - 1))
                 load.wait_for(10)
         restarts = int(running.read_metric("worker_restarts_total"))
     _check(load)
-    note = f"{load.answered:,} requests, {len(refused)} of them refused while there was no index"
+    note = f"{load.answered:,} requests, {state.refused} of them refused while there was no index"
     return Outcome(replacements, restarts, note)
+
+
+def rebuild_index(folder: Path, rebuilds: int) -> Outcome:
+    """Delete the index under load, and make the next edition at the same path.
+
+    From the deletion until `/ready` says that the new one can be read, requests may get status
+    503; then all answers are of the new edition.
+    """
+    place = editions.make(folder / "index", 1)
+    state = Editions()
+    with serving(folder, str(place), *SHIPPED) as running:
+        with loading(running.address, clients=4, ask=state.ask) as load:
+            for edition in range(2, rebuilds + 2):
+                state.absences += 1
+                shutil.rmtree(place)
+                state.last = edition
+                editions.make(place, edition)
+                _wait_for_ready(running, 200)
+                state.first = edition
+                state.absences += 1
+                load.wait_for(10)
+        restarts = int(running.read_metric("worker_restarts_total"))
+    _check(load)
+    note = f"{load.answered:,} requests, {state.refused} of them refused while there was no index"
+    return Outcome(rebuilds, restarts, note)
 
 
 def stop(folder: Path, stops: int) -> Outcome:
@@ -350,6 +388,24 @@ CASES = [
         50,
         "answers of another index than the current one, failed requests beyond status 503 while"
         " there is none",
+    ),
+    Case(
+        "server",
+        "index replaced or deleted, default cascade",
+        partial(replace_index, options=SHIPPED),
+        2,
+        50,
+        "answers of another index than the current one, failed requests beyond status 503 while"
+        " there is none",
+    ),
+    Case(
+        "server",
+        "index rebuilt in place, default cascade",
+        rebuild_index,
+        2,
+        50,
+        "answers of another index than the current one, failed requests beyond status 503 until it"
+        " is rebuilt",
     ),
     Case("server", "stop under load", stop, 1, 500, FAILED),
     Case(

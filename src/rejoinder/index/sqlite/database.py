@@ -76,6 +76,14 @@ def read_identity(path: Path) -> Identity | None:
     return folder.st_dev, folder.st_ino, file.st_dev, file.st_ino
 
 
+def describe_incomplete(folder: Path) -> str:
+    """Return why nothing is answered from an index to which nothing was added completely."""
+    return (
+        f"{folder}: the index is incomplete; wait until the first 'rejoinder index add' has"
+        " ended, or run it again if it was interrupted"
+    )
+
+
 class Database:
     """One SQLite file; many may read while one writes."""
 
@@ -93,7 +101,10 @@ class Database:
         self._was_complete = False
         try:
             with self._translating():
-                if create and not self.query("SELECT 1 FROM sqlite_master WHERE name = 'meta'"):
+                tables = {name for (name,) in self.query("SELECT name FROM sqlite_master")}
+                if not create and not tables:  # another process is creating it
+                    raise StoreError(describe_incomplete(path.parent))
+                if create and "meta" not in tables:
                     self._create_tables()
                     self._is_new = True
                 self._check_format()
