@@ -15,9 +15,11 @@ The corpora:
              users, 37 of which no manual answers.  A sentence is right if the question's pattern
              is found in it.
 
-Rates are averaged over sets.  `before` is the default of commit 2a183ad: TREE is a checkout with an
-environment of its own (git worktree add TREE 2a183ad; make -C TREE .venv/core), which has the
-compiled kernel; without it, times do not compare.  The folder of weights holds
+Rates are averaged over sets.  First answers that are a heading, a question or a fragment by simple
+rules (benchmarks/corpora/shapes.py) are counted over the questions with an answer.  `before` is
+the default of commit 2a183ad: TREE is a checkout with an environment of its own (git worktree add
+TREE 2a183ad; make -C TREE .venv/core), which has the compiled kernel; without it, times do not
+compare.  The folder of weights holds
 `ms-marco-minilm-l12` (with `model.int8.onnx` and `tokenizer.json`) and `bge-small`;
 all-MiniLM-L6-v2 is a package (`rejoinder train static-vectors` names it).  Rows that lack something
 are left out.  The cache keeps indexes and embeddings; an index is built again when the source that
@@ -44,6 +46,7 @@ from benchmarks.corpora.indexes import build_index, compute_source_digest, write
 from benchmarks.corpora.pooled import read_pool
 from benchmarks.corpora.questions import Question, add_typo, read_manual_questions, sample
 from benchmarks.corpora.reply import Reply
+from benchmarks.corpora.shapes import find_headings
 from benchmarks.corpora.table import write_tables
 from benchmarks.corpora.trials import Trial, compare, judge, read_trials, summarize, write_trials
 from benchmarks.manuals.packages import fetch_manuals
@@ -120,10 +123,11 @@ def measure_corpus(
             "questions": len(questions),
             "answerable": sum(question.is_answerable for question in questions),
         }
+        headings = find_headings(index)
         for row in rows:
             print(f"{name}: {row}", file=sys.stderr)
             setting = Setting(corpus, index, content, options)
-            measured[row] = measure_row(row, setting, questions, name)
+            measured[row] = measure_row(row, setting, questions, name, headings)
             own["rows"][row] = summarize(measured[row])
             if not options.questions:
                 write_trials(measured[row], find_trials(options, name, row))
@@ -176,12 +180,18 @@ def find_index(stem: str, options: argparse.Namespace) -> Path:
     return folder
 
 
-def measure_row(row: str, setting: Setting, questions: list[Question], name: str) -> list[Trial]:
+def measure_row(
+    row: str,
+    setting: Setting,
+    questions: list[Question],
+    name: str,
+    headings: frozenset[str],
+) -> list[Trial]:
     contender = ROWS[row][1](setting)
     trials, notes = [], []
     replies = contender([question.text for question in questions])
     for question, reply in zip(questions, replies, strict=True):
-        trials.append(judge(question, reply))
+        trials.append(judge(question, reply, headings))
         notes.append(describe(question, reply, trials[-1]))
     if setting.options.notes:
         setting.options.notes.mkdir(parents=True, exist_ok=True)

@@ -18,6 +18,7 @@ from benchmarks.corpora.questions import (
     sample,
 )
 from benchmarks.corpora.reply import Reply
+from benchmarks.corpora.shapes import find_headings
 from benchmarks.corpora.table import write_tables
 from benchmarks.corpora.trials import compare, judge, read_trials, summarize, write_trials
 
@@ -96,6 +97,41 @@ def test_rates_are_averaged_over_groups() -> None:
     assert rates["stated_wrong"] == 66.7
     assert rates["refused_rightly"] == 100.0
     assert rates["groups"]["a"]["found_20"] == 100.0
+
+
+@pytest.mark.parametrize(
+    ("answer", "shape"),
+    [
+        ("How they form", "heading"),
+        ("How they form.", ""),
+        ("Glacier caves", "heading"),
+        ('"Where are they?"', "question"),
+        ("Use one of these:", "fragment"),
+        ("Use this:\ncave --melt:", ""),
+        ("Melt water.", "fragment"),
+        ("Melt water widens cracks", ""),
+    ],
+)
+def test_first_answers_that_are_no_sentence_are_named(
+    tmp_path: Path, answer: str, shape: str
+) -> None:
+    (tmp_path / "caves.md").write_text(
+        "# Glacier caves\n\n## How they form\n\nMelt water widens it."
+    )
+    with build_index(tmp_path / "index", tmp_path) as index:
+        headings = find_headings(index)
+
+    trial = judge(GOLD, make_reply(answer, "Why?"), headings)
+
+    assert trial.shape == shape
+    rates = summarize([trial, judge(UNANSWERABLE, make_reply("Why?"), headings)])
+    assert rates["no_sentence"] == bool(shape)  # unanswerable questions have no first answer
+    assert rates["shapes"].get(shape, 1) == 1
+
+
+def test_trials_of_earlier_versions_do_not_count_shapes() -> None:
+    assert "no_sentence" not in summarize([judge(GOLD, make_reply("Why?"))])
+    assert judge(GOLD, make_reply(), frozenset()).shape == ""
 
 
 def test_contenders_that_never_abstain_have_no_rates_of_it() -> None:
@@ -196,10 +232,11 @@ def test_as_many_questions_are_drawn_of_each_set() -> None:
 
 
 def test_tables_show_rates_and_differences() -> None:
-    rates = summarize([judge(GOLD, make_reply("Ada built it."))])
+    rates = summarize([judge(GOLD, make_reply("Ada built it."), frozenset())])
     against = compare([judge(GOLD, make_reply("No."))], [judge(GOLD, make_reply("Ada built it."))])
     corpus = {"documents": 1, "sentences": 2, "questions": 3, "answerable": 3, "baseline": "before"}
     rows = {"before": rates, "default": {**rates, "against": against}}
     table = write_tables({"corpora": {"pooled": {**corpus, "rows": rows}}})
     assert "| **default** | 100.0 | 100.0 | 100.0 | 100.0 | 100.0 |" in table
+    assert table.splitlines()[4].endswith("| – | – | – | 0 | 1.0 | 1.0 |")
     assert "| **default** | +100.0 (+100.0 to +100.0) |" in table

@@ -18,9 +18,11 @@ COLUMNS = {
     "answered_right": "answered and right",
     "stated_wrong": "wrong and stated",
     "refused_rightly": "refused rightly",
+    "no_sentence": "first answers that are a heading, question or fragment",
     "p50_ms": "p50 ms",
     "p95_ms": "p95 ms",
 }
+COUNTS = {"no_sentence"}
 
 
 def write_tables(result: dict[str, Any]) -> str:
@@ -41,7 +43,7 @@ def _write_rates(corpus: dict[str, Any]) -> str:
     rows = [["", *COLUMNS.values()], ["---", *["---:"] * len(COLUMNS)]]
     for name in _list_rows(corpus):
         rates = corpus["rows"][name]
-        rows.append([ROWS[name][0], *(_show(rates.get(column)) for column in COLUMNS)])
+        rows.append([ROWS[name][0], *(_show(column, rates.get(column)) for column in COLUMNS)])
     return _join(rows)
 
 
@@ -73,5 +75,7 @@ def _join(rows: Sequence[Sequence[str]]) -> str:
     return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
-def _show(value: float | None) -> str:
-    return "–" if value is None else f"{value:,.1f}"
+def _show(column: str, value: float | None) -> str:
+    if value is None:
+        return "–"
+    return f"{value:,}" if column in COUNTS else f"{value:,.1f}"

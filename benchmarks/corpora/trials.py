@@ -2,7 +2,7 @@
 
 import json
 import statistics
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -11,6 +11,7 @@ from typing import Any
 from benchmarks.common import get_percentiles
 from benchmarks.corpora.questions import Question
 from benchmarks.corpora.reply import Reply
+from benchmarks.corpora.shapes import name_shape
 from rejoinder.evaluation.significance import bootstrap_difference
 
 DEPTHS = (10, 20, 50, 100)
@@ -31,6 +32,9 @@ class Trial:
     """Whether the passage around each answer contains a right sentence."""
     abstains: bool | None
     milliseconds: float
+    shape: str | None = None
+    """`heading`, `question` or `fragment` if the first answer is one, else empty; None if unknown:
+    trials of earlier versions do not have it."""
 
 
 Rate = Callable[[Trial], bool]
@@ -49,11 +53,16 @@ RATES: dict[str, Rate] = {
     "passage_five": lambda trial: any(trial.shown),
 }
 """Shares of the answerable questions."""
+SHAPES = ("heading", "question", "fragment")
 COMPARED = ("found_20", "found_100", "first", "five", "passage_first", "passage_five")
 
 
-def judge(question: Question, reply: Reply) -> Trial:
-    """Judge a reply."""
+def judge(question: Question, reply: Reply, headings: frozenset[str] | None = None) -> Trial:
+    """Judge a reply.
+
+    Args:
+        headings: of the corpus, normalized, to name the shape of the first answer.
+    """
     ranks = (rank for rank, text in enumerate(reply.found, start=1) if question.accepts(text))
     return Trial(
         question.id,
@@ -64,6 +73,7 @@ def judge(question: Question, reply: Reply) -> Trial:
         [question.accepts_passage(text) for text in reply.shown],
         reply.abstains,
         round(reply.milliseconds, 2),
+        None if headings is None else "".join(name_shape(a, headings) for a in reply.answers[:1]),
     )
 
 
@@ -81,6 +91,10 @@ def summarize(trials: Sequence[Trial]) -> dict[str, Any]:
         )
         if others:
             result["refused_rightly"] = _average(lambda trial: bool(trial.abstains), others)
+    if answerable and all(trial.shape is not None for trial in answerable):
+        shapes = Counter(trial.shape for trial in answerable)
+        result["shapes"] = {shape: shapes[shape] for shape in SHAPES}
+        result["no_sentence"] = sum(shapes[shape] for shape in SHAPES)
     result |= get_percentiles([trial.milliseconds for trial in trials], 50, 95)
     groups = dict.fromkeys(trial.group for trial in answerable)
     if len(groups) > 1:
