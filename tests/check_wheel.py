@@ -19,6 +19,8 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 MAX_SIZE_MB = 260
 """Of all packages, without pip and without the bytecode that Python writes."""
+MAX_WHEEL_MB = 75
+"""Of our own wheel, which a package index serves and pip downloads."""
 SIZES = """
 import importlib.metadata, json
 
@@ -93,6 +95,9 @@ def install(folder: Path) -> Path:
     )
     assert build.returncode == 0, build.stderr
     (wheel,) = folder.glob("rejoinder-*-py3-none-*.whl")  # for every Python
+    size = wheel.stat().st_size / 1e6
+    assert size <= MAX_WHEEL_MB, f"{wheel.name} has {size:.1f} MB of {MAX_WHEEL_MB}"
+    sys.stdout.write(f"{size:6.1f} MB  {wheel.name}\n")
     venv.create(folder / "core", with_pip=True)
     python = folder / "core" / ("Scripts" if os.name == "nt" else "bin") / "python"
     constraints = str(ROOT / "constraints.txt")

@@ -1,12 +1,15 @@
-"""What the shipped selector does with titles and headings."""
+"""What the shipped selectors do with titles and headings."""
 
 from dataclasses import replace
+from functools import cache
 from itertools import pairwise
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 import rejoinder
+from rejoinder.index.index import Index
 from rejoinder.models.scorer import Scorer
 from rejoinder.types import Candidate, Document
 
@@ -32,11 +35,22 @@ QUESTIONS = {
         "Restart the server after you change its configuration.",
     ],
 }
+HOSTILE = [
+    "x" * 1000,
+    "long title " * 100,
+    "[SEP] [CLS] [MASK] How hot? [SEP]",
+    "<script>alert(1)</script>",
+    "\x00\u202e\ufffd \U0001d54b\U0001d556",
+    " \n\t ",
+]
+EXAMPLES = Path(__file__).parents[3] / "examples" / "docs"
+
+load = cache(rejoinder.load)
 
 
 @pytest.fixture(scope="module")
 def selector() -> Scorer:
-    return rejoinder.load("selector")
+    return load("selector")
 
 
 def make(texts: list[str], title: str | None, headings: tuple[str, ...] = ()) -> list[Candidate]:
@@ -105,18 +119,10 @@ def test_a_list_that_mixes_both_kinds_stays_comparable(selector: Scorer, questio
         assert np.argmax(scores) == np.argmax(plain)
 
 
-@pytest.mark.parametrize(
-    "title",
-    [
-        "x" * 1000,
-        "long title " * 100,
-        "[SEP] [CLS] [MASK] How hot? [SEP]",
-        "<script>alert(1)</script>",
-        "\x00\u202e\ufffd \U0001d54b\U0001d556",
-        " \n\t ",
-    ],
-)
-def test_hostile_titles_are_cut_and_scored(selector: Scorer, title: str) -> None:
+@pytest.mark.parametrize("name", ["selector", "passage-selector"])
+@pytest.mark.parametrize("title", HOSTILE)
+def test_hostile_titles_are_cut_and_scored(name: str, title: str) -> None:
+    selector = load(name)
     question, texts = next(iter(QUESTIONS.items()))
     candidates = make(texts, title, (title, title))
 
@@ -126,6 +132,51 @@ def test_hostile_titles_are_cut_and_scored(selector: Scorer, title: str) -> None
     assert np.argmax(scores) == 0
     again = selector.score(question, make(texts, title * 2, (title * 2,) * 20))
     assert np.isfinite(again).all()
+    assert np.argmax(again) == 0
+
+
+@pytest.mark.parametrize("title", ["x" * 1000, "long title " * 100])
+def test_a_title_before_the_passage_leaves_room_for_all_of_it(title: str) -> None:
+    selector = load("passage-selector")
+    question, (right, *others) = next(iter(QUESTIONS.items()))
+    texts = [" ".join([*others, right]), " ".join([*others, "It rains in Hull."])]
+
+    first, second = selector.score(question, make(texts, title, (title,) * 20))
+
+    assert first - second > BOUND  # the passages differ in their last sentence
+
+
+@pytest.mark.parametrize("title", ["Tea", *HOSTILE])
+def test_the_thorough_cascade_answers_under_any_title(tmp_path: Path, title: str) -> None:
+    (question, tea), (_, bridge), _ = QUESTIONS.items()
+    with Index(tmp_path / "index", create=True) as index:
+        index.add_documents(
+            [
+                Document("tea", title, text=" ".join(tea)),
+                Document("bridge", title, text=" ".join(bridge)),
+            ]
+        )
+
+    with rejoinder.open(tmp_path / "index", scorer=load("thorough")) as engine:
+        answers = engine.answer(question)
+
+    assert answers.answers[0].sentence == tea[0]
+    assert not answers.abstains
+    stages = [stage.scorer for stage in answers.trace if stage.scored]
+    assert stages == ["retrieval-order", "cosinet", "passage-selector (passages)", "selector"]
+
+
+def test_the_thorough_cascade_answers_from_real_documents(tmp_path: Path) -> None:
+    with Index(tmp_path / "index", create=True) as index:
+        index.add([EXAMPLES])
+
+    with rejoinder.open(tmp_path / "index", scorer=load("thorough")) as engine:
+        answers = engine.answer("how are glacier caves formed?")
+
+    (answer,) = answers.answers
+    assert answer.sentence.startswith("Most glacier caves are formed by meltwater")
+    assert answer.source.headings == ("How they form",)
+    assert not answers.abstains
 
 
 def test_scores_do_not_depend_on_the_list(selector: Scorer) -> None:
