@@ -132,6 +132,27 @@ def test_states_agree_with_the_formula(library: ctypes.CDLL, lengths: list[int])
     assert difference.mean() < 0.009
 
 
+@pytest.mark.parametrize("mean", [1000.0, -3000.0])
+def test_states_with_a_large_mean_are_normalised(library: ctypes.CDLL, mean: float) -> None:
+    plain, texts = make_weights(), make_texts([21])
+
+    def shift(linear: LinearWeights) -> LinearWeights:
+        return replace(linear, bias=linear.bias + np.float32(mean))
+
+    layers = [
+        replace(layer, joined=shift(layer.joined), outer=shift(layer.outer))
+        for layer in plain.layers
+    ]
+    shifted = replace(plain, types=plain.types + np.float32(mean), layers=layers)
+
+    states = KernelEncoder(library, shifted).encode(texts, np.copy)
+
+    # LayerNorm subtracts the mean, so that only the rounding of large numbers is left of it.
+    difference = np.abs(states - compute(shifted, texts))
+    assert difference.max() < 0.08
+    assert difference.mean() < 0.009
+
+
 @pytest.mark.parametrize("heads", [1, 2])
 def test_heads_may_be_wide(library: ctypes.CDLL, heads: int) -> None:
     weights, texts = make_weights(heads=heads), make_texts([21])
@@ -196,6 +217,11 @@ def test_means_are_those_of_the_tokens_of_a_kind(encoder: KernelEncoder) -> None
         ({"ids": np.array([-1])}, "id"),
         ({"kinds": np.array([2])}, "kind"),
         ({"lengths": np.array([0])}, "tokens"),
+        ({"lengths": np.array([2])}, "2 tokens together, but 1 ids and 1 kinds"),
+        ({"lengths": np.array([1, 1])}, "2 tokens together, but 1 ids and 1 kinds"),
+        ({"kinds": np.array([0, 0])}, "1 tokens together, but 1 ids and 2 kinds"),
+        ({"kinds": np.array([], dtype=np.int64)}, "1 tokens together, but 1 ids and 0 kinds"),
+        ({"ids": np.array([3, 3])}, "1 tokens together, but 2 ids and 1 kinds"),
     ],
 )
 def test_tokens_that_would_read_other_memory_are_refused(

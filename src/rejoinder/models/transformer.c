@@ -200,22 +200,23 @@ static float activate(float *restrict row, int64_t width, uint8_t *restrict byte
     return largest / 255.0f;
 }
 
-/* Replace a row by its LayerNorm and quantise it.  norm (2, E): weight and bias. */
+/* Replace a row by its LayerNorm and quantise it.  norm (2, E): weight and bias.
+ *
+ * The squares are those of differences from the mean: the mean of x^2 less the square of the mean
+ * would lose its digits where the mean is large. */
 static float normalise(float *restrict row, int64_t width, const float *restrict norm,
                        float epsilon, uint8_t *restrict bytes) {
     vec sums = {0}, squares = {0};
+    for (int64_t i = 0; i < width; i += LINE) sums += LOAD(row + i);
+    const float mean = get_sum(sums) / (float)width;
     for (int64_t i = 0; i < width; i += LINE) {
-        const vec x = LOAD(row + i);
-        sums += x;
+        const vec x = LOAD(row + i) - mean;
         squares += x * x;
     }
-    const float mean = get_sum(sums) / (float)width;
-    const float variance = get_sum(squares) / (float)width - mean * mean;
-    const float factor = 1.0f / sqrtf((variance > 0 ? variance : 0) + epsilon);
-    const float shift = -mean * factor;
+    const float factor = 1.0f / sqrtf(get_sum(squares) / (float)width + epsilon);
     vec largest = spread(SMALLEST);
     for (int64_t i = 0; i < width; i += LINE) {
-        const vec x = (LOAD(row + i) * factor + shift) * LOAD(norm + i) + LOAD(norm + width + i);
+        const vec x = (LOAD(row + i) - mean) * factor * LOAD(norm + i) + LOAD(norm + width + i);
         largest = larger(absolute(x), largest);
         STORE(row + i, x);
     }

@@ -175,12 +175,16 @@ class KernelEncoder:
         new memory page by page.  No text's states depend on the others.
 
         Raises:
-            ValueError: a text is too long, or an id or kind is out of range.
+            ValueError: a text is too long, an id or kind is out of range, or there are more or
+                fewer of them than the lengths say.
         """
         pieces, kinds = self._limits
         tokens, longest = len(texts.ids), int(texts.lengths.max())
         if longest > self.max_tokens or texts.lengths.min() < 1:
             raise ValueError(f"a text has {longest} tokens; it may have 1 to {self.max_tokens}")
+        if not (total := int(texts.lengths.sum())) == tokens == len(texts.kinds):
+            found = f"{tokens} ids and {len(texts.kinds)} kinds"
+            raise ValueError(f"the texts have {total} tokens together, but {found}")
         if texts.ids.min() < 0 or texts.ids.max() >= pieces:
             raise ValueError(f"a token's id is not below {pieces}")
         if kinds > 1 and (texts.kinds.min() < 0 or texts.kinds.max() >= kinds):
