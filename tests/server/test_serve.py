@@ -12,9 +12,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from starlette.applications import Starlette
 
 from rejoinder.server import serve
-from rejoinder.server.serve import _accept_all, listen, run_server
+from rejoinder.server.serve import _accept_all, listen, run_app, run_server
 from rejoinder.server.settings import Settings
 from tests.systems import import_pty
 
@@ -214,6 +215,42 @@ def test_sighup_reloads_and_logs_it(tmp_path: Path, caplog: pytest.LogCaptureFix
 
     with caplog.at_level(logging.INFO, "rejoinder.server"):
         talk(Settings(scorer=str(scorer), port=0), reload)
+
+
+class StoppedEarly:
+    """An application; SIGTERM arrives while it is made, if it says so."""
+
+    is_stopping = False
+
+    def __init__(self, *, while_made: bool) -> None:
+        self.while_made = while_made
+
+    def make_app(self) -> Starlette:
+        if self.while_made:
+            signal.raise_signal(signal.SIGTERM)
+        return Starlette()
+
+
+@pytest.mark.parametrize("while_made", [True, False])
+def test_a_signal_before_the_first_request_is_not_lost(while_made: bool) -> None:
+    """It ends a server that is being made as it ends any process, and stops one that is ready."""
+    ended: list[int] = []
+
+    def stop(_: str) -> None:
+        signal.raise_signal(signal.SIGTERM)
+
+    async def run() -> None:
+        with listen("127.0.0.1", 0) as listening:
+            app = StoppedEarly(while_made=while_made)
+            await asyncio.wait_for(run_app(Settings(), app, listening, stop), 60)
+
+    before = signal.signal(signal.SIGTERM, lambda number, _: ended.append(number))
+    try:
+        asyncio.run(run())
+    finally:
+        signal.signal(signal.SIGTERM, before)
+
+    assert ended == [signal.SIGTERM] * while_made
 
 
 def test_server_stops_with_its_terminal() -> None:

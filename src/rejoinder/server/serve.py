@@ -86,19 +86,27 @@ async def run_app(
     """Serve an application until SIGTERM or SIGINT; all requests that arrived are answered.
 
     Args:
-        on_ready: called with the address.
+        on_ready: called with the address; from then on a signal stops the server with status 0.
     """
+    server = _Uvicorn(settings, app)
     host, port = listening.getsockname()[:2]
-    on_ready(f"http://{f'[{host}]' if ':' in host else host}:{port}")
-    with _ending_normally():
-        await _Uvicorn(settings, app).serve(sockets=[listening])
+    with _ending_normally(server):
+        on_ready(f"http://{f'[{host}]' if ':' in host else host}:{port}")
+        await server.serve(sockets=[listening])
 
 
 @contextmanager
-def _ending_normally() -> Iterator[None]:
-    """Ignore the signal that uvicorn raises again once it has stopped: the exit status is 0."""
+def _ending_normally(server: uvicorn.Server) -> Iterator[None]:
+    """Stop a server on a signal also before and after uvicorn handles signals itself.
+
+    Once it has stopped, uvicorn raises the signal again: the exit status is 0 nevertheless.
+    """
+
+    def stop(*_: object) -> None:
+        server.should_exit = True
+
     numbers = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(number, lambda *_: None) for number in numbers]
+    before = [signal.signal(number, stop) for number in numbers]
     try:
         yield
     finally:
