@@ -17,6 +17,18 @@ CONTAINERFILE = ROOT / "deploy" / "Containerfile"
 BIN = Path(sys.executable).parent
 
 
+def test_no_file_has_conflict_markers() -> None:
+    if not (ROOT / ".git").exists():
+        pytest.skip("needs a git checkout")
+    markers = r"^(<<<<<<<|>>>>>>>|\|\|\|\|\|\|\|) "  # a line of = is also a heading
+    found = subprocess.run(
+        ["git", "grep", "-n", "-I", "-E", markers], check=False, capture_output=True, cwd=ROOT
+    )
+
+    assert found.stdout.decode() == ""
+    assert found.returncode == 1
+
+
 def run(*command: str | Path) -> None:
     done = subprocess.run(
         [str(BIN / command[0]), *map(str, command[1:])],

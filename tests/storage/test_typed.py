@@ -58,7 +58,7 @@ def test_a_typed_value_is_read_back_equal(tmp_path: Path) -> None:
 )
 def test_an_error_names_the_place_and_what_is_expected(value: Any, problem: str) -> None:
     with pytest.raises(DataError) as raised:
-        convert(value, Whole, path=PATH, line=4)
+        convert(value, Whole, path=PATH)
 
-    assert str(raised.value).startswith(f"a.toml:4: {problem}")
+    assert str(raised.value).startswith(f"a.toml: {problem}")
     assert len(str(raised.value)) < 120

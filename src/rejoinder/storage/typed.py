@@ -17,7 +17,7 @@ T = TypeVar("T")
 _STEPS = re.compile(r"\.([^.\[]+)|\[(\d+|\.\.\.)\]")
 
 
-def convert(value: Any, kind: type[T], *, path: Path, line: int | None = None) -> T:
+def convert(value: Any, kind: type[T], *, path: Path) -> T:
     """Return parsed TOML or JSON as a typed value; a dataclass takes no unknown fields either.
 
     Raises:
@@ -29,9 +29,9 @@ def convert(value: Any, kind: type[T], *, path: Path, line: int | None = None) -
                 raise msgspec.ValidationError(f"Object contains unknown field `{name}`")
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        raise DataError(_explain(str(error), kind, value), path=path, line=line) from error
+        raise DataError(_explain(str(error), kind, value), path=path) from error
     except InputError as error:  # of a type that checks itself
-        raise DataError(str(error), path=path, line=line) from error
+        raise DataError(str(error), path=path) from error
 
 
 def read_toml(path: Path, kind: type[T]) -> T:
