@@ -65,9 +65,13 @@ def main() -> None:
     cascade = load(options.cascade)
     assert isinstance(cascade, Cascade)
     assert list_rules(cascade), f"no stage of {options.cascade} has a stop"
-    result: dict[str, Any] = {"machine": describe_machine(), "corpora": {}}
+    result: dict[str, Any] = {"machine": describe_machine(), "indexes": {}, "corpora": {}}
     for corpus in options.corpus or CORPORA:
         with open_corpus(corpus, options) as (index, _, questions):
+            result["indexes"][corpus] = {
+                "documents": index.count().documents,
+                "sentences": index.store.count_candidates(),
+            }
             variants = make_variants(cascade, options, corpus)
             rows = compare(variants, find_all(index, questions, cascade))
             if options.time:
