@@ -72,6 +72,8 @@ class Example:
     candidates: tuple[Candidate, ...]
     labels: tuple[bool, ...]
     """True where the candidate at the same index answers the question."""
+    answer_strings: tuple[str, ...] = ()
+    """The words that answer it, as parts of sentences; empty where a data set does not say."""
 
     def __post_init__(self) -> None:
         if len(self.candidates) != len(self.labels):

@@ -2,6 +2,7 @@
 
 import shutil
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from rejoinder.errors import DataError, InputError, RejoinderError, UnknownNameE
 from rejoinder.index.index import Index  # noqa: E402
 from rejoinder.training.mining import (  # noqa: E402
     MinedLists,
+    Query,
     clean_heading,
     find_title,
     is_question,
@@ -159,6 +161,51 @@ def test_negatives_come_from_the_right_document_and_from_others(
         assert len(set(documents)) > 2
         assert len(example.candidates) == 10
         assert len({item.id for item in example.candidates}) == 10
+
+
+@pytest.mark.parametrize("found", [None, 20])
+def test_no_negative_contains_the_words_that_answer(mine: Mine, found: int | None) -> None:
+    told = "People who were there say that it was in {month}, and that it rained."
+    wrong = "The {town} festival is loved by all people in mayoral offices."
+    examples = []
+    for town, month in TOWNS.items():
+        made = make_example(town)
+        texts = [told.format(month=month), wrong.format(town=town)]
+        judged = [
+            *zip((item.text for item in made.candidates), made.labels, strict=True),
+            *((text, False) for text in texts),
+        ]
+        examples.append(
+            to_ordered_example(
+                made.id,
+                made.question,
+                [Judged(*item) for item in judged],
+                title=town,
+                answer_strings=[f"in {month}"],
+            )
+        )
+    plain = [replace(example, answer_strings=()) for example in examples]
+    options = {"found": found, "candidates": 40, "unanswerable": float(found is not None)}
+
+    def mine_negatives(given: list[Example]) -> dict[str, set[str]]:
+        write_examples(Path("told.jsonl"), given)
+        lists = mine("told.jsonl", **options)
+        return {example.question: {i.text for i in get_negatives(example)} for example in lists}
+
+    kept, all_ = mine_negatives(examples), mine_negatives(plain)
+
+    for example, (town, month) in zip(examples, TOWNS.items(), strict=True):
+        dropped = all_[example.question] - kept[example.question]
+        assert told.format(month=month) in dropped
+        assert wrong.format(town=town) in kept[example.question]
+
+
+def test_short_answer_strings_are_in_many_sentences_by_chance() -> None:
+    query = Query("1", "How many?", (), answer_strings=("Five", "5", "U.S."))
+
+    assert query.may_be_answered_by("They were five.")
+    assert not query.may_be_answered_by("They were 5, in the US.")
+    assert not query.may_be_answered_by("They were fivefold.")
 
 
 def test_candidates_of_a_document_stand_together_in_its_order(mine: Mine, festivals: Path) -> None:

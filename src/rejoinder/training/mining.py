@@ -3,8 +3,9 @@
 A selector that only saw the sentences of one document never learns to tell documents apart.  Here
 all documents of the training data are one index, and the negatives of a question are sentences
 that our own search finds for it, in other documents and in the right one.  Sentences that may be
-right without a label are left out: near-duplicates of an answer here, and those that a teacher
-prefers to the answer when a selector is trained (`distillation.drop_suspects`).
+right without a label are left out: near-duplicates of an answer and sentences that contain an
+answer string here, and those that a teacher prefers to the answer when a selector is trained
+(`distillation.drop_suspects`).
 
 Headings of documents are weak questions: the first sentence below a heading answers it.  They
 are removed from the headings that a candidate shows, or the task would be to find the same words.
@@ -50,6 +51,8 @@ SAME_DOCUMENT = 0.35
 """The share of the negatives that come from the answer's own document, where it has so many."""
 MIN_CUT = 30
 """Characters of a title that may be a first sentence, cut off."""
+MIN_STRING = 4
+"""Characters of an answer string: a shorter one, like 5, is in many sentences by chance."""
 MIN_HEADING_WORDS = 3
 MAX_HEADING = 100
 """Characters of a heading that is taken for a question."""
@@ -59,6 +62,7 @@ NUMBERING = re.compile(
 )
 """The number of a heading: 4, 4.2, A.1, Chapter 7."""
 WORD = re.compile(r"[a-z]{2,}")
+LETTERS = re.compile(r"[^\W_]+")
 PUNCTUATION = ".,:?!()'\""
 
 
@@ -81,11 +85,19 @@ class Query(NamedTuple):
     text: str
     judged: tuple[Labelled, ...]
     is_heading: bool = False
+    answer_strings: tuple[str, ...] = ()
+    """The words that answer it, where the data set has them."""
 
     @property
     def answers(self) -> list[Candidate]:
         """The sentences that answer it."""
         return [item for item, label in self.judged if label]
+
+    def may_be_answered_by(self, text: str) -> bool:
+        """Whether a sentence contains an answer string, word for word."""
+        words = _spell(text)
+        strings = (_spell(string) for string in self.answer_strings)
+        return any(string in words for string in strings if len(string.strip()) >= MIN_STRING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +226,12 @@ def normalize(text: str) -> str:
     return "".join(filter(str.isalnum, text.casefold()))
 
 
+def _spell(text: str) -> str:
+    """Return the words of a text, in lower case, between spaces."""
+    words = " ".join(LETTERS.findall(text.casefold()))
+    return f" {words} "
+
+
 class Articles:
     """The documents of data sets, merged by title, without those of excluded questions."""
 
@@ -256,7 +274,8 @@ class Articles:
             if any(label for _, label in judged) and key not in self._left_out:
                 # The id decides what is drawn, so it must not depend on the place of the files.
                 id_ = f"{Path(name).name}/{example.id}"
-                yield Query(id_, example.question, tuple(judged))
+                strings = example.answer_strings
+                yield Query(id_, example.question, tuple(judged), answer_strings=strings)
 
 
 def find_title(name: str, example: Example) -> tuple[str, str]:
@@ -439,7 +458,9 @@ class Miner:
         wrong = [
             item
             for item in hits
-            if normalize(item.text) not in exact and not is_near_duplicate(item.text, texts)
+            if normalize(item.text) not in exact
+            and not is_near_duplicate(item.text, texts)
+            and not query.may_be_answered_by(item.text)
         ]
         answers = rng.sample(right, min(MAX_ANSWERS, len(right)))
         count = self._options.candidates - len(answers)
@@ -467,7 +488,11 @@ def _judge(query: Query, hits: Sequence[Candidate], *, is_answered: bool) -> lis
     if is_answered:
         return judged
     answers = [item.text for item, label in judged if label]
-    return [(_cut_passage(item, [*texts, *answers]), False) for item, label in judged if not label]
+    return [
+        (_cut_passage(item, [*texts, *answers]), False)
+        for item, label in judged
+        if not label and not query.may_be_answered_by(item.text)
+    ]
 
 
 def _cut_passage(item: Candidate, answers: Sequence[str]) -> Candidate:

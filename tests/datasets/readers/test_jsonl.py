@@ -109,7 +109,8 @@ def make_examples(draw: st.DrawFn) -> Example:
         headings = tuple(draw(st.lists(TEXTS, max_size=2)))
         candidates.append(Candidate(draw(TEXTS), draw(TEXTS), document, position, headings))
     labels = tuple(draw(st.booleans()) for _ in candidates)
-    return Example(draw(TEXTS), draw(TEXTS), tuple(candidates), labels)
+    strings = tuple(draw(st.lists(TEXTS, max_size=2)))
+    return Example(draw(TEXTS), draw(TEXTS), tuple(candidates), labels, strings)
 
 
 @given(st.lists(make_examples(), min_size=1, max_size=3))

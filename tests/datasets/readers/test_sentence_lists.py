@@ -85,6 +85,7 @@ def test_sentences_begin_at_their_starts(write_rows: WriteRows) -> None:
     assert example.candidates[0].document is not None
     assert example.candidates[0].document.title == "Bee"
     assert example.labels == (False, True)
+    assert example.answer_strings == ("sleep",)
 
 
 def test_several_files_are_read_in_turn(write_rows: WriteRows) -> None:

@@ -1,3 +1,4 @@
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -51,6 +52,18 @@ def test_a_sentence_answers_if_the_first_span_overlaps_it() -> None:
     assert examples["b1"] == (False, True, False)
     assert examples["b3"] == (True, True, False)
     assert examples["b4"] == (False, True)
+
+
+def test_answer_strings_are_those_of_all_annotators() -> None:
+    data = json.loads(BEES.read_text(encoding="utf-8"))["data"]
+    rows = [row for article in data for part in article["paragraphs"] for row in part["qas"]]
+    expected = [
+        set() if row.get("is_impossible") else {answer["text"] for answer in row["answers"]}
+        for row in rows
+    ]
+
+    assert [set(example.answer_strings) for example in read_squad(BEES)] == expected
+    assert any(expected)
 
 
 def test_all_spans_count_on_request() -> None:

@@ -4,7 +4,8 @@
      "candidates": [{"id": "s1", "text": "She.", "label": 1, "document": "d", "position": 0}],
      "documents": [{"id": "d", "title": "A page", "sentences": ["She.", "Not he."]}]}
 
-Required are `question`, `candidates`, and in each of them `text` and `label`.  A candidate may have
+Required are `question`, `candidates`, and in each of them `text` and `label`.  A question may have
+`answer_strings`, the words in sentences that answer it.  A candidate may have
 `headings`, a list of those above it, the `retrieval_score` of a search, and its `passage`.
 """
 
@@ -34,6 +35,7 @@ def read_examples(path: Path) -> Iterator[Example]:
             row.get("question", str),
             tuple(_to_candidate(item, place, documents) for place, item in enumerate(rows)),
             tuple(item.get_label("label") for item in rows),
+            tuple(row.get_list("answer_strings", str)) if row.has("answer_strings") else (),
         )
 
 
@@ -110,6 +112,8 @@ def to_line(example: Example) -> bytes:
             for candidate, label in zip(example.candidates, example.labels, strict=True)
         ],
     }
+    if example.answer_strings:
+        row["answer_strings"] = list(example.answer_strings)
     described = [
         {"id": item.id, "title": item.title, "sentences": list(item.sentences)}
         for item in documents.values()

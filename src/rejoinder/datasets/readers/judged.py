@@ -16,14 +16,20 @@ class Judged(NamedTuple):
 
 
 def to_ordered_example(
-    id: str, question: str, judged: Sequence[Judged], *, title: str = ""
+    id: str,
+    question: str,
+    judged: Sequence[Judged],
+    *,
+    title: str = "",
+    answer_strings: Sequence[str] = (),
 ) -> Example:
     """Return an example whose sentences are one document in its order."""
     document = Document(id, title, tuple(item.text for item in judged))
     candidates = tuple(
         Candidate(f"{id}-{place}", text, document, place) for place, (text, _) in enumerate(judged)
     )
-    return Example(id, question, candidates, tuple(item.is_answer for item in judged))
+    labels = tuple(item.is_answer for item in judged)
+    return Example(id, question, candidates, labels, tuple(answer_strings))
 
 
 def to_unordered_example(id: str, question: str, judged: Sequence[Judged]) -> Example:

@@ -53,6 +53,7 @@ def read_qed(*paths: Path) -> Iterator[Example]:
                 row.get("question_text", str),
                 judged,
                 title=row.get("title_text", str),
+                answer_strings=tuple(dict.fromkeys(text[start:end] for start, end in spans)),
             )
 
 

@@ -50,7 +50,9 @@ def _read_article(article: JsonObject, answers: Answers) -> Iterator[Example]:
         candidates = tuple(islice(everything, len(sentences)))
         for row in paragraph.get_objects("qas"):
             labels = label_sentences(row, context, sentences, answers)
-            yield Example(row.get("id", str), row.get("question", str), candidates, labels)
+            spans = _read_spans(row, context, "all")
+            strings = tuple(dict.fromkeys(context[start:end] for start, end in spans))
+            yield Example(row.get("id", str), row.get("question", str), candidates, labels, strings)
 
 
 def label_sentences(
