@@ -1,4 +1,6 @@
 import asyncio
+import subprocess
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -452,6 +454,32 @@ def test_the_first_question_opens_nothing(index: Index, monkeypatch: pytest.Monk
         (answer,) = engine.answer("green tea").answers
 
     assert "meaning" in answer.found_by
+
+
+FIRST = """
+import sys
+import rejoinder
+with rejoinder.open(sys.argv[1]) as engine:
+    known = {*sys.modules}
+    assert engine.answer("How hot is tea, \u2615?").answers
+    print(*{*sys.modules} - known)
+"""
+
+
+def test_the_first_question_imports_nothing(tmp_path: Path) -> None:
+    with Index(tmp_path / "index", create=True) as index:
+        index.add_documents(
+            [Document("tea", text="Green tea is hot. The first name was made.")]
+        )
+
+    imported = subprocess.run(
+        [sys.executable, "-c", FIRST, str(tmp_path / "index")],
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+
+    assert imported.stdout.split() == []
 
 
 def test_a_scorer_that_is_loaded_ranks_before_the_first_question(

@@ -48,8 +48,12 @@ if TYPE_CHECKING:
 RETRIEVED = 100
 """How many sentences are retrieved and ranked."""
 
-FIRST_QUESTION = "What is the name of the first one, and when was it made?"
-"""A question of common words, so that most indexes have sentences to rank for it."""
+FIRST_QUESTION = "What is the name of the first one, and when was it made? \u2603"
+"""A question of common words, so that most indexes have sentences to rank for it.
+
+No vocabulary has its last word: the generator that draws a vector for such words takes 9 ms to
+import.
+"""
 
 P = ParamSpec("P")
 T = TypeVar("T")
