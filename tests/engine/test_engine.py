@@ -468,9 +468,7 @@ with rejoinder.open(sys.argv[1]) as engine:
 
 def test_the_first_question_imports_nothing(tmp_path: Path) -> None:
     with Index(tmp_path / "index", create=True) as index:
-        index.add_documents(
-            [Document("tea", text="Green tea is hot. The first name was made.")]
-        )
+        index.add_documents([Document("tea", text="Green tea is hot. The first name was made.")])
 
     imported = subprocess.run(
         [sys.executable, "-c", FIRST, str(tmp_path / "index")],
