@@ -2,9 +2,9 @@
 
 Usage: python tests/system_packages.py
 
-Java for Spark, Chromium for the web page, an emulator of other processors, and shells that complete
-commands, from Debian.  If they cannot be installed, prints one line, and the tests that need them
-are skipped with the reason.
+Java for Spark, Chromium for the web page, an emulator of other processors, a compiler for ARM, and
+shells that complete commands, from Debian.  If they cannot be installed, prints one line, and the
+tests that need them are skipped with the reason.
 """
 
 import os
@@ -28,6 +28,8 @@ def find_missing() -> list[str]:
         missing.append("chromium")
     if not shutil.which("qemu-x86_64"):
         missing.append("qemu-user")
+    if not shutil.which("aarch64-linux-gnu-gcc"):
+        missing += ["gcc-aarch64-linux-gnu", "libc6-dev-arm64-cross"]
     missing += [name for name in ("fish", "zsh") if not shutil.which(name)]
     return missing
 
