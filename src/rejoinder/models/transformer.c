@@ -1,5 +1,4 @@
-/* BERT's encoder in int8, for processors with AVX-512 VNNI; onnxruntime runs it on others, where it
- * needs fewer instructions.
+/* BERT's encoder in int8, for processors with AVX-512 VNNI; onnxruntime runs it on others.
  *
  * The tokens of several texts are rows of one matrix, without padding, and no row's result depends
  * on the other texts.  Weights are int8 with a scale per column, states are quantised to a byte
