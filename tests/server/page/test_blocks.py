@@ -141,3 +141,52 @@ def test_the_document_view_marks_a_lead_in_and_its_code(page: Page) -> None:
     expect(text.locator("#sentence")).to_have_text("To light the lamp of the pier, type:")
     assert text.locator("pre").inner_text() == "    lamp --oil\n      whale"
     expect(text.locator("p").last).to_have_text("The lamp burns until dawn.")
+
+
+READ = """async (texts) => {
+    const { makeBlocks } = await import("./blocks.js");
+    const nodes = { plain: (text) => text, mark: (text) => text };
+    const [made] = makeBlocks(texts.map((text) => ({ kind: "row", text })), nodes);
+    return [...made.querySelectorAll("tr")].map((row) =>
+        [...row.children].map((cell) => cell.textContent));
+}"""
+
+
+@pytest.mark.parametrize(
+    ("rows", "cells"),
+    [
+        pytest.param(
+            [
+                "Name: a; Type: text; Needed.",
+                "Name: b; Type: number",
+                "Name: c; Type: list; Old; big.",
+            ],
+            [
+                ["Name", "Type", ""],
+                ["a", "text", "Needed."],
+                ["b", "number", ""],
+                ["c", "list", "Old; big."],
+            ],
+            id="the last column has no name",
+        ),
+        pytest.param(
+            [
+                "Size: 8 MB; over HTTP less; Else: error",
+                "Size: 2 MB; Note: none; Else: error",
+                "Size: 1",
+            ],
+            [
+                ["Size", "Else"],
+                ["8 MB; over HTTP less", "error"],
+                ["2 MB; Note: none", "error"],
+                ["1", ""],
+            ],
+            id="a value has a semicolon and a colon",
+        ),
+        pytest.param(
+            ["One; two.", "Three; four."], [["One; two."], ["Three; four."]], id="no names"
+        ),
+    ],
+)
+def test_cells_are_found_in_rows(page: Page, rows: list[str], cells: list[list[str]]) -> None:
+    assert page.evaluate(READ, rows) == cells

@@ -64,37 +64,64 @@ function splitLeadIn(block, toNodes) {
   return found ? [lead, makeCode(toNodes(block, border + found[0].length, block.text.length))] : [lead];
 }
 
-// Rows read "Column: value; Column: value".
 function makeTable(blocks, toNodes) {
-  const rows = blocks.map((block) => ({ block, cells: splitRow(block.text) }));
-  const names = rows[0].cells.map(({ name }) => name);
-  const isSame = ({ cells }) =>
-    cells.length === names.length && cells.every(({ name }, place) => name && name === names[place]);
-  const hasColumns = names.length > 1 && rows.every(isSame);
-  const body = rows.map(({ block, cells }) => {
-    const spans = hasColumns ? cells : [{ start: 0, end: block.text.length }];
-    const made = spans.map(({ start, end }) => make("td", {}, ...toNodes(block, start, end)));
+  const { names, rows } = readTable(blocks.map(({ text }) => text));
+  const body = blocks.map((block, place) => {
+    const cells = rows?.[place] ?? [{ start: 0, end: block.text.length }];
+    const made = cells.map((cell) => make("td", {}, ...(cell ? toNodes(block, cell.start, cell.end) : [])));
     return make("tr", {}, ...made);
   });
-  const head = names.map((name) => make("th", { scope: "col" }, name));
+  const head = names.map((name) => make(name ? "th" : "td", { scope: name ? "col" : null }, name));
   const table = make(
     "table",
     {},
-    hasColumns ? make("thead", {}, make("tr", {}, ...head)) : null,
+    rows ? make("thead", {}, make("tr", {}, ...head)) : null,
     make("tbody", {}, ...body),
   );
   return make("div", { class: "wide", tabindex: "0", role: "group", "aria-label": "Table" }, table);
 }
 
-// Returns the column's name of each cell, and where its value is.
-function splitRow(text) {
-  const cells = [];
-  for (const { 0: cell, index } of text.matchAll(/[^;]+(?:;(?! )[^;]*)*/gu)) {
-    const [, indent, name] = cell.match(/^(\s*)(?:([^:]{1,60}):\s)?/u);
-    const start = index + indent.length + (name === undefined ? 0 : name.length + 2);
-    cells.push({ name: name ?? "", start, end: index + cell.length });
+// Returns the names of a table's columns, and where the cells of each row are; no rows if they do
+// not begin with columns.  Rows read "Column: value; Column: value"; an empty cell is left out, the
+// last column may have no name, and a value may have "; " and ": " in it too.
+function readTable(texts) {
+  const split = texts.map(splitRow);
+  const counts = new Map();
+  for (const { name } of split.flat()) counts.set(name, (counts.get(name) ?? 0) + 1);
+  const isCommon = (name) => counts.get(name) * 2 >= texts.length;
+  const names = [...counts.keys()].filter((name) => name && isCommon(name));
+  const isOpen = (pieces) => pieces.findLastIndex(({ name }) => names.includes(name)) < pieces.length - 1;
+  const hasRest = split.filter(isOpen).length * 2 > texts.length;
+  if (names.length < 2 || !split.every(([first]) => names.includes(first?.name))) return { names };
+  const rows = split.map((pieces) => joinPieces(pieces, names, hasRest));
+  return { names: hasRest ? [...names, ""] : names, rows };
+}
+
+// Returns the cell of each column; what begins with no column's name belongs to the cell before.
+function joinPieces(pieces, names, hasRest) {
+  const last = pieces.findLastIndex(({ name }) => names.includes(name));
+  const cells = Array(names.length + hasRest).fill(null);
+  let column = 0;
+  for (const [place, { name, begin, start, end }] of pieces.entries()) {
+    const own = names.indexOf(name);
+    const isNew = own >= 0 && !cells[own];
+    if (isNew) column = own;
+    else if (hasRest && place > last) column = names.length;
+    cells[column] = { start: cells[column]?.start ?? (isNew ? start : begin), end };
   }
   return cells;
+}
+
+// Returns the pieces of a row between semicolons, each with the name before its colon.
+function splitRow(text) {
+  const pieces = [];
+  for (const { 0: piece, index } of text.matchAll(/[^;]+(?:;(?! )[^;]*)*/gu)) {
+    const [, indent, name] = piece.match(/^(\s*)(?:([^:]{1,60}):\s)?/u);
+    const begin = index + indent.length;
+    const start = begin + (name === undefined ? 0 : name.length + 2);
+    pieces.push({ name: name ?? "", begin, start, end: index + piece.length });
+  }
+  return pieces;
 }
 
 // Returns the nodes of a part of a block, with what it has of the range marked.
