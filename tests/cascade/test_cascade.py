@@ -262,6 +262,17 @@ class TestBudget:
         assert clock.now <= 0.121
         assert not ranking.trace[1].timed_out
 
+    def test_slow_candidates_are_read_while_there_is_time(self) -> None:
+        clock = Clock()
+        slow = Slow("slow", len, clock, candidate_ms=50)  # longer than a batch lasts
+        cascade = Cascade("slow", [Stage(slow)])
+
+        ranking = rank("q", self.WORDS, scorer=cascade, deadline=Deadline.after(625, clock=clock))
+
+        assert slow.scored == 12
+        assert ranking.trace[0].timed_out
+        assert clock.now <= 0.625
+
     def test_a_list_reading_stage_gets_fewer(self) -> None:
         ranking, _, dear, clock = self.run(75, pointwise=False)
 

@@ -207,5 +207,6 @@ class _BatchClock:
             return FIRST_BATCH
         if left <= 0:
             return 0
-        # A clock may be too coarse to measure one candidate.
-        return int(min(BATCH_MS, left) / max(rate_ms, 1e-3))
+        # A clock may be too coarse to measure one candidate, and one may take longer than a batch.
+        size = int(min(BATCH_MS, left) / max(rate_ms, 1e-3))
+        return max(size, int(rate_ms <= left))
