@@ -3,7 +3,8 @@
 import asyncio
 import inspect
 import re
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -61,12 +62,28 @@ class Call:
             reply.cancel()
             disconnect.cancel()
 
-    async def submit_each(self, jobs: Iterable[Job]) -> list[bytes]:
-        """Return the reply to each job; no more are queued than workers can run."""
-        free = asyncio.Semaphore(self.settings.workers)
+    async def submit_each(
+        self, jobs: Sequence[Job], *, shared_budget: float | None = None
+    ) -> list[bytes]:
+        """Return the reply to each job; no more are queued than workers can run.
+
+        Args:
+            shared_budget: the budget of all jobs together, instead of each one's own.  A job that
+                takes less than its share leaves the rest to those after it.
+        """
+        workers = self.settings.workers
+        free = asyncio.Semaphore(workers)
+        start = time.monotonic()
+        waiting = len(jobs)
 
         async def submit(job: Job) -> bytes:
+            nonlocal waiting
             async with free:
+                if shared_budget is not None and isinstance(job, TimedJob):
+                    left = max(0.0, shared_budget - 1000 * (time.monotonic() - start))
+                    share = min(1.0, workers / waiting)
+                    job = msgspec.structs.replace(job, budget_ms=left * share)
+                waiting -= 1
                 return await self.submit(job)
 
         replies = [asyncio.ensure_future(submit(job)) for job in jobs]

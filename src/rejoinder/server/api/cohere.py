@@ -10,6 +10,7 @@ from msgspec import UNSET, Struct, UnsetType, field
 from starlette.responses import Response
 
 from rejoinder.server.api.rerank import Fields, RankedSpan, RankedText, rank
+from rejoinder.server.budget import CutStage, describe_cut
 from rejoinder.server.operation import BUDGET_PARAMETER, Call, operation
 from rejoinder.server.problems import CohereError, to_json
 from rejoinder.server.workers.messages import ALL_SPANS, HighlightRequest, decode_highlights
@@ -104,16 +105,18 @@ async def rerank(call: Call) -> Response:
         call, request.query, request.documents, top=request.top_n, spans=spans
     )
     documents = ranking.documents
+    stages = list(ranking.trace)
     if is_rated and documents:
         budget = call.read_budget()
         if budget is not None:
             budget = max(0.0, budget - 1000 * (time.monotonic() - start))
-        documents = await _rate(call, request.query, documents, texts, budget)
+        documents, rating = await _rate(call, request.query, documents, texts, budget)
+        stages += rating
     results = [
         CohereResult(item.place, item.relevance, _choose_spans(item, options)) for item in documents
     ]
     meta = CohereMeta(CohereApiVersion("2"))
-    return to_json(CohereResponse(str(uuid.uuid4()), results, meta), headers=ranking.headers)
+    return to_json(CohereResponse(str(uuid.uuid4()), results, meta), headers=describe_cut(stages))
 
 
 async def _rate(
@@ -122,11 +125,12 @@ async def _rate(
     documents: Sequence[RankedText],
     texts: Sequence[str],
     budget_ms: float | None,
-) -> list[RankedText]:
-    """Return the documents with the spans of highlighting, best first."""
+) -> tuple[list[RankedText], list[CutStage]]:
+    """Return the documents with the spans of highlighting, best first, and what its stages did."""
     given = [texts[item.place] for item in documents]
     reply = await call.submit(HighlightRequest(question, given, budget_ms=budget_ms))
-    return [
+    highlighted = decode_highlights(reply)
+    rated = [
         msgspec.structs.replace(
             item,
             spans=sorted(
@@ -134,8 +138,13 @@ async def _rate(
                 key=lambda span: -span.relevance,
             ),
         )
-        for item, found in zip(documents, decode_highlights(reply).documents, strict=True)
+        for item, found in zip(documents, highlighted.documents, strict=True)
     ]
+    fields = CutStage.__struct_fields__
+    stages = [
+        CutStage(**{name: getattr(stage, name) for name in fields}) for stage in highlighted.trace
+    ]
+    return rated, stages
 
 
 def _choose_spans(

@@ -13,6 +13,7 @@ from rejoinder.errors import InputError
 from rejoinder.index.report import FileEvent
 from rejoinder.index.sqlite.documents import Sort
 from rejoinder.index.update import check_upload_name
+from rejoinder.server.budget import read_cut
 from rejoinder.server.operation import (
     BUDGET_PARAMETER,
     WORKER_STATUSES,
@@ -78,12 +79,13 @@ async def answer(call: Call) -> Response:
     jobs = request.list_jobs()
     if isinstance(request.question, str):
         call.check_question(request.question, "question")
-        return to_json(await call.submit(jobs[0]))
+        reply = await call.submit(jobs[0])
+        return to_json(reply, headers=read_cut([reply]))
     call.check_count(len(jobs), "question")
     for place, job in enumerate(jobs):
         call.check_question(job.question, f"question[{place}]")
     replies = await call.submit_each(jobs)
-    return to_json(b'{"results":[%b]}' % b",".join(replies))
+    return to_json(b'{"results":[%b]}' % b",".join(replies), headers=read_cut(replies))
 
 
 @operation(
@@ -96,7 +98,8 @@ async def rank(call: Call) -> Response:
     """Rank documents, each by its best sentence."""
     request = await call.read(RankRequest)
     _check_documents(call, request)
-    return to_json(await call.submit(request))
+    reply = await call.submit(request)
+    return to_json(reply, headers=read_cut([reply]))
 
 
 @operation(
@@ -111,7 +114,8 @@ async def highlight(call: Call) -> Response:
     _check_documents(call, request)
     if all(is_html(_get_text(document)) for document in request.documents):
         raise Problem(422, f"documents[0] {HTML_PROBLEM}")
-    return to_json(await call.submit(request))
+    reply = await call.submit(request)
+    return to_json(reply, headers=read_cut([reply]))
 
 
 def _check_documents(call: Call, request: RankRequest | HighlightRequest) -> None:

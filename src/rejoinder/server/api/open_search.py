@@ -11,6 +11,7 @@ from msgspec import Struct
 from starlette.responses import Response
 
 from rejoinder.engine.given import HTML_PROBLEM, is_html
+from rejoinder.server.budget import read_cut
 from rejoinder.server.operation import BUDGET_PARAMETER, Call, check_text, operation
 from rejoinder.server.problems import Problem, to_json
 from rejoinder.server.workers.messages import HighlightRequest, decode_highlights
@@ -64,7 +65,8 @@ async def highlight(call: Call) -> Response:
         for place, item in enumerate(request.inputs):
             call.check_question(item.question, f"inputs[{place}].question")
             check_text(item.context, f"inputs[{place}].context")
-        return to_json(OpenSearchMany(await _highlight(call, request.inputs)))
+        many, cut = await _highlight(call, request.inputs)
+        return to_json(OpenSearchMany(many), headers=cut)
     if not request.question or request.context is None:
         raise Problem(422, "give question and context, or inputs with a list of these")
     call.check_question(request.question, "question")
@@ -72,12 +74,16 @@ async def highlight(call: Call) -> Response:
     if is_html(request.context):
         raise Problem(422, f"context {HTML_PROBLEM}")
     one = OpenSearchInput(request.question, request.context)
-    return to_json(OpenSearchOne((await _highlight(call, [one]))[0]))
+    (spans,), cut = await _highlight(call, [one])
+    return to_json(OpenSearchOne(spans), headers=cut)
 
 
-async def _highlight(call: Call, inputs: Sequence[OpenSearchInput]) -> list[list[OpenSearchSpan]]:
-    """Return the highlights of each input; those with one question are read together.
+async def _highlight(
+    call: Call, inputs: Sequence[OpenSearchInput]
+) -> tuple[list[list[OpenSearchSpan]], dict[str, str]]:
+    """Return the highlights of each input, and the header of what the budget cut.
 
+    Inputs with one question are read together; different questions share the budget.
     An input that is HTML has none: one bad document of a search does not cost the others theirs.
     """
     places: dict[str, list[int]] = {}
@@ -87,13 +93,13 @@ async def _highlight(call: Call, inputs: Sequence[OpenSearchInput]) -> list[list
         HighlightRequest(question, [inputs[place].context for place in own])
         for question, own in places.items()
     ]
-    replies = await call.submit_each(jobs)
+    replies = await call.submit_each(jobs, shared_budget=call.read_budget())
     found: dict[int, list[OpenSearchSpan]] = {}
     for own, reply in zip(places.values(), replies, strict=True):
         for place, document in zip(own, decode_highlights(reply).documents, strict=True):
             spans = [(item.start, item.end) for item in document.sentences if item.is_highlighted]
             found[place] = to_utf16(inputs[place].context, spans)
-    return [found[place] for place in range(len(inputs))]
+    return [found[place] for place in range(len(inputs))], read_cut(replies)
 
 
 def to_utf16(text: str, spans: Sequence[tuple[int, int]]) -> list[OpenSearchSpan]:

@@ -10,11 +10,11 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct, UnsetType
 
+from rejoinder.server.budget import CutStage, describe_cut
 from rejoinder.server.operation import Call, check_text
 from rejoinder.server.problems import Problem
 from rejoinder.server.workers.messages import RankRequest
 
-CUT_HEADER = "X-Budget-Cut"
 Fields = dict[str, Any]
 """A document as an object, with its text in one of the fields."""
 
@@ -37,33 +37,17 @@ class RankedText(Struct, frozen=True):
     spans: list[RankedSpan]
 
 
-class RankedStage(Struct, frozen=True):
-    """What a stage did."""
-
-    scorer: str
-    given: int
-    scored: int
-    kept: int
-    timed_out: bool
-
-
 class TextRanking(Struct, frozen=True):
     """The fields of a worker's `DocumentRanking` that the dialects return."""
 
     scorer: str
     documents: list[RankedText]
-    trace: list[RankedStage]
+    trace: list[CutStage]
 
     @property
     def headers(self) -> dict[str, str]:
         """What the budget cut, as a header of the reply; none where there was time for all."""
-        cut = [
-            # A header is ASCII, and a scorer may be named by any folder.
-            f"{stage.scorer!a} scored {stage.scored} of {stage.given}, kept {stage.kept}"
-            for stage in self.trace
-            if stage.timed_out
-        ]
-        return {CUT_HEADER: "; ".join(cut)} if cut else {}
+        return describe_cut(self.trace)
 
 
 _decode_ranking = msgspec.json.Decoder(TextRanking).decode
