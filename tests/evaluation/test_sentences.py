@@ -3,6 +3,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from msgspec import structs
 
 import rejoinder
 from rejoinder.cascade.cascade import Cascade, Stage
@@ -127,6 +128,45 @@ def test_weights_are_those_of_logistic_regression_and_never_negative() -> None:
     assert [fitted.intercept, fitted.score, fitted.lead] == pytest.approx([-1, 2, 0.5], abs=0.15)
     assert turned.lead == 0
     assert turned.score > 1.5
+
+
+def test_a_sentence_counts_as_often_as_its_share() -> None:
+    scores, labels = np.array([2.0, -1.0, 0.5, -2.0, 1.0]), np.array([1, 0, 0, 1, 1]) > 0
+    leads = np.array([1.0, -1.0, 0.5, -0.5, 0.0])
+    twice = np.array([0, 0, 1, 2, 3, 3, 4])
+
+    shared = fit_stage(scores, leads, labels, np.array([2.0, 1.0, 1.0, 2.0, 1.0]))
+    repeated = fit_stage(scores[twice], leads[twice], labels[twice])
+
+    assert structs.astuple(shared) == pytest.approx(structs.astuple(repeated), abs=0.01)
+    assert structs.astuple(shared) != pytest.approx(
+        structs.astuple(fit_stage(scores, leads, labels)), abs=0.01
+    )
+
+
+def test_scores_that_tell_nearly_everything_are_fitted() -> None:
+    rng = np.random.default_rng(0)
+    labels = np.arange(200) % 3 == 0
+    scores = np.where(labels, 5.0, 4.0) + rng.normal(0, 0.05, 200)
+    shares = np.where(np.arange(200) < 130, 0.005, 0.016)
+
+    fitted = fit_stage(scores, np.zeros(200), labels, shares)
+
+    assert list(fitted.rate(scores, np.zeros(200)) > 0.5) == labels.tolist()
+    assert fitted.score < 100
+
+
+def test_a_long_text_counts_as_much_as_a_short_one() -> None:
+    short = make_examples(40)
+    texts = ["Nobody knows the colour of tea."] * 300
+    candidates = tuple(Candidate(f"l#{at}", text, None, at) for at, text in enumerate(texts))
+    long = Example("l", "what is the colour of tea", candidates, (True,) + (False,) * 299)
+
+    alone = calibrate_sentences(make_cascade(), {"one": short}).calibration
+    both = calibrate_sentences(make_cascade(), {"one": [*short, long]}).calibration
+
+    for name, stage in alone.stages.items():
+        assert both.stages[name].score == pytest.approx(stage.score, rel=0.6)
 
 
 def test_measures_of_sentences() -> None:

@@ -1,5 +1,6 @@
 """Fits how a cascade rates single sentences, for highlighting and pruning."""
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -22,6 +23,7 @@ from rejoinder.models.scorer import Candidates, Scorer, Scores, reads_passages
 from rejoinder.types import Candidate, Example, to_candidates
 
 Labels = NDArray[np.bool_]
+_WORD = re.compile(r"\w+")
 
 UNANSWERABLE = 0.1
 """This share of the questions is also asked of their texts without the answers."""
@@ -34,6 +36,7 @@ KEEP = 64
 THRESHOLDS = np.linspace(0.01, 0.9, 90)
 RIDGE = 1e-4
 NEWTON_STEPS = 50
+HALVINGS = 30
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +88,8 @@ def calibrate_sentences(
     """Fit the probability that a sentence answers, for each stage, and write it into the file.
 
     The stages that read stored order or passages take no part.  Half of the texts are read
-    without their titles, because most texts that are given to highlight have none.
+    without their titles, because most texts that are given to highlight have none.  Each data set
+    counts the same, and of a data set each text: a long one is not more than a short one.
 
     Args:
         scorer: a cascade file, or a loaded cascade, for which nothing is written.
@@ -115,8 +119,8 @@ def calibrate_sentences(
     texts = {
         name: [_to_text(item) for item in own if item.candidates] for name, own in sets.items()
     }
-    emptied = [_to_text(item) for own in sets.values() for item in _take_answers(own)]
-    given = [*(text for own in texts.values() for text in own), *emptied]
+    emptied = {name: [_to_text(item) for item in _take_answers(own)] for name, own in sets.items()}
+    given = [text for part in (texts, emptied) for own in part.values() for text in own]
     for done, text in enumerate(given, start=1):
         for stage in stages:
             text.scores[stage.name] = stage.score(text.question, text.candidates)
@@ -136,6 +140,26 @@ def calibrate_sentences(
         file = move_cascade_file(read_cascade_file(source), source.parent, path.parent)
         write_cascade_file(path, structs.replace(file, sentences=calibration))
     return SentenceFit(calibration, reports, path)
+
+
+def read_excluded(path: Path) -> Callable[[str], bool]:
+    """Return what tells whether a question is in a file, one per line, whatever its punctuation.
+
+    Raises:
+        InputError: the file cannot be read, or has no question.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"cannot read {path}: {error}; give a text file in UTF-8") from error
+    excluded = {key for line in lines if (key := _to_key(line))}
+    if not excluded:
+        raise InputError(f"{path} has no question; give one per line")
+    return lambda question: _to_key(question) in excluded
+
+
+def _to_key(question: str) -> str:
+    return " ".join(_WORD.findall(question.lower()))
 
 
 def _open_all(
@@ -164,24 +188,34 @@ def _to_text(example: Example) -> _Text:
 
 
 def _fit(
-    stages: Sequence[Scorer], texts: Mapping[str, Sequence[_Text]], emptied: Sequence[_Text]
+    stages: Sequence[Scorer],
+    texts: Mapping[str, Sequence[_Text]],
+    emptied: Mapping[str, Sequence[_Text]],
 ) -> SentenceCalibration:
     """Fit the stages one after another, each to the sentences that it reads."""
     fitted: dict[str, StageCalibration] = {}
     floor = 0.0
-    everything = [*(text for own in texts.values() for text in own), *emptied]
     for number, stage in enumerate(stages):
-        rows = [_observe(text, stages[:number], stage, fitted, floor) for text in everything]
-        scores, leads, labels = (np.concatenate(column) for column in zip(*rows, strict=True))
+        rows = []
+        for name, own in texts.items():
+            given = [*own, *emptied[name]]
+            for text in given:
+                read = _observe(text, stages[:number], stage, fitted, floor)
+                share = 1 / (len(given) * len(text.labels))
+                rows.append((*read, np.full(len(read[0]), share)))
+        scores, leads, labels, shares = (
+            np.concatenate(column) for column in zip(*rows, strict=True)
+        )
         if not labels.any() or labels.all():
             raise InputError(
                 f"{stage.name} reads {len(labels)} sentences of the data sets, and needs both some"
                 " that answer and some that do not; add questions"
             )
-        fitted[stage.name] = fit_stage(scores, leads, labels)
+        fitted[stage.name] = fit_stage(scores, leads, labels, shares)
         if number == 0 and len(stages) > 1:
             rated = fitted[stage.name].rate(scores, leads)
-            floor = round(float(np.quantile(rated[labels], MAX_LOST)), 4)
+            # Rounded down: where all ratings are the same, they are read.
+            floor = int(1e4 * np.quantile(rated[labels], MAX_LOST)) / 1e4
     calibration = SentenceCalibration(fitted, floor, KEEP, threshold=0.5, pruning=0.5)
     return _choose_thresholds(calibration, texts, stages)
 
@@ -224,8 +258,13 @@ def _rate(
     return rated.texts[0].probabilities
 
 
-def fit_stage(scores: Scores, leads: Scores, labels: Labels) -> StageCalibration:
+def fit_stage(
+    scores: Scores, leads: Scores, labels: Labels, shares: Scores | None = None
+) -> StageCalibration:
     """Fit a logistic function by Newton's method; weights stay at zero or above.
+
+    Args:
+        shares: how much each sentence counts; all the same by default.
 
     >>> fitted = fit_stage(np.array([2.0, -1.0, 0.5, -2.0]), np.zeros(4),
     ...                    np.array([True, False, False, True]))
@@ -233,15 +272,30 @@ def fit_stage(scores: Scores, leads: Scores, labels: Labels) -> StageCalibration
     (True, 0.0)
     """
     columns = np.stack([np.ones(len(scores)), scores, leads], axis=1)
+    counts = np.ones(len(scores)) if shares is None else shares * (len(shares) / shares.sum())
+    ridge = RIDGE * len(scores) * np.array([0.0, 1.0, 1.0])
+
+    def weigh_loss(weights: Scores) -> float:
+        odds = columns @ weights
+        losses = np.logaddexp(0, odds) - labels * odds
+        return float(counts @ losses + ridge @ weights**2 / 2)
+
     free = [0, 1, 2]
     weights = np.zeros(3)
     for _ in range(NEWTON_STEPS):
         rated = 1 / (1 + np.exp(-np.clip(columns @ weights, -500, 500)))
-        ridge = RIDGE * len(scores) * np.array([0.0, 1.0, 1.0])
-        gradient = columns.T @ (rated - labels) + ridge * weights
-        curvature = (columns.T * (rated * (1 - rated) + 1e-9)) @ columns + np.diag(ridge + 1e-9)
+        gradient = columns.T @ (counts * (rated - labels)) + ridge * weights
+        steepness = counts * (rated * (1 - rated) + 1e-9)
+        curvature = (columns.T * steepness) @ columns + np.diag(ridge + 1e-9)
         step = np.linalg.solve(curvature[np.ix_(free, free)], gradient[free])
-        weights[free] -= step
+        before = weigh_loss(weights)
+        for _ in range(HALVINGS):  # where classes hardly overlap, a whole step goes too far
+            tried = weights.copy()
+            tried[free] -= step
+            if weigh_loss(tried) <= before:
+                break
+            step /= 2
+        weights = tried
         if weights[1:].min() < 0:
             free = [place for place in free if place == 0 or weights[place] > 0]
             weights = np.where(np.isin(np.arange(3), free), np.maximum(weights, 0), 0.0)

@@ -191,3 +191,25 @@ def test_calibrate_fits_how_sentences_are_rated(dataset: Path, tmp_path: Path) -
     assert json.loads(as_json.stdout)[str(dataset)]["questions"] == 50
     assert refused.exit_code == 2
     assert "--sentences cannot be used with --precision" in refused.stderr
+
+
+def test_calibrate_leaves_questions_out(dataset: Path, tmp_path: Path) -> None:
+    path = tmp_path / "c.toml"
+    path.write_text('[[stage]]\nscorer = "jaccard"\n', encoding="utf-8")
+    questions = {json.loads(line)["question"] for line in dataset.read_text("utf-8").splitlines()}
+    left, *others = sorted(questions)
+    excluded = tmp_path / "excluded.txt"
+    excluded.write_text("\n".join(f"{one.upper()} ?!" for one in others), encoding="utf-8")
+    empty = tmp_path / "empty.txt"
+    empty.write_text("?\n", encoding="utf-8")
+
+    result = run("calibrate", path, dataset, "--sentences", "--exclude", excluded, "--json")
+    alone = run("calibrate", path, dataset, "--exclude", excluded)
+    nothing = run("calibrate", path, dataset, "--sentences", "--exclude", empty)
+    missing = run("calibrate", path, dataset, "--sentences", "--exclude", tmp_path / "no.txt")
+
+    assert json.loads(result.stdout)[str(dataset)]["questions"] < 40, left
+    assert (alone.exit_code, nothing.exit_code, missing.exit_code) == (2, 1, 1)
+    assert "--exclude needs --sentences" in alone.stderr
+    assert "empty.txt has no question; give one per line" in nothing.stderr
+    assert "cannot read" in missing.stderr

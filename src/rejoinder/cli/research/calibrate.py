@@ -38,6 +38,11 @@ if TYPE_CHECKING:
     help="Fit what `highlight` shows instead: how likely each sentence of a text answers.",
 )
 @click.option(
+    "--exclude",
+    type=options.PATH,
+    help="Questions that --sentences does not fit to, one per line, in any case and punctuation.",
+)
+@click.option(
     "--stop",
     type=options.SHARE,
     metavar="RISK",
@@ -58,11 +63,14 @@ def calibrate(
     is likelier than not that no candidate answers.  The figures come from five-fold
     cross-validation.
     """
+    if given["exclude"] and not sentences:
+        raise click.UsageError("--exclude needs --sentences")
     if sentences:
         _calibrate_sentences(scorer, datasets, output, given)
         return
     from rejoinder.evaluation import CalibrateOptions, calibrate
 
+    del given["exclude"]
     with show_progress("calibrating") as progress:
         result = calibrate(scorer, datasets, CalibrateOptions(**given), on_progress=progress)
     if given["plot"]:
@@ -84,14 +92,19 @@ def _calibrate_sentences(
     scorer: str, datasets: tuple[str, ...], output: Output, given: dict[str, Any]
 ) -> None:
     from rejoinder.evaluation import calibrate_sentences
+    from rejoinder.evaluation.sentences import read_excluded
 
-    used = ("to", "folder", "questions")
+    used = ("to", "folder", "questions", "exclude")
     for name, value in given.items():
         if value and name not in used:
             raise click.UsageError(f"--sentences cannot be used with --{name.replace('_', '-')}")
+    if given["exclude"]:
+        given["exclude"] = read_excluded(given["exclude"])
     with show_progress("calibrating") as progress:
         result = calibrate_sentences(
-            scorer, datasets, on_progress=progress, **{name: given[name] for name in used}
+            *(scorer, datasets),
+            on_progress=progress,
+            **{name: given[name] for name in used if given[name] is not None},
         )
     output.show_json({name: item.to_dict() for name, item in result.reports.items()})
     if not output.is_json:
