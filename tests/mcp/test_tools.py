@@ -71,6 +71,7 @@ def test_tools_are_described(engine: Engine, settings: Settings, mode: str) -> N
     instructions, tools = run(engine, settings, work, mode=mode)
 
     assert instructions == INSTRUCTIONS
+    assert all(f"`{tool.name}`" in INSTRUCTIONS for tool in tools)
     assert [tool.name for tool in tools] == ["answer", "search", "highlight", "cite", "read"]
     for tool in tools:
         assert tool.annotations
@@ -99,6 +100,10 @@ def test_results_match_their_schemas(engine: Engine, settings: Settings, mode: s
         ("answer", {"question": "Who won the match?", "min_confidence": 1}),
         ("answer", {"question": "How hot is tea?", "where": {"team": "none"}}),
         ("answer", {"question": "How hot is tea?", "budget_ms": 0}),
+        ("highlight", {"question": "How hot is tea?", "text": f"{TEA} It rained."}),
+        ("highlight", {"question": "How hot is tea?", "text": f"{TEA} It rained.", "budget_ms": 0}),
+        ("cite", {"answer": f"{TEA} Bees are blue. Why?"}),
+        ("cite", {"answer": "Bees are blue.", "sources": [TEA]}),
         ("search", {"question": "tea", "top": 50}),
         ("read", {"document": name_of(engine.index.folder, "tea.md"), "from": 2, "to": 9}),
     ]
@@ -475,3 +480,22 @@ def test_wrong_arguments_of_highlight_are_named(engine: Engine, settings: Settin
 
         assert result.is_error
         assert problem in text_of(result)
+
+
+def test_a_budget_of_highlight_is_kept_and_what_it_cut_is_said(
+    engine: Engine, settings: Settings
+) -> None:
+    text = " ".join(f"Green tea of kind {number} is brewed hot." for number in range(90))
+    given: dict[str, Any] = {
+        "question": "How hot is green tea brewed?",
+        "text": text,
+        "threshold": 0,
+    }
+    whole = call(engine, settings, "highlight", **given).structured_content
+    own = call(engine, settings, "highlight", **given, budget_ms=0)
+    of_server = call(engine, replace(settings, budget_ms=0), "highlight", **given)
+
+    assert whole["cut"] == []
+    for result in (own, of_server):
+        assert result.structured_content["cut"] == ["selector"]
+        assert text_of(result).endswith("The time limit cut short: selector.")

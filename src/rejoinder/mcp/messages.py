@@ -256,6 +256,8 @@ class HighlightArguments(Struct, frozen=True, forbid_unknown_fields=True):
     """The text to read."""
     threshold: Annotated[float, Meta(ge=0, le=1)] | None = None
     """Return sentences that answer with at least this probability."""
+    budget_ms: Budget | None = None
+    """Time limit in milliseconds; sentences that it leaves unread have a rough score."""
 
 
 class Highlight(Struct, frozen=True, kw_only=True):
@@ -281,6 +283,8 @@ class HighlightResult(Result, frozen=True, kw_only=True):
     """How many less likely ones reach the threshold, but are left out."""
     note: str
     """What to know about the scores, for example that the text is not in English."""
+    cut: list[str]
+    """The stages of the rating that the time limit cut short."""
 
     def list_blocks(self) -> list[str]:
         """Return the sentences with their scores."""
@@ -292,6 +296,8 @@ class HighlightResult(Result, frozen=True, kw_only=True):
             lines.append(f'- "{_join_lines(item.sentence)}" ({item.score:.0%})')
         if self.more:
             lines.append(f"{self.more} less likely ones are left out.")
+        if self.cut:
+            lines.append(f"The time limit cut short: {', '.join(self.cut)}.")
         return ["\n".join([*lines, *filter(None, [self.note])])]
 
 

@@ -179,7 +179,9 @@ def highlight(engine: Engine, given: HighlightArguments) -> HighlightResult:
     documents. An empty list means that no sentence of it is likely to answer.
     """
     check_question(given.question)
-    found = engine.highlight(given.question, given.text, threshold=given.threshold)
+    found = engine.highlight(
+        given.question, given.text, threshold=given.threshold, budget_ms=given.budget_ms
+    )
     best = sorted(found.highlighted, key=lambda item: -item.score)[:MAX_HIGHLIGHTS]
     return HighlightResult(
         highlights=[
@@ -195,6 +197,7 @@ def highlight(engine: Engine, given: HighlightArguments) -> HighlightResult:
         sentences=len(found.sentences),
         more=len(found.highlighted) - len(best),
         note=found.note,
+        cut=[stage.scorer for stage in found.trace if stage.timed_out],
     )
 
 
