@@ -135,7 +135,18 @@ def test_other_languages_are_scored_with_a_note() -> None:
     found = highlight("Wie hoch ist der Turm?", "Der Turm ist 30 Meter hoch. Er ist alt.")
 
     assert len(found.sentences) == 2
-    assert "another language" in found.note
+    assert found.note.startswith("the question and the text seem to be in another language")
+
+
+def test_the_language_is_that_of_the_text_not_of_its_first_sentence() -> None:
+    german = "Eiffelturm. Der Turm ist 30 Meter hoch und steht in Paris. Er ist alt."
+    english = "Der Turm ist alt. " + "It is in Paris, and it was built by Eiffel in the city. " * 3
+
+    first = highlight("how high is it?", german, scorer=lexical())
+    second = highlight("how high is it?", english, scorer=lexical())
+
+    assert first.note.startswith("the text seems to be in another language")
+    assert second.note == ""
 
 
 def test_several_texts_have_the_scores_they_have_alone() -> None:

@@ -18,6 +18,9 @@ from rejoinder.models.staged import Deadline
 from rejoinder.text.language import describe_language
 from rejoinder.types import Candidate, StageTrace
 
+NOTED = 20
+"""Sentences by which a text's language is told; the first may be a name or a number."""
+
 
 @dataclass(frozen=True, slots=True)
 class ScoredSentence:
@@ -188,7 +191,8 @@ def _describe(question: str, text: str, sentences: Sequence[ScoredSentence]) -> 
     """Return what to know about the scores of a text."""
     if is_html(text):
         return f"the text {HTML_PROBLEM}; none of its sentences is rated"
-    return describe_language(question, sentences[0].sentence if sentences else "")
+    beginning = " ".join(item.sentence for item in sentences[:NOTED])
+    return describe_language(question, beginning, noun="text")
 
 
 def get_sentence_calibration(scorer: Scorer) -> SentenceCalibration:

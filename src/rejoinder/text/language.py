@@ -58,9 +58,13 @@ def is_foreign(text: str) -> bool:
     return foreign >= needed and foreign > english
 
 
-def describe_language(question: str, sentence: str) -> str:
-    """Return a note where a question or its answer seems not to be English, else an empty one."""
-    named = (("question", question), ("answer", sentence))
+def describe_language(question: str, text: str, *, noun: str = "answer") -> str:
+    """Return a note where a question or a text seems not to be English, else an empty one.
+
+    Args:
+        noun: what the text is called in the note.
+    """
+    named = (("question", question), (noun, text))
     found = [name for name, text in named if is_foreign(text)]
     if not found:
         return ""
