@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.citing import BEGIN, END, Seen, measure, render, write_page
+from benchmarks.citing import BEGIN, END, Seen, cite_statement, measure, render, run, write_page
 from benchmarks.statements import (
     Asked,
     guess_answer,
@@ -16,6 +16,8 @@ from benchmarks.statements import (
     read_claims,
 )
 from benchmarks.support import Read, fit_head
+
+from rejoinder.engine.citing import MIN_SUPPORT
 
 ROOT = Path(__file__).parents[1]
 
@@ -162,7 +164,43 @@ def test_the_table_of_the_page_is_that_of_the_results(tmp_path: Path) -> None:
     assert copy.read_text(encoding="utf-8") == page
 
 
-def test_the_required_quality_is_measured() -> None:
+PAGE = [
+    "The Eiffel Tower was built by Gustave Eiffel's company from 1887 to 1889.",
+    "It is 330 metres tall, about the height of a building of 81 storeys.",
+    "The tower was the tallest structure in the world for 41 years.",
+    "It was repainted every seven years with sixty tonnes of paint.",
+    "Its top platform is 276 metres above the ground, the highest in the European Union.",
+    "Tickets can be bought to climb by stairs or by lift to the first and second levels.",
+    "More than six million people climbed it in 2022.",
+    "Artists protested against the tower when it was planned.",
+]
+STATED = {
+    "Gustave Eiffel's company built the Eiffel Tower.": 0,
+    "The tower is 330 metres tall.": 1,
+    "It was the tallest structure of the world for 41 years.": 2,
+    "The tower is repainted every seven years.": 3,
+    "The top platform is 276 metres above the ground.": 4,
+    "Visitors can climb to the second level by stairs.": 5,
+    "In 2022 more than six million people climbed the tower.": 6,
+    "Artists protested against the planned tower.": 7,
+}
+
+
+def test_statements_are_cited_and_those_without_support_are_flagged() -> None:
+    lists = [
+        make_list(f"pairs/{place}", statement, PAGE, {PAGE[place]}, "Eiffel Tower", held_out=True)
+        for statement, place in STATED.items()
+    ]
+
+    seen, _ = run(cite_statement, lists, is_pointwise=False)
+    found = measure(seen, MIN_SUPPORT)
+
+    assert found["statements"] == len(STATED)
+    assert found["first"] >= 85
+    assert min(found["flag_precision"], found["flag_recall"]) >= 75
+
+
+def test_the_published_results_have_the_required_quality() -> None:
     result = json.loads((ROOT / "benchmarks/results/citing.json").read_text(encoding="utf-8"))
 
     pairs = result["cite"]["pairs"]
