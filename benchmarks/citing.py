@@ -189,11 +189,11 @@ def render(result: dict[str, Any]) -> str:
     return "\n".join([*lines, "", f"Milliseconds per statement: {', '.join(times)}.", ""])
 
 
-def write_page(page: Path, table: str) -> None:
+def write_page(page: Path, table: str, begin: str = BEGIN, end: str = END) -> None:
     """Write the table between the marks of a page."""
-    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
-    _, _, after = rest.partition(END)
-    page.write_text(f"{before}{BEGIN}\n{table}\n{END}{after}", encoding="utf-8")
+    before, _, rest = page.read_text(encoding="utf-8").partition(begin)
+    _, _, after = rest.partition(end)
+    page.write_text(f"{before}{begin}\n{table}\n{end}{after}", encoding="utf-8")
 
 
 def main() -> None:
