@@ -36,7 +36,7 @@ from rejoinder.cascade.cascade import Cascade
 from rejoinder.cascade.loading import load
 from rejoinder.engine.answers import group_by_document
 from rejoinder.engine.engine import RETRIEVED
-from rejoinder.evaluation.confidence import (
+from rejoinder.evaluation.calibration.confidence import (
     BINS,
     Confidences,
     Correct,

@@ -45,9 +45,9 @@ from benchmarks.open_corpus import open_corpus
 from rejoinder.cascade.cascade import Cascade
 from rejoinder.cascade.loading import DEFAULT, THOROUGH, load
 from rejoinder.engine.engine import Engine
+from rejoinder.evaluation.calibration.stopping import with_stops
 from rejoinder.evaluation.plots import plotting
 from rejoinder.evaluation.significance import bootstrap_difference
-from rejoinder.evaluation.stopping import with_stops
 from rejoinder.storage.journal import append_journal, read_journal
 
 RESULTS = ROOT / "benchmarks" / "results" / "frontier.json"

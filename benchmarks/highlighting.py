@@ -47,8 +47,8 @@ from rejoinder.cascade.sentences import make_candidates, rate_sentences
 from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.engine.highlight import get_sentence_calibration, highlight_texts, to_candidates
 from rejoinder.engine.layout import place_sentences
+from rejoinder.evaluation.calibration.sentences import Labels, measure
 from rejoinder.evaluation.score_cache import CachedScorer
-from rejoinder.evaluation.sentences import Labels, measure
 from rejoinder.models.scorer import Scorer, Scores
 from rejoinder.types import Candidate, Example
 

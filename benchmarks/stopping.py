@@ -36,10 +36,10 @@ from rejoinder.cascade.cascade import Cascade
 from rejoinder.cascade.loading import load
 from rejoinder.cascade.stopping import StoppingRule
 from rejoinder.engine.engine import Engine
-from rejoinder.evaluation.confidence import measure_calibration_error
+from rejoinder.evaluation.calibration.confidence import measure_calibration_error
+from rejoinder.evaluation.calibration.stopping import find_stopping_stages, with_stops
 from rejoinder.evaluation.score_cache import CachedScorer
 from rejoinder.evaluation.significance import bootstrap_difference
-from rejoinder.evaluation.stopping import find_stopping_stages, with_stops
 from rejoinder.index.index import Index
 from rejoinder.models.ranking import order
 from rejoinder.types import Candidate

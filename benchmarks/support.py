@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from rejoinder.bundle.folder import WEIGHTS, Bundle, Manifest, write_bundle
 from rejoinder.datasets.readers.jsonl import read_examples
-from rejoinder.evaluation.confidence import fit_logistic
+from rejoinder.evaluation.calibration.confidence import fit_logistic
 from rejoinder.models.support.scorer import (
     BASE,
     FEATURES,

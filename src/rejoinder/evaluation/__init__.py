@@ -7,11 +7,11 @@
 {'P@1': 1.0}
 """
 
-from rejoinder.evaluation.calibration import CalibrateOptions, calibrate
+from rejoinder.evaluation.calibration.calibrate import CalibrateOptions, calibrate
+from rejoinder.evaluation.calibration.sentences import calibrate_sentences
 from rejoinder.evaluation.comparison import compare
 from rejoinder.evaluation.measures import Protocol
 from rejoinder.evaluation.reports import evaluate
-from rejoinder.evaluation.sentences import calibrate_sentences
 from rejoinder.evaluation.tuning import TuneOptions, tune
 
 __all__ = [

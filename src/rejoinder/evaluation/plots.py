@@ -7,7 +7,7 @@ from textwrap import shorten
 from typing import Any
 
 from rejoinder.errors import InputError, MissingExtraError
-from rejoinder.evaluation.confidence import CalibrationReport
+from rejoinder.evaluation.calibration.confidence import CalibrationReport
 from rejoinder.evaluation.replay import Outcome
 
 

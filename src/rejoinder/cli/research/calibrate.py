@@ -9,7 +9,7 @@ from rejoinder.cli.output import percent, say, show_interval, show_progress
 from rejoinder.cli.tables import Output, takes_format
 
 if TYPE_CHECKING:
-    from rejoinder.evaluation.calibration import CalibrateResult
+    from rejoinder.evaluation.calibration.calibrate import CalibrateResult
 
 
 @click.command(
@@ -92,7 +92,7 @@ def _calibrate_sentences(
     scorer: str, datasets: tuple[str, ...], output: Output, given: dict[str, Any]
 ) -> None:
     from rejoinder.evaluation import calibrate_sentences
-    from rejoinder.evaluation.sentences import read_excluded
+    from rejoinder.evaluation.calibration.sentences import read_excluded
 
     used = ("to", "folder", "questions", "exclude")
     for name, value in given.items():

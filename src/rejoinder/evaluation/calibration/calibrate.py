@@ -23,13 +23,13 @@ from rejoinder.datasets.catalogue import open_for_tuning
 from rejoinder.datasets.transforms.long_lists import extend_every_second
 from rejoinder.datasets.transforms.unanswerable import remove_answers
 from rejoinder.errors import InputError
-from rejoinder.evaluation.confidence import (
+from rejoinder.evaluation.calibration.confidence import (
     CalibrationReport,
     Observations,
     check_confidence,
     fit_confidence,
 )
-from rejoinder.evaluation.stopping import StopReport, cache_scores, fit_stops
+from rejoinder.evaluation.calibration.stopping import StopReport, cache_scores, fit_stops
 from rejoinder.models.scorer import Scorer
 from rejoinder.types import Example
 

@@ -5,7 +5,7 @@ from tests.evaluation.test_replay import make_examples
 
 from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.errors import InputError
-from rejoinder.evaluation.stopping import (
+from rejoinder.evaluation.calibration.stopping import (
     NEVER,
     ReadList,
     cache_scores,

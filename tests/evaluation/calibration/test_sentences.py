@@ -9,7 +9,7 @@ import rejoinder
 from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.cascade.file import read_cascade_file
 from rejoinder.errors import InputError
-from rejoinder.evaluation.sentences import calibrate_sentences, fit_stage, measure
+from rejoinder.evaluation.calibration.sentences import calibrate_sentences, fit_stage, measure
 from rejoinder.models.lexical.scorers import Jaccard, RetrievalOrder, WordOverlap
 from rejoinder.types import Candidate, Document, Example
 

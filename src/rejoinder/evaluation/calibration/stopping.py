@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rejoinder.cascade.cascade import Cascade, check_stops
 from rejoinder.cascade.stopping import StoppingRule, measure_progress
 from rejoinder.errors import InputError
-from rejoinder.evaluation.confidence import FOLDS, Rows, fit_logistic
+from rejoinder.evaluation.calibration.confidence import FOLDS, Rows, fit_logistic
 from rejoinder.evaluation.score_cache import CachedScorer
 from rejoinder.evaluation.significance import Interval, bootstrap_difference
 from rejoinder.models.scorer import Scorer, Scores, reads_passages

@@ -10,8 +10,8 @@ from rejoinder.cascade.cascade import Cascade, Stage
 from rejoinder.cascade.loading import load
 from rejoinder.errors import InputError
 from rejoinder.evaluation import CalibrateOptions, calibrate
-from rejoinder.evaluation.calibration import observe
-from rejoinder.evaluation.confidence import (
+from rejoinder.evaluation.calibration.calibrate import observe
+from rejoinder.evaluation.calibration.confidence import (
     Observations,
     check_confidence,
     fit_confidence,

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rejoinder.evaluation.confidence import (
+from rejoinder.evaluation.calibration.confidence import (
     find_threshold,
     find_threshold_for_rate,
     measure_area_share,

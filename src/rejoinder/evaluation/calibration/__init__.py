@@ -1,0 +1,1 @@
+"""What is fitted to judged questions: confidences, the scale of sentences, and when stages stop."""
