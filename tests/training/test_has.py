@@ -8,6 +8,7 @@ import pytest
 torch = pytest.importorskip("torch")
 pytest.importorskip("onnxruntime")
 
+from rejoinder.errors import TrainingError  # noqa: E402
 from rejoinder.evaluation import evaluate  # noqa: E402
 from rejoinder.models.encoders.tokens import TextTokens  # noqa: E402
 from rejoinder.models.has.module import (  # noqa: E402
@@ -112,6 +113,30 @@ def test_a_list_without_a_wrong_candidate_draws_from_others() -> None:
     row = places.tolist().index(1)  # the answer is at 0
     drawn = texts.ids[row, : int(texts.mask[row].sum())].tolist()
     assert drawn in [tokens.encode(item.text) for item in CANDIDATES if item.id != "b"]
+
+
+def test_an_answer_of_the_same_question_is_never_drawn_as_a_wrong_one() -> None:
+    tokens = TextTokens(TOKENIZER, max_tokens=32)
+    # No list has a wrong candidate, as in InsuranceQA V1's training file.
+    both = replace(EXAMPLE, candidates=CANDIDATES[:2], labels=(True, True))
+    same = replace(EXAMPLE, id="again", candidates=CANDIDATES[1:2], labels=(True,))
+    other = replace(OTHER, candidates=CANDIDATES[2:3], labels=(True,))  # the only wrong one
+    parts = split_answers(Part([both, same, other])).examples
+    triplets = Triplets(parts, tokens)
+    allowed = tokens.encode(CANDIDATES[2].text)
+
+    for _ in range(20):
+        for place in range(3):
+            ((places, texts),) = triplets.batch(torch.tensor([place])).chunks
+            row = places.tolist().index(1)
+            assert texts.ids[row, : int(texts.mask[row].sum())].tolist() == allowed
+
+
+def test_data_in_which_nothing_is_wrong_is_refused() -> None:
+    right = replace(EXAMPLE, candidates=CANDIDATES[:1], labels=(True,))
+
+    with pytest.raises(TrainingError, match="no candidate of the data is wrong for the question"):
+        Triplets([right], TextTokens(TOKENIZER, max_tokens=32)).batch(torch.tensor([0]))
 
 
 @pytest.mark.parametrize("composition", ["has", "attention", "pooling"])

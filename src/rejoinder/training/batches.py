@@ -34,6 +34,8 @@ CHUNK = 32
 """Pairs, or texts that are scored, that are padded to the same length."""
 TRIPLET_CHUNK = 16
 """Candidates of triplets that are padded to the same length."""
+MAX_DRAWS = 1000
+"""Draws of a wrong candidate from all lists, until all of them are taken to be right."""
 
 MAX_KNOWN_TEXTS = 1 << 15
 """Texts whose tokens are found again: neighbouring questions often share their candidates."""
@@ -322,18 +324,23 @@ class Triplets:
     """Triplets of question, answer and wrong candidate, from examples with one answer each.
 
     A step draws the wrong candidate at random from the answer's list, or from all lists if that
-    list has none.
+    list has none; an answer of the same question is never drawn.
     """
 
     def __init__(self, examples: Iterable[Example], tokens: TextTokens) -> None:
         self._texts = PackedTexts()
         self._questions, self._answers, self._wrong = array("i"), array("i"), array("i")
         self._wrong_ends = array("q", [0])
+        self._right: dict[str, list[int]] = {}  # the answers of each question
+        self._asked: list[str] = []
         add = lru_cache(MAX_KNOWN_TEXTS)(lambda text: self._texts.add(tokens.encode(text)))
         for example in examples:
             answers, wrong = _split_judged(example)
             self._questions.append(add(example.question))
-            self._answers.extend(add(item.text) for item in answers)
+            right = [add(item.text) for item in answers]
+            self._answers.extend(right)
+            self._right.setdefault(example.question, []).extend(right)
+            self._asked.append(example.question)
             self._wrong.extend(add(item.text) for item in wrong)
             self._wrong_ends.append(len(self._wrong))
 
@@ -365,7 +372,15 @@ class Triplets:
         if start < end:
             return self._wrong[start + int(torch.randint(end - start, ()))]
         anywhere = self._wrong or self._answers
-        return anywhere[int(torch.randint(len(anywhere), ()))]
+        right = [self._texts[number] for number in self._right[self._asked[place]]]
+        for _ in range(MAX_DRAWS):
+            number = anywhere[int(torch.randint(len(anywhere), ()))]
+            if self._texts[number] not in right:
+                return number
+        raise TrainingError(
+            f"no candidate of the data is wrong for the question {self._asked[place]!r}:"
+            " give lists with wrong candidates, or more questions"
+        )
 
 
 def split_answers(part: Part) -> Part:
