@@ -226,6 +226,25 @@ def test_every_reader_names_an_unusable_file(read: Read, tmp_path: Path) -> None
         assert str(raised.value).startswith(str(tmp_path / name))
 
 
+MARKS = st.sampled_from(["idx_1", "idx_2", "1", "2", "", "x", "\t", "\t\t", "\n", "\u2028", " "])
+FILES = st.lists(MARKS, max_size=12).map("".join).map(str.encode) | st.binary(max_size=30)
+
+
+@pytest.mark.parametrize("name", ["insuranceqa_v1", "insuranceqa_v2"])
+@settings(max_examples=100)
+@given(files=st.dictionaries(st.sampled_from("qav"), FILES, max_size=3))
+def test_any_files_of_insuranceqa_are_read_or_refused(name: str, files: dict[str, bytes]) -> None:
+    own = {"q": b"idx_1\tidx_1\t1\t1 2\n", "a": b"1\tidx_1\n2\tidx_2\n"}
+    own["v"] = b"idx_1\ta\nidx_2\tb\n"
+    if name == "insuranceqa_v1":
+        own["q"] = b"1\tidx_1\t1 2\n"
+    with tempfile.TemporaryDirectory() as folder:
+        for file, content in {**own, **files}.items():
+            (Path(folder) / file).write_bytes(content)
+
+        assert_reads_or_names(Path(folder), OF_FOLDERS[name])
+
+
 @pytest.mark.parametrize("read", OF_FOLDERS.values(), ids=OF_FOLDERS)
 def test_a_folder_without_the_files_names_the_first_of_them(read: Read, tmp_path: Path) -> None:
     with pytest.raises(DataError, match=r": No such file or directory$"):

@@ -11,7 +11,14 @@ from hypothesis import strategies as st
 
 from rejoinder.errors import DataError, InputError
 from rejoinder.evaluation import Protocol, compare, evaluate
-from rejoinder.evaluation.trec import RankedQuestion, read_run, write_qrels, write_run
+from rejoinder.evaluation.trec import (
+    RankedQuestion,
+    is_qrels_file,
+    read_qrels,
+    read_run,
+    write_qrels,
+    write_run,
+)
 from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.types import Candidate, Example
 
@@ -71,11 +78,13 @@ def check_written(lists: list[list[tuple[float, bool]]], folder: Path) -> None:
         read_theirs(run),
     )
     again = evaluate(run, examples, measures=MEASURES)
+    alone = evaluate(run, qrels, measures=MEASURES)
 
     ours = dict(zip(THEIRS, report.means.values(), strict=True))
     assert theirs == pytest.approx(ours)
     assert again.means == pytest.approx(report.means)
     assert again.scorer == "fixed%20scores"
+    assert alone.means == pytest.approx(report.means)
 
 
 def test_ids_and_ranks_are_those_of_the_format(tmp_path: Path) -> None:
@@ -233,3 +242,83 @@ def test_a_group_without_a_common_name_lists_its_members() -> None:
     first, _ = compare([["bm25", "jaccard"], "bm25"], examples)
 
     assert first.report.scorer == "bm25,jaccard x2"
+
+
+def test_runs_are_compared_on_qrels_alone(tmp_path: Path) -> None:
+    run, qrels = tmp_path / "theirs.run", tmp_path / "judged.txt.gz"
+    run.write_text(FOREIGN.strip() + "\n", encoding="utf-8")
+    # trec_eval's graded labels: only those above 0 are answers.
+    lines = ["q1 0 d%200 0", "q1 0 d%201 2", "", "q1 0 d%202 1", "q2 0 d%200 1", "q3 0 d -1"]
+    qrels.write_bytes(gzip.compress("\n".join(lines).encode()))
+
+    report = evaluate(run, qrels, measures=MEASURES)
+    comparisons = compare([run, run], str(qrels), measures=["P@1"])
+
+    assert report.values["MAP"] == [0.5, 0.0]  # q3 has no answer, and does not count
+    assert (report.dataset, report.split) == (str(qrels), None)
+    assert [item.report.means for item in comparisons] == [{"P@1": 0.5}] * 2
+
+
+@pytest.mark.parametrize(
+    ("line", "problem"),
+    [
+        ("q1 0 d1", "2: expected the four columns of TREC qrels"),
+        ("q1 0 d1 yes", "2: the label 'yes' is not a whole number"),
+        ("q1 0 d0 1", "2: question q1 has candidate d0 twice"),
+    ],
+)
+def test_a_broken_line_of_qrels_is_named(line: str, problem: str, tmp_path: Path) -> None:
+    qrels, run = tmp_path / "x.qrels", tmp_path / "x.run"
+    qrels.write_text(f"q1 0 d0 1\n{line}\n", encoding="utf-8")
+    run.write_text("q1 Q0 d0 1 9 t\n", encoding="utf-8")
+
+    with pytest.raises(DataError) as caught:
+        evaluate(run, qrels)
+
+    assert str(caught.value).startswith(f"{qrels}:{problem}")
+
+
+def test_qrels_are_for_runs(tmp_path: Path) -> None:
+    qrels = tmp_path / "x.qrels"
+    qrels.write_text("q1 0 d0 1\n", encoding="utf-8")
+    run = tmp_path / "x.run"
+    run.write_text("q1 Q0 d0 1 9 t\n", encoding="utf-8")
+
+    with pytest.raises(InputError, match="has no texts for bm25 to read; give run files"):
+        evaluate("bm25", qrels)
+    with pytest.raises(InputError, match="has no texts for fixed scores to read"):
+        compare([run, Fixed()], qrels)
+    with pytest.raises(InputError, match="has no split 'test'"):
+        evaluate(run, qrels, split="test")
+
+
+def test_json_lines_are_no_qrels(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text('{"id": "1", "question": "a"}\n', encoding="utf-8")
+    (tmp_path / "empty").touch()
+
+    names = ("x.jsonl", "empty", "nowhere")
+    assert not any(is_qrels_file(tmp_path / name) for name in names)
+
+
+@pytest.mark.parametrize("read", [read_run, read_qrels])
+@given(
+    raw=st.binary(max_size=60)
+    | st.lists(
+        st.sampled_from(["q", "Q0", "0", "d", "1", "-1.5", "nan", "\n", "\x0b"]), max_size=20
+    )
+    .map(" ".join)
+    .map(str.encode)
+)
+def test_any_bytes_are_read_or_refused(read: Any, raw: bytes) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "a.txt"
+        path.write_bytes(raw)
+
+        is_qrels_file(path)
+        message = str(path)
+        try:
+            read(path)
+        except DataError as error:
+            message = str(error)
+
+        assert message.startswith(str(path))

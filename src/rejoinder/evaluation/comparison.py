@@ -69,23 +69,26 @@ def compare(
     """
     if len(scorers) < 2:
         raise InputError("compare needs two scorers or more, and then the data set")
-    name, split, opened = open_examples(dataset, split, folder)
+    groups = [_list_members(group) for group in scorers]
+    members = [one for group in groups for one in group]
+    name, split, opened = open_examples(dataset, split, folder, members)
     examples = list(opened)
 
-    def measure(group: AnyScorer | Sequence[AnyScorer]) -> Report:
-        members: list[AnyScorer]
-        if isinstance(group, Sequence) and not isinstance(group, str):
-            members = list(group)
-        else:
-            members = [group]
+    def measure(members: Sequence[AnyScorer]) -> Report:
         if not members:
             raise InputError("a group of scorers is empty")
         reports = [evaluate(one, examples, protocol=protocol, measures=measures) for one in members]
         joined = join_reports(reports, _name_group(members)) if len(reports) > 1 else reports[0]
         return replace(joined, dataset=name, split=split)
 
-    reports = [measure(group) for group in scorers]
+    reports = [measure(group) for group in groups]
     return [_compare(reports[0], report, seed) for report in reports]
+
+
+def _list_members(group: AnyScorer | Sequence[AnyScorer]) -> list[AnyScorer]:
+    if isinstance(group, Sequence) and not isinstance(group, str):
+        return list(group)
+    return [group]
 
 
 def _name_group(members: Sequence[AnyScorer]) -> str:

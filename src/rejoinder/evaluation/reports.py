@@ -17,7 +17,14 @@ from rejoinder.evaluation.measures import (
     parse_measures,
 )
 from rejoinder.evaluation.stored_answers import storing_answers
-from rejoinder.evaluation.trec import RankedQuestion, RunFile, is_run_file, read_run
+from rejoinder.evaluation.trec import (
+    RankedQuestion,
+    RunFile,
+    is_qrels_file,
+    is_run_file,
+    read_qrels,
+    read_run,
+)
 from rejoinder.models.registry import list_named
 from rejoinder.models.scorer import Scorer
 from rejoinder.types import Example
@@ -125,18 +132,20 @@ def evaluate(
     Args:
         scorer: a name or path for `rejoinder.load`, which is loaded with the words of the
             protocol; a run file of TREC; or a scorer, and then `protocol.words` is only reported.
-        dataset: NAME[:SPLIT], a JSON-lines file, or examples.
+        dataset: NAME[:SPLIT], a JSON-lines file, or examples; for run files also a qrels file of
+            TREC.
         split: of a data set by name; see `rejoinder.datasets.catalogue.open_dataset`.
         folder: searched first for the files of the data set.
         seeds: evaluate with the seeds 0 to `seeds` - 1, for a scorer that draws random numbers.
 
     Raises:
-        InputError: no question counts under the protocol, no measure is named, or several
-            seeds are given for a scorer that draws no random numbers.
+        InputError: no question counts under the protocol, no measure is named, several
+            seeds are given for a scorer that draws no random numbers, or a scorer that is no run
+            is to read a qrels file.
         UnknownNameError: no scorer, data set, split or measure has this name.
     """
     protocol = protocol or Protocol()
-    name, split, opened = open_examples(dataset, split, folder)
+    name, split, opened = open_examples(dataset, split, folder, [scorer])
     # A stream is read again for each seed.
     examples = list(opened) if seeds > 1 and isinstance(opened, Iterator) else opened
     runs = [_open(scorer, protocol, seed) for seed in range(seeds)]
@@ -175,13 +184,34 @@ def _open(scorer: str | Path | Scorer, protocol: Protocol, seed: int) -> Scorer 
 
 
 def open_examples(
-    dataset: str | Path | Iterable[Example], split: str | None, folder: Path | None
+    dataset: str | Path | Iterable[Example],
+    split: str | None,
+    folder: Path | None,
+    scorers: Iterable[str | Path | Scorer],
 ) -> tuple[str | None, str | None, Iterable[Example]]:
-    """Return the name and the split of a data set, and its examples; examples have no name."""
+    """Return the name and the split of a data set, and its examples; examples have no name.
+
+    Args:
+        scorers: those that will rank the examples; qrels have no texts, so only runs can.
+    """
     if not isinstance(dataset, str | Path):
         return None, None, dataset
+    if is_qrels_file(Path(dataset)):
+        for scorer in scorers:
+            if not (isinstance(scorer, str | Path) and is_run_file(Path(scorer))):
+                raise InputError(
+                    f"{dataset}: a qrels file of TREC has no texts for {_name(scorer)} to read;"
+                    " give run files instead, or a data set with texts"
+                )
+        if split is not None:
+            raise InputError(f"{dataset} is a file and has no split {split!r}; leave out the split")
+        return str(dataset), None, read_qrels(Path(dataset))
     name, split = resolve_split(dataset, split)
     return name, split, open_dataset(name, split=split, folder=folder)
+
+
+def _name(scorer: str | Path | Scorer) -> str:
+    return str(scorer) if isinstance(scorer, str | Path) else scorer.name
 
 
 def _rank_all(

@@ -16,7 +16,7 @@ from rejoinder.datasets.files import read_lines
 from rejoinder.errors import DataError, InputError
 from rejoinder.evaluation.measures import Protocol
 from rejoinder.storage.files import atomic_write
-from rejoinder.types import Example
+from rejoinder.types import Candidate, Example
 
 _SCORERS = (".toml", ".onnx")
 """Files that are scorers themselves."""
@@ -102,6 +102,53 @@ def read_run(path: Path) -> RunFile:
     return RunFile(tag, path, scores)
 
 
+def is_qrels_file(path: Path) -> bool:
+    """Whether a path is a file whose first line has the four columns of qrels, and no JSON."""
+    if not path.is_file():
+        return False
+    try:
+        line = next((line for _, line in read_lines(path) if line.strip()), "")
+    except DataError:  # its reader tells what is wrong
+        return False
+    return len(line.split()) == 4 and not line.lstrip().startswith(("{", "["))
+
+
+def read_qrels(path: Path) -> list[Example]:
+    """Read qrels as questions without texts, in their order; labels above 0 are answers.
+
+    The file is gzipped if its name ends in .gz.  Question and candidates are named by their ids.
+
+    Raises:
+        DataError: a line has other columns, a label is no number, or a candidate comes twice.
+    """
+    judged: dict[str, dict[str, bool]] = {}
+    for number, line in read_lines(path):
+        columns = line.split()
+        if not columns:
+            continue
+        if len(columns) != 4:
+            problem = (
+                "expected the four columns of TREC qrels, question iteration candidate label;"
+                f" found {len(columns)}"
+            )
+            raise DataError(problem, path=path, line=number)
+        question, _, candidate, label = columns
+        own = judged.setdefault(question, {})
+        if candidate in own:
+            problem = f"question {question} has candidate {candidate} twice"
+            raise DataError(problem, path=path, line=number)
+        own[candidate] = _parse_label(label, path, number) > 0
+    return [
+        Example(
+            question,
+            question,
+            tuple(Candidate(candidate, "") for candidate in own),
+            tuple(own.values()),
+        )
+        for question, own in judged.items()
+    ]
+
+
 def write_run(path: Path, rankings: Iterable[RankedQuestion], tag: str) -> None:
     """Write rankings as a run.
 
@@ -172,6 +219,14 @@ def _parse_score(text: str, path: Path, line: int) -> float:
     if not isfinite(score):
         raise DataError(f"the score {text!r} is not a number", path=path, line=line)
     return score
+
+
+def _parse_label(text: str, path: Path, line: int) -> int:
+    try:
+        return int(text)
+    except ValueError:
+        problem = f"the label {text!r} is not a whole number"
+        raise DataError(problem, path=path, line=line) from None
 
 
 def _write(path: Path, lines: Iterable[str]) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     epilog=options.example(
         "rejoinder evaluate bm25 examples/questions.jsonl",
         "rejoinder evaluate original-order wikiqa --split test --json",
+        "rejoinder evaluate theirs.run theirs.qrels",
     )
 )
 @click.argument("scorer")
@@ -54,7 +55,7 @@ def evaluate(
 
     SCORER is a name of `rejoinder models list`, a bundle, a cascade file, or a run file of
     TREC; DATASET is a name of `rejoinder data list`, with or without :SPLIT, or a JSON-lines
-    file.
+    file.  Run files are also measured on a qrels file of TREC.
     """
     from rejoinder.evaluation import evaluate
 
