@@ -39,6 +39,7 @@ lint: .venv/full
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 	$(BIN)/python docs/make_help.py --check
+	$(BIN)/python docs/make_tables.py --check
 
 docs: .venv/full
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
@@ -79,6 +80,7 @@ format: .venv/full
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 	$(BIN)/python docs/make_help.py
+	$(BIN)/python docs/make_tables.py
 	$(BIN)/python docs/make_server.py
 
 clean:

@@ -6,7 +6,7 @@ Writes two synthetic data sets in ASNQ's format: one of this many questions with
 each, and one of 1 % of it; or reads a data folder (`--data`), such as one that
 `benchmarks.published_sizes` wrote.  A process of its own trains a model on each, for an epoch or
 for `--max-steps` steps, on one thread.  Transformers are small and have random weights, so
-that reading the data and making batches weigh as much as they can.  Seconds are CPU time.  Prints
+that reading the data and making batches weigh as much as they can.  Prints
 one JSON object with the seconds of a step and of the whole epoch, as projected from the steps; the
 table goes to stderr.  Needs the extra `train`, and 4 GB of disk for 57,000 questions.
 """
@@ -15,15 +15,12 @@ import argparse
 import json
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Sequence
-from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-
-import numpy as np
 
 from benchmarks.common import describe_machine
 from benchmarks.generated import draw_pairs, list_words
@@ -97,60 +94,52 @@ def write_data(folder: Path, questions: int) -> Path:
 def train(model: str, folder: Path, max_steps: int | None) -> dict[str, Any]:
     """Train a model on a data set, and return the cost."""
     # Imported here because only the process that trains may load torch.
-    from rejoinder.training.loop import Step, use_threads
+    from rejoinder.training.fit import Pace
+    from rejoinder.training.loop import use_threads
     from rejoinder.training.mixing import read_parts
 
     use_threads(1)
-    fit, questions_per_step = MODELS[model]()
-    base = get_peak_mb()
-    times = [time.process_time()]
-
-    steps_of_epoch = 0
-
-    def stop(step: Step) -> None:
-        nonlocal steps_of_epoch
-        steps_of_epoch = step.of
-        times.append(time.process_time())
-        if step.number == max_steps:
-            raise _EnoughError
-
-    with suppress(_EnoughError):
-        fit(read_parts(["asnq:train"], folder, print_to_stderr), on_step=stop)
-    first, *steps = np.diff(times)
-    step = float(np.median(steps))
+    fit, questions_per_step = MODELS[model](max_steps)
+    base, pace = get_peak_mb(), Pace()
+    fitted = fit(read_parts(["asnq:train"], folder, print_to_stderr), on_step=pace.add)
+    step, whole = pace.get_step_seconds(), pace.project()
     return {
-        "read_seconds": round(first - step, 1),
-        "steps": len(steps) + 1,
+        "read_seconds": round(pace.get_reading_seconds(), 1),
+        "steps": fitted.steps,
         "seconds_per_step": round(step, 3),
-        "steps_of_epoch": steps_of_epoch,
-        "projected_seconds": round(first + (steps_of_epoch - 1) * step),
+        "steps_of_epoch": whole.steps if whole else fitted.steps,
+        "projected_seconds": round(whole.seconds if whole else fitted.seconds),
         "questions_per_second": round(questions_per_step / step, 1),
         "peak_mb": get_peak_mb(),
         "before_reading_mb": base,
     }
 
 
-Fit = Callable[..., object]
-"""Takes the parts and `on_step`."""
+Fit = Callable[..., Any]
+"""Takes the parts and `on_step`, and returns `Fitted`."""
 
 
-def prepare_selector() -> tuple[Fit, int]:
-    """Return how to train a selector, and the questions of a step."""
-    from rejoinder.models.selector.module.selector import Selector, SelectorConfig
+def prepare_selector(max_steps: int | None, context: str = "none") -> tuple[Fit, int]:
+    """Return how to train a selector that reads this context, and the questions of a step."""
+    from rejoinder.models.selector.context import ContextConfig
+    from rejoinder.models.selector.module.selector import Selector, SelectorConfig, add_context
     from rejoinder.training.fit import Plan
     from rejoinder.training.selector import ADAPTING, fit_selector
 
     encoder, tokenizer = make_encoder()
     selector = Selector(SelectorConfig("random", None, MAX_TOKENS), encoder)
+    if context != "none":
+        selector = add_context(selector, ContextConfig(context))
     recipe = replace(ADAPTING, epochs=1, questions_per_step=16)
 
     def fit(parts: Any, **control: Any) -> object:
-        return fit_selector(Plan(selector.config, recipe), parts, selector, tokenizer, **control)
+        plan = Plan(selector.config, recipe, max_steps=max_steps)
+        return fit_selector(plan, parts, selector, tokenizer, **control)
 
     return fit, recipe.questions_per_step
 
 
-def prepare_has() -> tuple[Fit, int]:
+def prepare_has(max_steps: int | None) -> tuple[Fit, int]:
     """Return how to train HAS, and the questions of a step."""
     from rejoinder.models.has.module import Has, HasConfig
     from rejoinder.training.fit import Plan
@@ -161,12 +150,13 @@ def prepare_has() -> tuple[Fit, int]:
     recipe = replace(RECIPE, epochs=1)
 
     def fit(parts: Any, **control: Any) -> object:
-        return fit_has(Plan(has.config, recipe), parts, has, tokenizer, **control)
+        plan = Plan(has.config, recipe, max_steps=max_steps)
+        return fit_has(plan, parts, has, tokenizer, **control)
 
     return fit, recipe.questions_per_step
 
 
-def prepare_cosinet() -> tuple[Fit, int]:
+def prepare_cosinet(max_steps: int | None) -> tuple[Fit, int]:
     """Return how to train Cosinet + BiRNN, and the questions of a step."""
     from rejoinder.models.ranker.module.ranker import RankerConfig
     from rejoinder.models.static_vectors.vectors import load_vectors
@@ -175,7 +165,8 @@ def prepare_cosinet() -> tuple[Fit, int]:
     from rejoinder.training.ranker import fit_ranker
 
     vectors = load_vectors()
-    plan = Plan(RankerConfig("cosinet", vectors.width, "birnn"), Recipe(epochs=1))
+    config = RankerConfig("cosinet", vectors.width, "birnn")
+    plan = Plan(config, Recipe(epochs=1), max_steps=max_steps)
 
     def fit(parts: Any, **control: Any) -> object:
         return fit_ranker(plan, parts, vectors, **control)
@@ -183,7 +174,12 @@ def prepare_cosinet() -> tuple[Fit, int]:
     return fit, plan.recipe.questions_per_step
 
 
-MODELS = {"selector": prepare_selector, "has": prepare_has, "cosinet": prepare_cosinet}
+MODELS: dict[str, Callable[[int | None], tuple[Fit, int]]] = {
+    "selector": prepare_selector,
+    "selector-local": partial(prepare_selector, context="local"),
+    "has": prepare_has,
+    "cosinet": prepare_cosinet,
+}
 
 
 def make_encoder() -> tuple[Any, WordPiece]:
@@ -215,10 +211,6 @@ def get_peak_mb() -> int:
 
     # In KiB on Linux.
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 // 10**6
-
-
-class _EnoughError(Exception):
-    """Stops a training."""
 
 
 if __name__ == "__main__":

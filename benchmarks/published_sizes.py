@@ -5,7 +5,8 @@ Usage: python -m benchmarks.published_sizes --folder FOLDER [--share 1] > publis
 Writes ASNQ (train, dev with its two lists, dev++), the full dev files of Natural Questions,
 InsuranceQA V1 and YahooQA into the folder, unless they are there, and runs each task in a process
 of its own: reading every split, evaluating BM25 on ASNQ dev, writing its run as a TREC file,
-and exporting ASNQ train as JSON lines.  `--share 0.01` writes a hundredth of each file.  Prints one
+exporting ASNQ train as JSON lines, reranking the whole lists of ASNQ and ASNQ++, and training a
+selector with context.  `--share 0.01` writes a hundredth of each file.  Prints one
 JSON object; the table goes to stderr.  The whole size takes 5 GB of disk, 12 with the export.  How
 training copes with these files is measured by `benchmarks.large_training --data FOLDER`.
 """
@@ -28,6 +29,8 @@ from rejoinder.evaluation import evaluate
 from rejoinder.evaluation.trec import write_run
 
 LIMIT_MB = 8_000
+STEPS = 200
+"""Of a training."""
 READ = (
     *("asnq:train", "asnq:dev", "asnq:cascade-dev", "asnq:cascade-test", "asnq++:dev"),
     *("asnq-pages:dev", "nq-la:dev", "insuranceqa-v1:test1", "yahooqa:train"),
@@ -122,6 +125,23 @@ def export_train(folder: Path) -> tuple[int, int]:
     return read("asnq:train", folder)
 
 
+def rerank_all(folder: Path) -> tuple[int, int]:
+    """Rerank the whole lists of ASNQ and of ASNQ++, with scorers that cost next to nothing."""
+    from rejoinder.papers.sequential.reproduction import SequentialOptions, reproduce_sequential
+
+    options = SequentialOptions(selectors=["bm25"], questions=None, folder=folder)
+    own = [row for row in reproduce_sequential(options) if row["dataset"].startswith("asnq")]
+    return sum(row["questions"] for row in own), sum(row["pairs"] for row in own)
+
+
+def train_with_context(folder: Path) -> tuple[int, int]:
+    """Train a small selector that reads neighbours on ASNQ train, for a few steps."""
+    from benchmarks.large_training import train
+
+    train("selector-local", folder, STEPS)
+    return read("asnq:train", folder)
+
+
 def _make_reader(name: str) -> Callable[[Path], tuple[int, int]]:
     return lambda folder: read(name, folder)
 
@@ -130,6 +150,8 @@ TASKS: dict[str, Callable[[Path], tuple[int, int]]] = {
     **{f"read {name}": _make_reader(name) for name in READ},
     "evaluate bm25 on asnq:dev, write a run": evaluate_and_write_run,
     "export asnq:train, read it": export_train,
+    "sequential --all on asnq:dev and asnq++:dev": rerank_all,
+    f"train a selector with context on asnq:train, {STEPS} steps": train_with_context,
 }
 
 

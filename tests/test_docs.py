@@ -29,6 +29,26 @@ def test_links_lead_somewhere(page: Path) -> None:
     assert [link for link in links if not (page.parent / link).exists()] == []
 
 
+def test_tables_are_those_of_the_kept_results(tmp_path: Path) -> None:
+    folder = tmp_path / "project"
+    shutil.copytree(ROOT / "docs", folder / "docs")
+    (folder / "benchmarks").mkdir()
+    (folder / "benchmarks" / "results").symlink_to(ROOT / "benchmarks" / "results")
+    page = folder / "docs" / "models" / "rankers.md"
+    text = page.read_text(encoding="utf-8")
+    assert "| cosinet | listwise | birnn | 75.62 | 77.09 ± 0.27 |" in text
+
+    unchanged = run("docs/make_tables.py", "--check", folder=folder)
+    page.write_text(text.replace("77.09 ± 0.27", "78.09 ± 0.27"), encoding="utf-8")
+    changed = run("docs/make_tables.py", "--check", folder=folder)
+    again = run("docs/make_tables.py", folder=folder)
+
+    assert unchanged.returncode == 0, unchanged.stderr
+    assert changed.stderr.startswith("docs/models/rankers.md: tables differ from the results")
+    assert again.returncode == 0, again.stderr
+    assert page.read_text(encoding="utf-8").count("| 77.09 ± 0.27 |") == 1
+
+
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 def test_examples_run(example: Path) -> None:
     result = run(str(example))

@@ -7,6 +7,7 @@ from typing import Any
 import torch
 
 from rejoinder.models.selector.context import ContextConfig
+from rejoinder.models.selector.module.classifier import Classifier
 from rejoinder.models.selector.module.ensemble import AnySelector
 from rejoinder.models.selector.module.selector import Selector, SelectorConfig, add_context
 from rejoinder.text.wordpiece import WordPiece
@@ -79,6 +80,35 @@ def make_contextual(
     else:
         start = [plain]
     model = read_context(start, form, similarity, attention=attention)
+    torch.manual_seed(1)
+    for parameter in model.get_new_parameters():
+        torch.nn.init.normal_(parameter, std=0.1)
+    return model.eval()
+
+
+def make_classifier(form: str, *, architecture: str = "bert", width: int = 32) -> AnySelector:
+    """Return a tiny encoder with its own head that reads this context, with random weights."""
+    from transformers import AutoConfig, AutoModelForSequenceClassification
+
+    torch.manual_seed(0)
+    settings: dict[str, Any] = {
+        "vocab_size": len(VOCABULARY),
+        "hidden_size": width,
+        "num_hidden_layers": 2,
+        "num_attention_heads": 4,
+        "intermediate_size": 64,
+        "max_position_embeddings": 80,
+        "initializer_range": 0.3,
+        "num_labels": 1,
+        "pad_token_id": 0,
+    }
+    config = AutoConfig.for_model(architecture, **settings)
+    network = AutoModelForSequenceClassification.from_config(config, attn_implementation="eager")
+    plain = Classifier(SelectorConfig("tiny", None, 72, recipe="classifier"), network)
+    start: list[AnySelector] = [plain]
+    if form == "ensemble":
+        start = [read_context([plain], part, "static") for part in ("local", "global")]
+    model = read_context(start, form, "static")
     torch.manual_seed(1)
     for parameter in model.get_new_parameters():
         torch.nn.init.normal_(parameter, std=0.1)

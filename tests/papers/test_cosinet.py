@@ -188,7 +188,7 @@ def test_bert_is_trained_as_a_classifier_by_the_papers_recipe(
 ) -> None:
     ingredients = Ingredients(str(encoder), recipe=recipe, device="cpu")
     rows = TABLES["wikiqa"][0].list_rows(ingredients)
-    row = rows[-1]
+    (row,) = (item for item in rows if item.model == "selector")
 
     trained, taken = train_row(row, ingredients)
 
@@ -313,6 +313,19 @@ def test_missing_weights_are_named(tmp_path: Path, monkeypatch: pytest.MonkeyPat
         train(RankerRow("selector", "none", UNSEEN, is_shipped=True))
 
 
+def test_compare_aggregate_of_matsubara_is_a_row_of_wikiqa_by_the_papers_recipe() -> None:
+    table = TABLES["wikiqa"][0]
+
+    (row,) = (
+        item for item in table.list_rows(Ingredients(recipe="paper")) if "bilstm/" in item.name
+    )
+
+    assert row.name == "compare-aggregate-bilstm/pointwise/none"
+    assert row.published == {"MAP": 71.5, "MRR": 72.5}
+    assert table.dev == "wikiqa:dev"
+    assert row not in table.list_rows(Ingredients())
+
+
 def test_related_work_stands_beside_our_rows() -> None:
     table = TABLES["wikiqa"][0]
     means, none = {"MAP": 77.0, "MRR": 78.0, "P@1": 66.0}, {"MAP": 0.2, "MRR": 0.3, "P@1": 0.4}
@@ -324,8 +337,10 @@ def test_related_work_stands_beside_our_rows() -> None:
 
     assert shown.header[2:] == ["MAP published", "MAP measured", "MRR published", "MRR measured"]
     assert shown.rows[1] == ["Wang & Jiang 2016", "–", "74.33", "", "75.45", ""]
-    assert shown.rows[5] == [f"ours: {BIRNN}", "–", "", "77.00 ±0.20", "", "78.00 ±0.30"]
-    assert [row[0].partition(" ")[0] for row in shown.rows[6:]] == ["Yoon", "Lai", "Garg", "ours:"]
+    assert shown.rows[5][0] == "Matsubara et al. 2020, Compare-Aggregate"
+    assert shown.rows[6] == [f"ours: {BIRNN}", "–", "", "77.00 ±0.20", "", "78.00 ±0.30"]
+    names = [row[0].partition(" ")[0] for row in shown.rows[7:]]
+    assert names == ["Yoon", "Lai", "Garg", "Matsubara", "ours:"]
     assert shown.rows[-1][1] == "rejoinder/selector#1"
 
 
@@ -354,7 +369,7 @@ def test_shipped_weights_name_their_start_and_what_it_saw(
         for q, word in enumerate(("cat", "dog", "cow"))
         for s, text in enumerate(("It rained .", f"The {word} is here ."))
     ]
-    for split in ("train", "test"):
+    for split in ("train", "dev", "test"):
         text = header + "".join(rows)
         (folder / f"WikiQA-{split}.tsv").write_text(text, encoding="utf-8")
     arguments = ["reproduce", "wikiqa", "--data", str(tmp_path), "--seeds", "1", "--json"]
@@ -373,6 +388,7 @@ def test_shipped_weights_name_their_start_and_what_it_saw(
         ["start"],
     ]
     assert "Natural Questions" in table["pretraining"][0]
-    assert len(table["related"]) == 8
-    curves = [len(json.loads(line)["curve"]) for line in runs.read_text().splitlines()]
-    assert curves == [0, 3, 0]
+    assert len(table["related"]) == 10
+    curves = [json.loads(line)["curve"] for line in runs.read_text().splitlines()]
+    assert [len(curve) for curve in curves] == [0, 3, 0]
+    assert [[*epoch["dev"]] for epoch in curves[1]] == [["MAP"]] * 3

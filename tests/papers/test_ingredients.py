@@ -9,7 +9,8 @@ pytest.importorskip("torch")
 
 from rejoinder.cli import main
 from rejoinder.errors import InputError, RejoinderError, UnknownNameError
-from rejoinder.papers import has
+from rejoinder.papers.has import tables as has
+from rejoinder.papers.has import training as has_training
 from rejoinder.papers.ingredients import (
     Ingredients,
     describe_pretraining,
@@ -214,7 +215,7 @@ def test_has_is_trained_as_its_paper_says() -> None:
 
     def make(name: str) -> tuple[int, int, float | None, float | None, float]:
         options = has.HasTableOptions(1, ingredients=paper)
-        recipe = has.make_recipe(tables[name], options)
+        recipe = has_training.make_recipe(tables[name], options)
         step = (recipe.epochs, recipe.questions_per_step, recipe.learning_rate)
         return (*step, recipe.clip, recipe.weight_decay)
 
@@ -247,11 +248,11 @@ def test_has_is_trained_on_the_given_data(tmp_path: Path) -> None:
     path.write_text("".join(json.dumps(one) + "\n" for one in lines), encoding="utf-8")
     own = replace(has.TABLES[0], train=str(path), dev=str(path), test=str(path))
 
-    data = has.read_data(own, None)
-    given = has.read_data(own, None, [f"{path}@2"])
+    data = has_training.read_data(own, None)
+    given = has_training.read_data(own, None, [f"{path}@2"])
 
     assert [len(data.dev), len(data.test)] == [1, 1]  # only answered questions
     assert [(len(list(part.examples)), part.weight) for part in data.train] == [(1, 1.0)]
     assert [(len(list(part.examples)), part.weight) for part in given.train] == [(2, 2.0)]
-    pooled = has.read_data(replace(own, pool=5, test_questions=1), None)
+    pooled = has_training.read_data(replace(own, pool=5, test_questions=1), None)
     assert len(pooled.test) == 1

@@ -122,6 +122,18 @@ def test_reading_the_data_counts_once(monkeypatch: pytest.MonkeyPatch) -> None:
     assert pace.project() == Projection(100, 2.0, 208.0)
 
 
+def test_measuring_dev_for_a_curve_is_no_time_of_a_training(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = iter([100.0, 110.0])
+    monkeypatch.setattr("rejoinder.training.fit.time.monotonic", lambda: next(clock))
+    pace = Pace()
+
+    pace.leave_out(4.0)
+
+    assert pace.get_seconds() == 6.0
+
+
 def test_a_finished_training_is_not_projected(
     examples: list[Example], vectors: SpelledVectors
 ) -> None:

@@ -29,7 +29,7 @@ PARTS = 20
 
 @dataclass(frozen=True, slots=True)
 class FileCounts:
-    """The size of a published file, counted from the file itself."""
+    """The size of a published file: counted, or as its publisher or a paper states it."""
 
     questions: int
     candidates: int | None = None

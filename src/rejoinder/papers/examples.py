@@ -1,11 +1,11 @@
 """Questions for the tables: read where the data set is here, filtered, spread over the set."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 
-from rejoinder.datasets.catalogue import find_source, open_dataset
-from rejoinder.datasets.entries import FileCounts
+from rejoinder.datasets.catalogue import DATASETS, find_source, open_dataset
+from rejoinder.datasets.releases import open_compared, say_once
 from rejoinder.datasets.stream import ExampleStream
 from rejoinder.datasets.transforms.long_lists import extend_lists
 from rejoinder.errors import MissingDataError
@@ -27,9 +27,13 @@ def is_large(choice: str) -> bool:
     return choice.partition("@")[0].partition(":")[0] in LARGE_SETS
 
 
-def open_examples(choice: str, folder: Path | None) -> Iterable[Example]:
-    """Return the examples of NAME:SPLIT, or of a file: a list, or a stream of a large set."""
-    stream = ExampleStream(lambda: open_dataset(choice, folder=folder))
+def open_examples(choice: str, folder: Path | None, say: Say = lambda _: None) -> Iterable[Example]:
+    """Return the examples of NAME:SPLIT, or of a file: a list, or a stream of a large set.
+
+    A file of another size than the published one is reported when it was read to its end.
+    """
+    tell = say_once(say)
+    stream = ExampleStream(lambda: open_compared(choice, tell, folder=folder))
     return stream if is_large(choice) else list(stream)
 
 
@@ -43,19 +47,8 @@ def open_available(choice: str, folder: Path | None, say: Say) -> Iterable[Examp
     except MissingDataError as error:
         say(f"left out: {error}")
         return ()
-    source = find_source(choice, folder)
-    counts = source.counts if source else None
-    told: list[str] = []
-
-    def read() -> Iterator[Example]:
-        return _compare_counts(open_dataset(choice, folder=folder), choice, counts, tell)
-
-    def tell(text: str) -> None:
-        if not told:
-            say(text)
-        told.append(text)
-
-    return ExampleStream(read)
+    tell = say_once(say)
+    return ExampleStream(lambda: open_compared(choice, tell, folder=folder))
 
 
 def read_available(choice: str, folder: Path | None, say: Say) -> list[Example]:
@@ -63,27 +56,21 @@ def read_available(choice: str, folder: Path | None, say: Say) -> list[Example]:
     return list(open_available(choice, folder, say))
 
 
-def _compare_counts(
-    examples: Iterable[Example], choice: str, known: FileCounts | None, tell: Say
-) -> Iterator[Example]:
-    """Yield the examples, then tell if there are others than in the published file."""
-    questions = candidates = 0
-    for example in examples:
-        questions += 1
-        candidates += len(example.candidates)
-        yield example
-    if known and known != FileCounts(questions, candidates if known.candidates else None):
-        of = f" with {known.candidates:,} candidates" if known.candidates else ""
-        tell(
-            f"{choice}: {questions:,} questions with {candidates:,} candidates; the published file"
-            f" has {known.questions:,} questions{of}: this is another release"
-        )
-
-
 def describe_source(choice: str, folder: Path | None) -> str:
     """Return how the files of a set differ from what a paper measured; empty if they do not."""
     source = find_source(choice, folder)
     return source.note if source else ""
+
+
+def describe_sources(choices: Iterable[str], folder: Path | None) -> list[str]:
+    """Return for each training set that differs from the paper's how it does; for a caption."""
+    lines = []
+    for choice in choices:
+        name = choice.partition("@")[0]
+        whole = f"{name}:train" if name in DATASETS else name
+        if note := describe_source(whole, folder):
+            lines.append(f"Training on {name}: {note}.")
+    return lines
 
 
 def keep_answered(examples: Iterable[Example]) -> list[Example]:

@@ -92,20 +92,30 @@ class Pace:
         self._ends.append(self.get_seconds())
         self._last = step
 
+    def leave_out(self, seconds: float) -> None:
+        """Do not count seconds that were spent beside the training."""
+        self._begun += seconds
+
     def get_seconds(self) -> float:
         """Return the seconds since the beginning."""
         return time.monotonic() - self._begun
 
-    def project(self) -> Projection | None:
-        """Return the cost of all steps; None after the last one.
+    def get_step_seconds(self) -> float:
+        """Return the mean seconds of a step; a single one counts with reading the data."""
+        first, *_, last = (*self._ends, self._ends[-1])
+        return (last - first) / (len(self._ends) - 1) if len(self._ends) > 1 else last
 
-        A single step counts with reading the data.
-        """
+    def get_reading_seconds(self) -> float:
+        """Return the seconds before the first step."""
+        return self._ends[0] - self.get_step_seconds()
+
+    def project(self) -> Projection | None:
+        """Return the cost of all steps; None after the last one."""
         if self._last is None or self._last.number == self._last.of:
             return None
-        steps, (first, *_, last) = self._last.of, (*self._ends, self._ends[-1])
-        per_step = (last - first) / (len(self._ends) - 1) if len(self._ends) > 1 else last
-        return Projection(steps, round(per_step, 4), round(first + (steps - 1) * per_step, 2))
+        steps, per_step = self._last.of, self.get_step_seconds()
+        seconds = self.get_reading_seconds() + steps * per_step
+        return Projection(steps, round(per_step, 4), round(seconds, 2))
 
 
 class Control(TypedDict, total=False):
@@ -138,6 +148,7 @@ def make_plan(options: TrainingOptions, config: AnyConfig, **fixed: Any) -> Plan
         config,
         recipe,
         options.keep_best,
+        options.best_by,
         patience=options.patience,
         max_steps=options.max_steps,
         compute=compute,
@@ -178,6 +189,7 @@ def fit_and_write(
             "processes": devices.count_processes(),
             "learning_rate": plan.recipe.peak,
             "kept": _name_kept(fitted),
+            **({"best_by": plan.best_by} if fitted.is_best and plan.best_by != "MAP" else {}),
             "steps": fitted.steps,
             "seconds": round(fitted.seconds, 1),
             **({"command": command} if command else {}),
@@ -239,10 +251,13 @@ def fit_model(
         done = step.number
         pace.add(step)
         if step.ends_epoch and dev and (plan.keeps_best or plan.measures_dev):
+            begun = time.monotonic()
             value = devices.compute_once(lambda: _measure(to_scorer(model), dev, plan.best_by))
             step = replace(step, dev={plan.best_by: value})
             if plan.keeps_best:
                 best = _choose_best(best, value, step.epoch, model)
+            else:  # for the learning curve alone
+                pace.leave_out(time.monotonic() - begun)
         if (started := time.monotonic()) - saved > wait:
             save()
             saved = time.monotonic()

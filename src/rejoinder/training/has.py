@@ -53,7 +53,8 @@ def train_has(options: HasOptions, data: TrainingData = (), **hooks: Unpack[Hook
     Args and errors are those of `train_ranker`.
     """
     training_set = prepare(options, data, hooks.get("say", lambda _: None))
-    names = ("encoder", "composition", "attention_width", "width", "beta", "delta", "layers")
+    names = ["encoder", "composition", "attention_width", "max_tokens", "width"]
+    names += ["beta", "delta", "layers"]
     config = HasConfig(**{name: getattr(options, name) for name in names})
     model, tokenizer = load_has(config, seed=options.seed)
 

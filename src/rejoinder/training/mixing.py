@@ -14,7 +14,8 @@ from pathlib import Path
 import torch
 from torch import Tensor
 
-from rejoinder.datasets.catalogue import DATASETS, open_dataset
+from rejoinder.datasets.catalogue import DATASETS
+from rejoinder.datasets.releases import open_compared, say_once
 from rejoinder.datasets.stream import ExampleStream
 from rejoinder.engine.feedback import read_feedback
 from rejoinder.errors import InputError, TrainingError
@@ -187,7 +188,8 @@ def read_parts(
     """Open data sets that are named as NAME[:SPLIT][@WEIGHT]; the default split is train.
 
     Args:
-        say: receives the progress while a large data set is read.
+        say: receives the progress while a large data set is read, and when it is of another
+            release than the published one.
 
     Raises:
         RejoinderError: a name, a weight or the first line of a file is wrong.
@@ -197,9 +199,9 @@ def read_parts(
 
 def _open_part(choice: str, folder: Path | None, say: Callable[[str], None]) -> Part:
     name, _, text = choice.partition("@")
-    split = "train" if name in DATASETS else None
+    split, tell = "train" if name in DATASETS else None, say_once(say)
     examples = ExampleStream(
-        lambda: _report(open_dataset(name, split=split, folder=folder), name, say)
+        lambda: _report(open_compared(name, tell, split=split, folder=folder), name, say)
     )
     next(iter(examples), None)  # a missing file must not be found after minutes of work
     try:

@@ -96,12 +96,15 @@ class TrainingOptions:
     dev: str | Sequence[Example] | None = option(
         None, "Data set to measure on after training: NAME[:SPLIT]."
     )
-    keep_best: bool = option(False, "Keep the epoch with the highest MAP on --dev.")
+    keep_best: bool = option(False, "Keep the epoch that is best on --dev.")
+    best_by: str = option(
+        "MAP", "Measure on --dev by which an epoch is best.", choices=("MAP", "MRR", "P@1")
+    )
     patience: int | None = option(
         None, "With --keep-best: stop after this many epochs without a better one.", min=1
     )
     log: Path | str | None = option(
-        None, "Write the loss of each epoch, and MAP on --dev, to this file as JSON lines."
+        None, "Write the loss of each epoch, and --best-by on --dev, to this file as JSON lines."
     )
     plot: Path | str | None = option(None, "Draw the learning curve in this picture.")
     tensorboard: Path | str | None = option(
@@ -238,11 +241,17 @@ class SelectorOptions(EncoderOptions):
     )
     recipe: str = option(
         "cosine",
-        "How a score is read: by the cosine of the two sides, or by the encoder's own classifier"
-        " over all candidates, as papers fine-tune BERT.",
+        "How a score is read: by the cosine of the two sides, or by the encoder's own classifier,"
+        " as papers fine-tune BERT.",
         choices=("cosine", "classifier"),
     )
     max_tokens: int = option(192, "Tokens of a question with its candidate.", min=16)
+    max_candidates: int | None = option(
+        None,
+        "Candidates of a list that are read, its answers among them; one of another list joins"
+        " them.  [default: 8; classifier: all, and none joins them]",
+        min=2,
+    )
     unanswered: bool = option(
         False,
         "Learn from lists without an answer, too: that all their candidates are wrong.  All lists"
@@ -288,6 +297,7 @@ class HasOptions(EncoderOptions):
     )
     width: int | None = option(None, "Numbers per word.  [default: the encoder's]", min=1)
     attention_width: int = option(128, "Hidden units of the attention.", min=1)
+    max_tokens: int = option(128, "Tokens of an answer that are stored.", min=3)
     beta: float = option(5.0, "Steepness of the tanh that hashes.", min=0, min_open=True)
     delta: float = option(1e-6, "Weight of the distance to bits in the loss.", min=0)
     epochs: int = option(18, "Passes over the training data.", min=1)

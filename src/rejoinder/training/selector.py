@@ -22,7 +22,7 @@ from rejoinder.models.scorer import Candidates, Scores
 from rejoinder.models.selector.agreement import make_sample
 from rejoinder.models.selector.context import ContextConfig
 from rejoinder.models.selector.export import reopen_selector, write_selector
-from rejoinder.models.selector.module.classifier import Classifier
+from rejoinder.models.selector.module.classifier import Classifier, add_classifier_context
 from rejoinder.models.selector.module.ensemble import AnySelector, Ensemble, join_selectors
 from rejoinder.models.selector.module.loading import get_vector_width, load_selector, make_reader
 from rejoinder.models.selector.module.selector import Selector, SelectorConfig, add_context
@@ -98,7 +98,9 @@ def train_selector(
     if options.teacher:
         training_set = replace(training_set, parts=_teach(options, training_set, hooks))
     plan = make_plan(options, model.config, **DEFAULTS)
-    fit = partial(fit_selector, model=model, tokenizer=tokenizer)
+    fit = partial(
+        fit_selector, model=model, tokenizer=tokenizer, max_candidates=options.max_candidates
+    )
     trained = fit_and_write(plan, training_set, fit, write, **hooks)
     return replace(trained, means=evaluate(open_scorer(target), dev).means if dev else {})
 
@@ -115,6 +117,8 @@ def _describe_start(options: SelectorOptions) -> dict[str, Any]:
         described |= {"teacher": list(options.teacher), "teacher_share": options.teacher_share}
     if options.unanswered:
         described["unanswered"] = True
+    if options.max_candidates is not None:
+        described["max_candidates"] = options.max_candidates
     if options.train_layers is not None:
         described["train_layers"] = options.train_layers
     return described
@@ -191,12 +195,10 @@ def read_context(
         return join_selectors(models, context)
     if len(models) > 1 or isinstance(first, Ensemble):
         raise InputError("only an ensemble starts from two selectors")
-    if isinstance(first, Classifier):
-        if context.form == "none":
-            return first
-        raise InputError("a classifier reads no context; start from a selector without --recipe")
     if context.is_vectors:
         context = replace(context, vector_width=get_vector_width(context))
+    if isinstance(first, Classifier):
+        return add_classifier_context(first, context)
     return add_context(first, context)
 
 
@@ -205,11 +207,16 @@ def fit_selector(
     parts: Sequence[Part],
     model: AnySelector,
     tokenizer: Tokenizer,
+    max_candidates: int | None = None,
     **control: Unpack[Control],
 ) -> Fitted[AnySelector]:
-    """Train a selector from its present weights, or from the checkpoint if there is one."""
+    """Train a selector from its present weights, or from the checkpoint if there is one.
+
+    Args:
+        max_candidates: of each list; by default `MAX_CANDIDATES`, and all for a classifier.
+    """
     reader = make_reader(plan.config, tokenizer)
-    limit = None if isinstance(model, Classifier) else MAX_CANDIDATES
+    limit = max_candidates or (None if isinstance(model, Classifier) else MAX_CANDIDATES)
     fitted = fit_model(
         plan,
         _InChunks(model, plan.compute),

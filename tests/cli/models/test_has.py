@@ -50,6 +50,23 @@ def test_train_store_and_ask(dataset: Path, encoder: Path, tmp_path: Path) -> No
     assert [(stage["scorer"], stage["scored"]) for stage in stages] == [("bm25", 2), ("has", 2)]
 
 
+def test_the_best_epoch_is_chosen_by_the_given_measure(
+    dataset: Path, encoder: Path, tmp_path: Path
+) -> None:
+    bundle, log = tmp_path / "has", tmp_path / "curve.jsonl"
+    options: list[str | Path] = ["--epochs", "2", "--dev", dataset, "--keep-best", "--log", log]
+    options += ["--encoder", encoder, "--best-by", "P@1", "--max-tokens", "12", "--no-int8"]
+
+    trained = run("train", "has", dataset, "--to", bundle, *options)
+
+    assert trained.exit_code == 0, trained.output
+    epochs = [json.loads(line) for line in log.read_text(encoding="utf-8").splitlines()]
+    assert [[*epoch["dev"]] for epoch in epochs] == [["P@1"]] * 2
+    manifest = open_bundle(bundle).manifest
+    assert manifest.training["best_by"] == "P@1"
+    assert manifest.config["max_tokens"] == 12
+
+
 def test_later_additions_are_stored_unasked(dataset: Path, encoder: Path, tmp_path: Path) -> None:
     docs = tmp_path / "docs"
     docs.mkdir()

@@ -1,5 +1,7 @@
 """The HAS paper's tables from the command line, on a tiny encoder and data set."""
 
+import csv
+import io
 import json
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,11 +18,12 @@ from benchmarks.generated import write_insuranceqa, write_yahooqa  # noqa: E402
 from tests.models.selectors import write_encoder  # noqa: E402
 
 from rejoinder.cli import main  # noqa: E402
+from rejoinder.cli.tables import FORMATS  # noqa: E402
 from rejoinder.datasets.readers.jsonl import read_examples  # noqa: E402
 from rejoinder.evaluation.plots import plotting  # noqa: E402
 from rejoinder.models.has.module import HasConfig  # noqa: E402
-from rejoinder.papers import has as has_paper  # noqa: E402
-from rejoinder.papers.has import HasRow, HasTable, HasTableOptions  # noqa: E402
+from rejoinder.papers.has import measuring, reproduction, tables, training  # noqa: E402
+from rejoinder.papers.has.tables import HasRow, HasTable, HasTableOptions  # noqa: E402
 from rejoinder.papers.ingredients import Ingredients  # noqa: E402
 from rejoinder.papers.table import OnProgress, Reporter, Run  # noqa: E402
 from rejoinder.training import fit as fitting  # noqa: E402
@@ -35,7 +38,7 @@ def run(*arguments: str | Path) -> Result:
 def _tiny(dataset: Path, encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     def read(*_: object, **__: object) -> object:
         examples = list(read_examples(dataset))
-        return has_paper.HasData([Part(examples[:4])], examples[4:6], examples[6:])
+        return measuring.HasData([Part(examples[:4])], examples[4:6], examples[6:])
 
     config = HasConfig(encoder=str(encoder), attention_width=6)
     rows = tuple(
@@ -48,17 +51,17 @@ def _tiny(dataset: Path, encoder: Path, monkeypatch: pytest.MonkeyPatch) -> None
     )
     table = HasTable(
         "tiny",
-        "a",
-        "b",
-        "c",
+        "qed:fit",
+        "qed:dev",
+        "qed:dev",
         ("MAP",),
         (*rows, HasRow("has+relatedness", config)),
         1,
-        paper=has_paper.PaperRecipe(1),
+        paper=tables.PaperRecipe(1),
         note="a note",
     )
-    monkeypatch.setattr(has_paper, "TABLES", (table,))
-    monkeypatch.setattr(has_paper, "read_data", read)
+    monkeypatch.setattr(tables, "TABLES", (table,))
+    monkeypatch.setattr(training, "read_data", read)
     monkeypatch.setattr("rejoinder.evaluation.stored_answers.ANSWERS", 5)
 
 
@@ -107,18 +110,18 @@ def test_a_run_with_another_encoder_or_recipe_is_made_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     runs, other = tmp_path / "runs.jsonl", write_encoder(tmp_path / "other")
-    monkeypatch.setattr(has_paper, "measure_untrained", lambda *_: [])
+    monkeypatch.setattr(reproduction, "measure_untrained", lambda *_: [])
     command = ["reproduce", "has", "--tables", "tiny", "--seeds", "1", "--runs", str(runs)]
     command.append("--no-int8")
     trained: list[bool] = []
-    train = has_paper._train
+    train = training._train
 
     def note(*arguments: Any, freezes: bool) -> Any:
         fitted, tokenizer = train(*arguments, freezes=freezes)
         trained.append(next(fitted.model.encoder.embeddings.parameters()).requires_grad)
         return fitted, tokenizer
 
-    monkeypatch.setattr(has_paper, "_train", note)
+    monkeypatch.setattr(training, "_train", note)
     given: list[list[str]] = [["--models", "has"]]
     given += [["--models", "pooling", "--recipe", "paper"]]
     given += [["--models", "has", "--encoder", str(other)]]
@@ -140,7 +143,7 @@ def test_relatedness_reads_the_given_vectors(
 ) -> None:
     vectors = tmp_path / "crawl-300d.vec"
     vectors.write_text("ice 1 0\nriver 0 1\nstone 1 1\n", encoding="utf-8")
-    monkeypatch.setattr(has_paper, "measure_untrained", lambda *_: [])
+    monkeypatch.setattr(reproduction, "measure_untrained", lambda *_: [])
     command = ["reproduce", "has", "--tables", "tiny", "--seeds", "1", "--no-int8", "--json"]
 
     result = run(*command, "--models", "has+relatedness", "--vectors", vectors)
@@ -155,7 +158,7 @@ def test_relatedness_reads_the_given_vectors(
 def test_an_interrupted_training_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(fitting, "SECONDS_BETWEEN_CHECKPOINTS", 0.0)
     monkeypatch.setattr(fitting, "CHECKPOINT_SHARE", float("inf"))
-    table = has_paper.TABLES[0]
+    table = tables.TABLES[0]
     seen: list[tuple[str, int, int]] = []
 
     def resume(stop_at: int | None) -> list[Run]:
@@ -170,7 +173,7 @@ def test_an_interrupted_training_resumes(tmp_path: Path, monkeypatch: pytest.Mon
             yield note
 
         options = HasTableOptions(seeds=1, runs=tmp_path / "runs.jsonl", epochs=4, int8=False)
-        return has_paper.train_rows(table, table.rows[:1], options, Reporter(progress=progress))
+        return training.train_rows(table, table.rows[:1], options, Reporter(progress=progress))
 
     with pytest.raises(KeyboardInterrupt):
         resume(2)
@@ -213,7 +216,7 @@ def test_a_table_without_its_data_is_left_out(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv("REJOINDER_DATA", raising=False)
-    monkeypatch.setattr(has_paper, "measure_untrained", lambda *_: [])
+    monkeypatch.setattr(reproduction, "measure_untrained", lambda *_: [])
 
     result = run("reproduce", "has", "--tables", "yahooqa", "--data", tmp_path)
 
@@ -230,7 +233,7 @@ def test_the_default_tables_follow_the_recipe(
 ) -> None:
     monkeypatch.delenv("REJOINDER_DATA", raising=False)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    monkeypatch.setattr(has_paper, "measure_untrained", lambda *_: [])
+    monkeypatch.setattr(reproduction, "measure_untrained", lambda *_: [])
 
     result = run("reproduce", "has", "--recipe", recipe, "--data", tmp_path)
 
@@ -242,7 +245,7 @@ def test_the_default_tables_follow_the_recipe(
 
 
 def test_the_study_covers_both_settings_of_the_paper() -> None:
-    rows = has_paper.STUDY.rows
+    rows = tables.STUDY.rows
 
     assert [row.config.beta for row in rows] == [1, 2, 5, 10, 20, 5, 5, 5, 5]
     assert [row.config.delta for row in rows] == [1e-6] * 5 + [0, 1e-7, 1e-5, 1e-4]
@@ -263,7 +266,7 @@ def test_a_table_is_reproduced_on_generated_files_of_its_format(
     write_insuranceqa(tmp_path, 0.001)
     write_yahooqa(tmp_path, 0.001)
     encoder = write_encoder(tmp_path / "encoder")
-    monkeypatch.setattr(has_paper, "measure_untrained", lambda *_: [])
+    monkeypatch.setattr(reproduction, "measure_untrained", lambda *_: [])
     command = ["reproduce", "has", "--tables", table, "--seeds", "1", "--no-int8"]
     command += ["--data", str(tmp_path), "--encoder", str(encoder), "--recipe", "paper"]
     command += ["--epochs", "1", "--runs", str(tmp_path / "runs.jsonl")]
@@ -285,13 +288,27 @@ def test_a_table_is_reproduced_on_generated_files_of_its_format(
     ] * 2
 
 
+def test_the_study_is_reproduced_on_generated_files_of_insuranceqa(tmp_path: Path) -> None:
+    write_insuranceqa(tmp_path, 0.001)
+    encoder = write_encoder(tmp_path / "encoder")
+    command = ["reproduce", "has", "--study", "--tables", "insuranceqa-v1", "--seeds", "1"]
+    command += ["--models", "beta=1 ", "--epochs", "1", "--max-tokens", "16", "--batch", "8"]
+
+    result = run(*command, "--data", tmp_path, "--encoder", encoder, "--no-int8")
+
+    assert result.exit_code == 0, result.output
+    assert "beta=1 delta=1e-06" in result.stdout
+    assert "insuranceqa-v1:dev: " in result.stderr
+    assert "the published file has 1,000 questions" in result.stderr
+
+
 def test_widths_and_lengths_are_the_papers_or_those_given() -> None:
     paper = Ingredients(recipe="paper")
-    table = next(item for item in has_paper.TABLES if item.name == "insuranceqa-v1")
+    table = next(item for item in tables.TABLES if item.name == "insuranceqa-v1")
 
-    rows = has_paper.set_rows(table, paper)
+    rows = tables.set_rows(table, paper)
     given = HasTableOptions(1, attention_width=7, max_tokens=9)
-    changed = has_paper.set_rows(table, Ingredients(), given)
+    changed = tables.set_rows(table, Ingredients(), given)
 
     assert {(row.config.attention_width, row.config.max_tokens) for row in rows} == {(768, 200)}
     assert {(row.name, row.config.attention_width) for row in changed} >= {
@@ -299,15 +316,15 @@ def test_widths_and_lengths_are_the_papers_or_those_given() -> None:
         ("has-attention-32", 32),
     }
     assert {row.config.max_tokens for row in changed} == {9}
-    recipe = has_paper.make_recipe(table, HasTableOptions(1, ingredients=paper))
+    recipe = training.make_recipe(table, HasTableOptions(1, ingredients=paper))
     assert (recipe.epochs, recipe.questions_per_step, recipe.learning_rate) == (60, 32, 5e-6)
 
 
 def test_the_study_is_also_made_on_insuranceqa(tmp_path: Path) -> None:
     options = HasTableOptions(1, tables=("insuranceqa-v1", "yahooqa"), study=True)
 
-    assert has_paper._choose_tables(options) == [has_paper.INSURANCEQA_STUDY]
-    assert has_paper.INSURANCEQA_STUDY.dev == has_paper.INSURANCEQA_STUDY.test
+    assert reproduction._choose_tables(options) == [tables.INSURANCEQA_STUDY]
+    assert tables.INSURANCEQA_STUDY.dev == tables.INSURANCEQA_STUDY.test
 
 
 KEPT = Path(__file__).parents[3] / "benchmarks" / "results" / "reproduce-has.jsonl"
@@ -325,7 +342,7 @@ def test_the_study_is_drawn_from_kept_runs(tmp_path: Path, monkeypatch: pytest.M
                 (line,) = panel.get_lines()[:1]
                 drawn[panel.get_xlabel()] = list(zip(*line.get_data(), strict=True))
 
-    monkeypatch.setattr("rejoinder.papers.has_figures.plotting", keep)
+    monkeypatch.setattr("rejoinder.papers.has.figures.plotting", keep)
     picture = tmp_path / "study.png"
     options = ["--study", "--epochs", "6", "--seeds", "1", "--data", str(tmp_path)]
 
@@ -333,10 +350,24 @@ def test_the_study_is_drawn_from_kept_runs(tmp_path: Path, monkeypatch: pytest.M
 
     assert result.exit_code == 0, result.output
     assert picture.read_bytes().startswith(b"\x89PNG")
-    assert [beta for beta, _ in drawn["beta"]] == list(has_paper.BETAS)
-    assert [delta for delta, _ in drawn["delta"]] == list(has_paper.DELTAS)
+    assert [beta for beta, _ in drawn["beta"]] == list(tables.BETAS)
+    assert [delta for delta, _ in drawn["delta"]] == list(tables.DELTAS)
     both = {value for _, value in drawn["beta"]} & {value for _, value in drawn["delta"]}
     assert len(both) == 1, "the row that has both defaults"
+
+
+def test_a_reproduced_table_is_printed_in_all_formats(tmp_path: Path) -> None:
+    options = ["--study", "--epochs", "6", "--seeds", "1", "--runs", str(KEPT)]
+    command = ["reproduce", "has", *options, "--data", str(tmp_path)]
+
+    shown = {name: run(*command, "--format", name).stdout for name in FORMATS}
+
+    rows = list(csv.reader(io.StringIO(shown["csv"])))
+    assert [row[0] for row in rows] == ["model", *(row.name for row in tables.STUDY.rows)]
+    assert len({len(row) for row in rows}) == 1
+    assert shown["latex"].count(r" \\") == len(rows)
+    assert all(f"\n{row[0]} " in f"\n{shown['table']}" for row in rows)
+    assert shown["json"] == run(*command, "--json").stdout
 
 
 def test_a_plot_without_the_study_is_refused(tmp_path: Path) -> None:

@@ -17,7 +17,8 @@ from rejoinder.cli import main  # noqa: E402
 from rejoinder.datasets.readers.jsonl import write_examples  # noqa: E402
 from rejoinder.datasets.stream import ExampleStream  # noqa: E402
 from rejoinder.errors import BundleError  # noqa: E402
-from rejoinder.models.selector.export import write_selector  # noqa: E402
+from rejoinder.models.selector.export import get_encoder, reopen_selector, write_selector  # noqa: E402
+from rejoinder.models.selector.module.classifier import Classifier  # noqa: E402
 from rejoinder.papers.context import costs, memory  # noqa: E402
 from rejoinder.papers.context import data as context_data  # noqa: E402
 from rejoinder.papers.context import rows as context_rows  # noqa: E402
@@ -160,6 +161,11 @@ def test_rows_start_from_the_given_encoder(encoder: Path, tmp_path: Path, recipe
     command = f"rejoinder reproduce context --models none --pairs 12 --encoder {encoder}{more}"
     assert training["command"] == command
     assert training["loss"] == ("pointwise" if recipe == "paper" else "anchored")
+    # The paper's have a feed-forward layer over the first state, and all weights learn.
+    model, _ = reopen_selector(folder)
+    assert isinstance(model, Classifier) == (recipe == "paper")
+    vectors = get_encoder(model).get_input_embeddings().weight
+    assert vectors.requires_grad == (recipe == "paper")
 
 
 def test_by_the_papers_recipe_all_pairs_are_read() -> None:
@@ -168,7 +174,7 @@ def test_by_the_papers_recipe_all_pairs_are_read() -> None:
     assert ContextTableOptions(1, ingredients=paper).most_pairs == float("inf")
     assert ContextTableOptions(1, pairs=5, ingredients=paper).most_pairs == 5
     assert ContextTableOptions(1).most_pairs == 10_000
-    assert name_start(paper) == (None, "all-MiniLM-L6-v2")
+    assert name_start(paper) == (None, "all-MiniLM-L6-v2", "classifier")
     assert "shipped" not in [row.name for row in set_rows(paper)]
 
 
@@ -324,6 +330,23 @@ def test_asnq_is_trained_on_as_a_stream(tmp_path: Path, monkeypatch: pytest.Monk
     assert data.get_timed() == list(data.train)
     assert isinstance(few.train, list)
     assert len(few.train) == 1
+
+
+def test_the_papers_rows_are_reproduced_on_files_of_asnqs_format(
+    encoder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(context_data, "SETS", ())
+    write_asnq(tmp_path)
+    arguments = ["reproduce", "context", "--models", "none,ensemble", "--seeds", "1", "--no-costs"]
+    arguments += ["--encoder", str(encoder), "--recipe", "paper", "--train", "asnq:train"]
+
+    result = CliRunner().invoke(main, [*arguments, "--data", str(tmp_path), "--precision", "fp32"])
+
+    assert result.exit_code == 0, result.output
+    assert "asnq:dev: 3 questions" in result.stdout
+    assumed = "neighbours: the order of the file is assumed to be the page's"
+    assert f"Training on asnq:train: {assumed}." in result.stdout
+    assert "asnq:train: 3 questions with 75 candidates; the published file has" in result.stderr
 
 
 def test_runs_on_other_test_pairs_are_other_runs() -> None:

@@ -240,7 +240,8 @@ def has(tables: str, output: Output, **given: Any) -> None:
     sets that are not found are left out, with a message.  With --runs, a table that was stopped
     resumes inside the interrupted training.
     """
-    from rejoinder.papers.has import HasTableOptions, reproduce_has
+    from rejoinder.papers.has.reproduction import reproduce_has
+    from rejoinder.papers.has.tables import HasTableOptions
 
     chosen = HasTableOptions(tables=options.split_names(tables), **given)
     _report(partial(reproduce_has, chosen), output)

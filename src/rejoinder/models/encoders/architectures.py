@@ -48,6 +48,12 @@ def read_states(encoder: Any, ids: Tensor, mask: Tensor, kinds: Tensor) -> Tenso
     """
     if is_packed(encoder):
         return read_packed(encoder, ids, mask, kinds, offset=get_offset(encoder.config))
+    states: Tensor = encoder(**name_inputs(encoder, ids, mask, kinds)).last_hidden_state
+    return states
+
+
+def name_inputs(encoder: Any, ids: Tensor, mask: Tensor, kinds: Tensor) -> dict[str, Tensor]:
+    """Return what the forward pass of an encoder takes, or of the model around it."""
     given: dict[str, Tensor] = {"attention_mask": mask}
     if hasattr(encoder, KINDS):
         embed = encoder.get_input_embeddings()
@@ -56,8 +62,7 @@ def read_states(encoder: Any, ids: Tensor, mask: Tensor, kinds: Tensor) -> Tenso
         given["input_ids"] = ids
     if has_types(encoder.config):
         given["token_type_ids"] = kinds
-    states: Tensor = encoder(**given).last_hidden_state
-    return states
+    return given
 
 
 def get_offset(config: Any) -> int:

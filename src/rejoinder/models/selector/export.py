@@ -31,6 +31,7 @@ from rejoinder.models.encoders.tokens import open_tokenizer
 from rejoinder.models.onnx_session import FOREIGN, NETWORK
 from rejoinder.models.scorer import Scores
 from rejoinder.models.selector.agreement import check_agreement
+from rejoinder.models.selector.context import ContextConfig
 from rejoinder.models.selector.module.classifier import Classifier
 from rejoinder.models.selector.module.ensemble import AnySelector, Ensemble
 from rejoinder.models.selector.module.loading import describe_similarity, make_reader
@@ -132,23 +133,29 @@ def _rebuild(config: SelectorConfig, settings: Any) -> AnySelector:
     """Return a network without its weights."""
     from transformers import AutoModel, AutoModelForSequenceClassification
 
-    if config.recipe == "classifier":
+    is_ensemble = config.context.form == "ensemble"
+    if config.recipe == "classifier" and not is_ensemble:
         settings.num_labels = 1
         model = AutoModelForSequenceClassification.from_config(
             settings, attn_implementation="eager"
         )
+        _give_kinds(model.base_model, config.context)
         return Classifier(config, model)
-    is_ensemble = config.context.form == "ensemble"
     contexts = split_form(config.context) if is_ensemble else (config.context,)
     members = []
     for context in contexts:
         encoder = AutoModel.from_config(settings, attn_implementation="eager")
         drop_pooler(encoder)
-        if context.reads_tokens and getattr(encoder.config, "type_vocab_size", 0) != KINDS:
-            add_kinds(encoder, KINDS, first=QUESTION, second=CANDIDATE)
+        _give_kinds(encoder, context)
         members.append(Selector(replace(config, context=context), encoder))
         freeze_embeddings(encoder, KINDS)
     return Ensemble(config, *members) if is_ensemble else members[0]
+
+
+def _give_kinds(encoder: Any, context: ContextConfig) -> None:
+    """Give a rebuilt encoder the kinds of tokens of its context; token types it has already."""
+    if context.reads_tokens and getattr(encoder.config, "type_vocab_size", 0) != KINDS:
+        add_kinds(encoder, KINDS, first=QUESTION, second=CANDIDATE)
 
 
 def get_encoder(model: AnySelector) -> Any:

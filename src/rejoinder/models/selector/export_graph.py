@@ -56,12 +56,7 @@ def _add_selector(
     alike = graph.add("MatMul", _multiply_sides(graph, states), column)
     first = graph.add("Gather", states, graph.constant(0), axis=1)  # (P, E)
     score = graph.add("Add", alike, graph.linear_fp32(first, "first"))
-    if model.ways is None:
-        return score
-    width = model.config.context.vector_width
-    for name in ("near", "page") if width else ():
-        inputs[name] = (TensorProto.FLOAT, ("pairs", f"{name} sentences", width))
-    return graph.add("Add", score, add_ways(graph, model.ways, states))
+    return _add_ways(graph, model, states, score, inputs)
 
 
 def _classify(
@@ -76,7 +71,24 @@ def _classify(
     has_pooler = f"{scope}pooler.dense.weight" in graph.state
     hidden = f"{scope}pooler.dense" if has_pooler else "model.classifier.dense"
     output = "model.classifier" if has_pooler else "model.classifier.out_proj"
-    return graph.linear_fp32(graph.add("Tanh", graph.linear_fp32(first, hidden)), output)
+    score = graph.linear_fp32(graph.add("Tanh", graph.linear_fp32(first, hidden)), output)
+    return _add_ways(graph, model, states, score, inputs)
+
+
+def _add_ways(
+    graph: Graph,
+    model: Selector | Classifier,
+    states: str,
+    score: str,
+    inputs: dict[str, Input],
+) -> str:
+    """Return the scores (P, 1) with those of multi-way attention, if there is any."""
+    if model.ways is None:
+        return score
+    width = model.config.context.vector_width
+    for name in ("near", "page") if width else ():
+        inputs[name] = (TensorProto.FLOAT, ("pairs", f"{name} sentences", width))
+    return graph.add("Add", score, add_ways(graph, model.ways, states))
 
 
 def _join(graph: Graph, model: Ensemble, rows: Sequence[int], inputs: dict[str, Input]) -> str:
@@ -86,9 +98,10 @@ def _join(graph: Graph, model: Ensemble, rows: Sequence[int], inputs: dict[str, 
         inputs |= get_inputs(prefix)
         tokens = model.config.max_tokens
         states = add_encoder(graph, encoder, np.asarray(rows), tokens, scope=scope, prefix=prefix)
-        width = graph.scalar(encoder.config.hidden_size)
-        sides = graph.add("Mul", _multiply_sides(graph, states, prefix), width)
-        encodings += [graph.add("Gather", states, graph.constant(0), axis=1), sides]
+        encodings.append(graph.add("Gather", states, graph.constant(0), axis=1))
+        if model.has_sides:
+            width = graph.scalar(encoder.config.hidden_size)
+            encodings.append(graph.add("Mul", _multiply_sides(graph, states, prefix), width))
     joined = graph.linear_fp32(graph.add("Concat", *encodings, axis=1), "joint")
     return graph.linear_fp32(graph.add("Gelu", joined), "relevance")
 

@@ -14,11 +14,13 @@ from rejoinder.models.onnx_session import Feed, Runtime
 from rejoinder.models.scorer import Candidates
 from rejoinder.models.selector.context import SIMILARITIES, ContextConfig
 from rejoinder.models.selector.export import write_selector
+from rejoinder.models.selector.module.ensemble import AnySelector
 from rejoinder.models.selector.module.loading import make_reader
 from rejoinder.models.selector.module.selector import SelectorConfig
 from rejoinder.models.selector.scorer import SelectorScorer
 from rejoinder.papers.context.memory import measure_peak
-from rejoinder.papers.context.rows import BASE, ContextRow
+from rejoinder.papers.context.rows import BASE, ContextRow, Start
+from rejoinder.text.tokenizer import Tokenizer
 from rejoinder.training.selector import OWN, open_start, read_context
 from rejoinder.types import Candidate, Example
 
@@ -26,8 +28,6 @@ EQUAL_LENGTH = 192
 QUESTIONS = 10
 ROUNDS = 5
 CANDIDATES = 100
-Start = tuple[str | None, str]
-"""The bundle that selectors start from, or None, and the encoder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,7 +125,7 @@ def measure_search(examples: Sequence[Example], start: Start) -> list[ContextSea
     with TemporaryDirectory() as place:
         scorer = _open(BASE, Path(place, "none"), start)
     whole_ms = min(time_ms(partial(scorer.score, questions[0], candidates)) for _ in range(2))
-    _, tokenizer = open_start(*start)
+    _, tokenizer = _open_start(start)
 
     def time_reader(config: SelectorConfig) -> list[float]:
         read = make_reader(config, tokenizer).read
@@ -135,7 +135,7 @@ def measure_search(examples: Sequence[Example], start: Start) -> list[ContextSea
     searches = []
     for similarity in SIMILARITIES:
         config = SelectorConfig(
-            context=ContextConfig("concatenation", similarity, encoder=start[1])
+            context=ContextConfig("concatenation", similarity, encoder=start.encoder)
         )
         first_ms, *others_ms = time_reader(config)
         find_ms = min(others_ms)
@@ -146,12 +146,11 @@ def measure_search(examples: Sequence[Example], start: Start) -> list[ContextSea
 
 def _open(row: ContextRow, folder: Path, start: Start) -> SelectorScorer:
     """Return the row's network as the runtime opens it, with the weights it starts from."""
-    bundle, encoder = start
-    first, tokenizer = open_start(*start)
+    first, tokenizer = _open_start(start)
     read = partial(
         read_context,
         similarity=row.similarity,
-        encoder=(bundle or encoder) if row.similarity == OWN else encoder,
+        encoder=(start.bundle or start.encoder) if row.similarity == OWN else start.encoder,
         attention=row.attention,
     )
     models = [first]
@@ -160,6 +159,10 @@ def _open(row: ContextRow, folder: Path, start: Start) -> SelectorScorer:
     model = read(models, row.form)
     write_selector(folder, model, tokenizer, training={}, sample=[])
     return SelectorScorer(open_bundle(folder), Runtime(threads=1))
+
+
+def _open_start(start: Start) -> tuple[AnySelector, Tokenizer]:
+    return open_start(start.bundle, start.encoder, recipe=start.recipe)
 
 
 def _pad(feed: Feed) -> Feed:

@@ -83,7 +83,7 @@ def read_data(choice: DataChoice, say: Callable[[str], None]) -> ContextData:
         if (joined := open_pages(name, open_available(name, folder, say)))
     }
     names = choice.train or TRAIN
-    parts = zip(names, read_parts(names, folder), strict=True)
+    parts = zip(names, read_parts(names, folder, say), strict=True)
     pages = [open_pages(name, part.take_share(0).examples) for name, part in parts]
     fitting = filter_stream(ExampleStream(lambda: chain.from_iterable(pages)), is_trained_on)
     is_streamed = choice.pairs == inf and not all(isinstance(one, list) for one in pages)

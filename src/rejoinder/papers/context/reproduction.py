@@ -21,8 +21,9 @@ from rejoinder.papers.context.results import (
     print_quality,
     summarise_sets,
 )
-from rejoinder.papers.context.rows import BASE, ContextRow, name_start, set_rows
+from rejoinder.papers.context.rows import BASE, TRAIN, ContextRow, name_start, set_rows
 from rejoinder.papers.context.training import ContextRun, ContextTableOptions, train_rows
+from rejoinder.papers.examples import describe_sources
 from rejoinder.papers.ingredients import (
     describe_pretraining,
     label_bundle,
@@ -48,12 +49,14 @@ def reproduce_context(options: ContextTableOptions, reporter: Reporter = SILENT)
     quality = summarise_sets(rows, runs)
     pretraining = describe_pretraining(item.summary.ingredients for item in quality)
     describe = partial(describe_set, runs=runs, folder=options.folder)
-    for table in print_quality(quality, pretraining, describe):
+    notes = describe_sources(options.ingredients.train or TRAIN, options.folder)
+    for table in print_quality(quality, [*pretraining, *notes], describe):
         reporter.show(table)
     return {
         "quality": [item.to_dict() for item in quality],
         "tests": {name: describe(name) for name in dict.fromkeys(q.dataset for q in quality)},
         "pretraining": pretraining,
+        **({"training": notes} if notes else {}),
         **(
             _measure_costs(rows, runs, data(), options, reporter)
             if options.costs is not False
@@ -73,8 +76,8 @@ def _measure_costs(
     selectors = [row for row in rows if row.is_selector]
     timed = [BASE, *(row for row in selectors if row is not BASE)]
     start = name_start(options.ingredients)
-    bundle, encoder = start
-    label = {"encoder": label_bundle(bundle) if bundle else label_encoder(encoder)}
+    made = label_bundle(start.bundle) if start.bundle else label_encoder(start.encoder)
+    label = {"encoder": made}
     costs = context_costs.measure_pairs(timed, data.get_timed(), start)
     searches = context_costs.measure_search(data.get_timed(), start)
     cascades = compare_at_equal_time(selectors, runs, {item.row: item.natural_ms for item in costs})

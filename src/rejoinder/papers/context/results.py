@@ -105,7 +105,7 @@ def describe_set(dataset: str, *, runs: Sequence[ContextRun], folder: Path | Non
 
 
 def print_quality(
-    quality: Sequence[Quality], pretraining: Sequence[str], describe: Callable[[str], str]
+    quality: Sequence[Quality], caption: Sequence[str], describe: Callable[[str], str]
 ) -> Iterator[PrintedTable]:
     """Yield the table of each test set."""
     over = ["P@1 over no context", "95 %", "P@1 published (ASNQ)", "ingredients"]
@@ -121,7 +121,7 @@ def print_quality(
         counted = f"{own[0].summary.questions} questions"
         title = f"{dataset}: {', '.join(filter(None, (counted, describe(dataset))))}"
         header = ["context", "seeds", "precision", *MEASURES, *over]
-        yield PrintedTable(header, rows, title=title, footer=pretraining)
+        yield PrintedTable(header, rows, title=title, footer=caption)
 
 
 def print_costs(

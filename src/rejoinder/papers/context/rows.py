@@ -5,6 +5,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from rejoinder.models.encoders.loading import DEFAULT
 from rejoinder.papers.ingredients import Ingredients, label_bundle
@@ -116,11 +117,24 @@ def get_own_ingredients(row: ContextRow, *, is_paper: bool) -> dict[str, str]:
     }
 
 
-def name_start(ingredients: Ingredients) -> tuple[str | None, str]:
-    """Return the bundle that selectors start from, or None, and the encoder they start from then.
+class Start(NamedTuple):
+    """The weights that selectors start from."""
 
-    The paper's start from a pretrained encoder, which no question has adapted.
+    bundle: str | None
+    """None for those of the encoder."""
+    encoder: str
+    recipe: str
+    """How a score is read, one of `rejoinder.training.options.RECIPES`."""
+
+
+def name_start(ingredients: Ingredients) -> Start:
+    """Return what selectors start from.
+
+    The paper's start from a pretrained encoder, which no question has adapted, and read a score
+    by a feed-forward layer over the first state.
     """
-    if ingredients.encoder is None and not ingredients.is_paper:
-        return START, DEFAULT
-    return None, ingredients.encoder or DEFAULT
+    if ingredients.is_paper:
+        return Start(None, ingredients.encoder or DEFAULT, "classifier")
+    if ingredients.encoder is None:
+        return Start(START, DEFAULT, "cosine")
+    return Start(None, ingredients.encoder, "cosine")

@@ -28,6 +28,7 @@ from rejoinder.papers.context.rows import (
 )
 from rejoinder.papers.ingredients import checksum, label_data
 from rejoinder.papers.table import OnStep, Reporter, Run, TableOptions, round_values, run_rows
+from rejoinder.training.batches import MAX_CANDIDATES
 from rejoinder.training.options import RankerOptions, SelectorOptions
 from rejoinder.training.ranker import train_ranker
 from rejoinder.training.selector import train_selector
@@ -155,8 +156,8 @@ class _Trainer:
         command = self._get_command(row)
         if _is_kept(folder, {"command": command, "seed": seed}):
             return folder
-        start, encoder = name_start(ingredients)
-        starts = [start] if start else []
+        start = name_start(ingredients)
+        starts = [start.bundle] if start.bundle else []
         if row.form == "ensemble":
             names = (LOCAL.name, GLOBAL.name)
             parts = [one for one in set_rows(ingredients) if one.name in names]
@@ -164,11 +165,13 @@ class _Trainer:
         options = SelectorOptions(
             to=folder,
             start=starts,
-            encoder=encoder,
+            encoder=start.encoder,
+            recipe=start.recipe,
             context=row.form,
             similarity=row.similarity,
             attention=row.attention,
-            loss="pointwise" if ingredients.is_paper else None,
+            max_candidates=MAX_CANDIDATES,
+            epochs=1,
             questions_per_step=8,
             learning_rate=3e-5,
             seed=seed,

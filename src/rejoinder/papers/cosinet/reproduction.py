@@ -13,7 +13,7 @@ from rejoinder.models.encoders.loading import DEFAULT, find_encoder
 from rejoinder.papers.baselines import BASELINES, measure_baseline
 from rejoinder.papers.cosinet.rows import TABLES, RankerRow, RankerTable
 from rejoinder.papers.cosinet.training import RankerTrainer
-from rejoinder.papers.examples import open_examples
+from rejoinder.papers.examples import describe_sources, open_examples
 from rejoinder.papers.ingredients import describe_pretraining, show_ingredients
 from rejoinder.papers.table import (
     SILENT,
@@ -62,13 +62,15 @@ def reproduce_rankers(
         gains = measure_gains(table, runs)
         baselines = _measure_baselines(table, options.folder, reporter)
         pretraining = describe_pretraining(item.ingredients for item in summaries)
-        reporter.show(_print(table, summaries, gains, baselines, pretraining))
+        trained_on = options.ingredients.train or [table.train]
+        caption = [*pretraining, *describe_sources(trained_on, options.folder)]
+        reporter.show(_print(table, summaries, gains, baselines, caption))
         if table.related:
             reporter.show(show_related(table, summaries))
         results.append(
             {
                 "table": table.name,
-                "train": list(options.ingredients.train) or [table.train],
+                "train": list(trained_on),
                 "test": table.test,
                 "protocol": table.protocol,
                 "rows": [{**item.row.to_dict(), **item.to_dict()} for item in summaries],
@@ -112,8 +114,8 @@ def _get_own(table: RankerTable) -> Callable[[RankerRow], Mapping[str, str]]:
 def _run_table(
     table: RankerTable, rows: Sequence[RankerRow], options: RankerTableOptions, reporter: Reporter
 ) -> list[Run]:
-    trainer = RankerTrainer(options.ingredients, table, options.folder)
-    read_test = cache(lambda: open_examples(table.test, options.folder))
+    trainer = RankerTrainer(options.ingredients, table, options.folder, reporter.say)
+    read_test = cache(lambda: open_examples(table.test, options.folder, reporter.say))
 
     def train(row: RankerRow, seed: int, on_step: OnStep) -> Run:
         trained = trainer.train(row, seed, on_step)
@@ -165,7 +167,7 @@ def _print(
     summaries: Sequence[Summary[RankerRow]],
     gains: Sequence[Gain],
     baselines: Sequence[dict[str, Any]],
-    pretraining: Sequence[str],
+    caption: Sequence[str],
 ) -> PrintedTable:
     rows = []
     for item in baselines:
@@ -183,7 +185,7 @@ def _print(
         ["model", "loss", "head", "seeds", *columns, "parameters", "seconds", "ingredients"],
         rows,
         notes=[f"{table.name}: tested on {table.test}, protocol {table.protocol}"],
-        footer=[*map(str, gains), *pretraining],
+        footer=[*map(str, gains), *caption],
     )
 
 
@@ -202,7 +204,8 @@ def show_related(table: RankerTable, summaries: Sequence[Summary[RankerRow]]) ->
     return PrintedTable(
         ["model", "pretraining", *columns],
         [row for rows in blocks.values() for row in rows],
-        title=f"related work on {table.test} (Bonadiman & Moschitti 2020, Table 3) beside ours",
+        title=f"related work on {table.test} beside ours (Bonadiman & Moschitti 2020, Table 3;"
+        " Matsubara et al. 2020, Table 2)",
     )
 
 

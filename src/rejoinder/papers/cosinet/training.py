@@ -7,7 +7,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
-from rejoinder.errors import InputError
+from rejoinder.errors import InputError, MissingDataError
 from rejoinder.models.encoders.loading import DEFAULT
 from rejoinder.models.ranker.export import read_weights
 from rejoinder.models.ranker.module.ranker import (
@@ -21,7 +21,7 @@ from rejoinder.models.scorer import Scorer
 from rejoinder.models.static_vectors.files import load_published_vectors
 from rejoinder.models.static_vectors.vectors import StaticVectors, load_vectors
 from rejoinder.papers.cosinet.rows import CA_BILSTM, SELECTOR, RankerRow, RankerTable
-from rejoinder.papers.examples import is_large, open_examples
+from rejoinder.papers.examples import Say, is_large, open_examples
 from rejoinder.papers.ingredients import Ingredients
 from rejoinder.papers.table import OnStep
 from rejoinder.training.devices import Compute, choose_compute
@@ -58,9 +58,9 @@ class TrainedRow:
         return self.compute.describe() if self.compute else {}
 
 
-def _read_parts(choices: Sequence[str], folder: Path | None) -> list[Part]:
+def _read_parts(choices: Sequence[str], folder: Path | None, say: Say) -> list[Part]:
     """Return the training data: in memory for many trainings, large sets as streams."""
-    parts = zip(choices, read_parts(choices, folder), strict=True)
+    parts = zip(choices, read_parts(choices, folder, say), strict=True)
     return [part if is_large(choice) else part.load() for choice, part in parts]
 
 
@@ -68,13 +68,20 @@ class RankerTrainer:
     """Trains the rows of a table from its own ingredients, or from those that are given."""
 
     def __init__(
-        self, ingredients: Ingredients, table: RankerTable, folder: Path | None = None
+        self,
+        ingredients: Ingredients,
+        table: RankerTable,
+        folder: Path | None = None,
+        say: Say = lambda _: None,
     ) -> None:
         self._ingredients = ingredients
         self._compute = choose_compute(ingredients.device, ingredients.precision)
         choices = ingredients.train or (table.train,)
-        self.read_parts = cache(lambda: _read_parts(choices, folder))
-        self._read_dev = cache(lambda: list(open_examples(table.dev, folder)) if table.dev else [])
+        self.read_parts = cache(lambda: _read_parts(choices, folder, say))
+        self._read_dev = cache(
+            lambda: list(open_examples(table.dev, folder, say)) if table.dev else []
+        )
+        self._read_curve_dev = cache(self._find_dev)
         self._read_test = cache(lambda: open_examples(table.test, folder))
         self._load_vectors = cache(self._open_vectors)
 
@@ -94,7 +101,8 @@ class RankerTrainer:
             return TrainedRow(open_scorer(row.model), count_parameters(initialise(config, seed=0)))
         start = read_weights(row.model, config) if row.is_shipped else None
         plan = Plan(config, self._choose_recipe(row, seed), compute=self._compute)
-        dev: Sequence[Example] = ()
+        plan = replace(plan, measures_dev=True)
+        dev = self._read_curve_dev()
         if row.model == CA_BILSTM:
             plan = replace(plan, keeps_best=True, patience=PATIENCE)
             dev = self._read_dev()
@@ -123,17 +131,27 @@ class RankerTrainer:
         if not row.is_seeded:  # measured as it is used: in int8, without torch
             return TrainedRow(open_scorer(row.model), count_parameters(model))
         recipe = CLASSIFIER if is_paper else replace(ADAPTING, loss=row.loss)
-        plan = Plan(model.config, replace(recipe, seed=seed), compute=self._compute)
-        fitted = fit_selector(plan, self.read_parts(), model, tokenizer, on_step=on_step)
+        plan = Plan(
+            model.config, replace(recipe, seed=seed), measures_dev=True, compute=self._compute
+        )
+        dev = self._read_curve_dev()
+        fitted = fit_selector(plan, self.read_parts(), model, tokenizer, dev=dev, on_step=on_step)
         scorer = SelectorTorchScorer(fitted.model.to(self._compute.device), tokenizer)
         return _finish(fitted, scorer)
+
+    def _find_dev(self) -> Sequence[Example]:
+        """Return what learning curves are measured on; nothing where it is not here."""
+        try:
+            return self._read_dev()
+        except MissingDataError:
+            return ()
 
     def _open_vectors(self) -> StaticVectors:
         """Return the shipped vectors, a bundle's, or those of a file for the words of the data."""
         path = self._ingredients.vectors
         if path is None or path.is_dir():
             return load_vectors(path) if path else load_vectors()
-        words = chain(join_parts(self.read_parts()), self._read_dev(), self._read_test())
+        words = chain(join_parts(self.read_parts()), self._read_curve_dev(), self._read_test())
         return load_published_vectors(path, words)
 
 

@@ -8,7 +8,7 @@ from rejoinder.evaluation.plots import plotting
 from rejoinder.papers.table import Summary
 
 if TYPE_CHECKING:
-    from rejoinder.papers.has import HasRow
+    from rejoinder.papers.has.tables import HasRow
 
 LEAST_DELTA = 1e-7
 """A logarithmic axis has no zero: below this one, the axis of delta is linear."""

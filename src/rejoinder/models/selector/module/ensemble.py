@@ -16,6 +16,7 @@ from torch.nn import functional
 
 from rejoinder.errors import InputError
 from rejoinder.models.encoders.architectures import get_layers, read_states
+from rejoinder.models.encoders.loading import drop_pooler
 from rejoinder.models.selector.context import ContextConfig
 from rejoinder.models.selector.module.classifier import Classifier
 from rejoinder.models.selector.module.multiway import HIDDEN_WIDTH
@@ -32,14 +33,19 @@ class Ensemble(nn.Module):
     encodings, whose weights are new, and only the top three layers of the encoders are tuned.
     """
 
-    def __init__(self, config: SelectorConfig, local: Selector, page: Selector) -> None:
+    def __init__(
+        self, config: SelectorConfig, local: Selector | Classifier, page: Selector | Classifier
+    ) -> None:
         super().__init__()
         self.config = config
         self.local, self.page = local.encoder, page.encoder
+        self.has_sides = config.recipe == "cosine"
+        """Whether an encoding has what a `Selector` compares, beside the first state."""
         width = self.local.config.hidden_size
-        self.joint = nn.Linear(4 * width, HIDDEN_WIDTH)
+        self.joint = nn.Linear((4 if self.has_sides else 2) * width, HIDDEN_WIDTH)
         self.relevance = nn.Linear(HIDDEN_WIDTH, 1)
         for encoder in (self.local, self.page):
+            drop_pooler(encoder)
             encoder.requires_grad_(False)
             get_layers(encoder)[-TUNED_LAYERS:].requires_grad_(True)
 
@@ -53,8 +59,8 @@ class Ensemble(nn.Module):
         page_kinds: Tensor,
     ) -> Tensor:
         """Return scores (P,) of inputs (P, L), one of neighbours and one of the page."""
-        near = encode(self.local, ids, mask, kinds)
-        page = encode(self.page, page_ids, page_mask, page_kinds)
+        near = self._encode(self.local, ids, mask, kinds)
+        page = self._encode(self.page, page_ids, page_mask, page_kinds)
         joined = self.joint(torch.cat([near, page], dim=1))
         score: Tensor = self.relevance(functional.gelu(joined)).squeeze(1)
         return score
@@ -63,12 +69,13 @@ class Ensemble(nn.Module):
         """Return the weights that do not start from a trained selector."""
         return [*self.joint.parameters(), *self.relevance.parameters()]
 
-
-def encode(encoder: Any, ids: Tensor, mask: Tensor, kinds: Tensor) -> Tensor:
-    """Return the encodings of pairs, (P, 2E): what a selector reads its score from."""
-    states = read_states(encoder, ids, mask, kinds).float()
-    sides = multiply_sides(states, mask, kinds) * states.shape[2]  # about as large as a state
-    return torch.cat([states[:, 0], sides], dim=1)
+    def _encode(self, encoder: Any, ids: Tensor, mask: Tensor, kinds: Tensor) -> Tensor:
+        """Return the encodings of pairs, (P, E or 2E): what a score is read from."""
+        states = read_states(encoder, ids, mask, kinds).float()
+        if not self.has_sides:
+            return states[:, 0]
+        sides = multiply_sides(states, mask, kinds) * states.shape[2]  # about as large as a state
+        return torch.cat([states[:, 0], sides], dim=1)
 
 
 AnySelector = Selector | Classifier | Ensemble
@@ -80,12 +87,13 @@ def join_selectors(models: Sequence[AnySelector], context: ContextConfig) -> Ens
     Raises:
         InputError: they are not two, or do not read the contexts of an ensemble.
     """
-    members = [deepcopy(model) for model in models if isinstance(model, Selector)]
+    members = [deepcopy(model) for model in models if not isinstance(model, Ensemble)]
     expected = list(split_form(context))
-    if [member.config.context for member in members] != expected:
+    recipes = {member.config.recipe for member in members}
+    if [member.config.context for member in members] != expected or len(recipes) > 1:
         raise InputError(
             "an ensemble begins with two selectors: the first trained with context local,"
-            f" the second with context global, both by {context.similarity}"
+            f" the second with context global, both by {context.similarity} and one recipe"
         )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)

@@ -123,13 +123,7 @@ def add_context(model: Selector, context: ContextConfig) -> Selector:
     known = model.config.context
     if known == context:
         return model
-    # A network without token types gets vectors for the kinds of tokens that only context needs.
-    is_stuck = hasattr(model.encoder, KIND_VECTORS) and not context.reads_tokens
-    if known.form not in ("none", "title", "headings") or is_stuck:
-        raise InputError(f"the selector reads context {known.form!r} already")
-    encoder = deepcopy(model.encoder)
-    if context.reads_tokens and not known.reads_tokens:
-        add_kinds(encoder, KINDS, first=QUESTION, second=CANDIDATE)
+    encoder = copy_for_context(model.encoder, known, context)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
         extended = Selector(replace(model.config, context=context), encoder)
@@ -137,3 +131,19 @@ def add_context(model: Selector, context: ContextConfig) -> Selector:
     extended.first.load_state_dict(model.first.state_dict())
     freeze_embeddings(encoder, KINDS)
     return extended
+
+
+def copy_for_context(network: Any, known: ContextConfig, context: ContextConfig) -> Any:
+    """Return a copy of a network of `transformers` that reads the kinds of tokens of a context.
+
+    Raises:
+        InputError: the network reads another context, `known`, already.
+    """
+    # A network without token types gets vectors for the kinds of tokens that only context needs.
+    is_stuck = hasattr(network.base_model, KIND_VECTORS) and not context.reads_tokens
+    if known.form not in ("none", "title", "headings") or is_stuck:
+        raise InputError(f"the selector reads context {known.form!r} already")
+    copied = deepcopy(network)
+    if context.reads_tokens and not known.reads_tokens:
+        add_kinds(copied.base_model, KINDS, first=QUESTION, second=CANDIDATE)
+    return copied

@@ -1,0 +1,1 @@
+"""The tables of Xu & Li 2020 (HAS)."""
