@@ -4,7 +4,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Literal, NamedTuple
 
-Area = Literal["index", "input", "batch", "server"]
+Area = Literal["index", "input", "batch", "server", "engine"]
 
 
 class Outcome(NamedTuple):

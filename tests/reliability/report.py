@@ -12,6 +12,7 @@ AREAS = {
     "input": "Input",
     "batch": "Batch jobs",
     "server": "The server",
+    "engine": "Search engines",
 }
 
 HEAD = """# Reliability

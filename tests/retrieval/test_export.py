@@ -4,44 +4,14 @@ import re
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+from tests.retrieval.killing import check_holds, kill_exports
 
+from rejoinder.cli import main
 from rejoinder.errors import StoreError
 from rejoinder.index.index import Index
 from rejoinder.retrieval import open_retriever
-from rejoinder.retrieval.export import ExportReport, RecordReader, export_index
-from rejoinder.retrieval.record import SentenceRecord
-
-SECONDS = 20.0
-
-
-def read_expected(index: Index) -> dict[str, SentenceRecord]:
-    """Return the records that an engine should have, as it returns them."""
-    store, vectors = index.store, index.vectors
-    reader = RecordReader(store, vectors, vectors.find_encoder())
-    checksums = store.get_checksums()
-    return {
-        record.id: record._replace(terms=None, vector=None)
-        for document in store.get_documents()
-        for record in reader.read(document, checksums[document.id])
-    }
-
-
-def check_holds(url: str, index: Index) -> None:
-    """Check that an engine has every sentence once, as it is, and no others."""
-    expected = read_expected(index)
-    with open_retriever(url) as remote:
-        # Positions behind the end, and copies, would show what was left of earlier versions.
-        names = [item.id for item in index.documents()]
-        ids = [f"{name}#{place}" for name in names for place in range(40)]
-        found = remote.fetch(ids, [], SECONDS)
-        digests = sorted({record.digest for record in expected.values()})
-        copies = remote.fetch([], digests, SECONDS)
-        assert {item.id: item for item in found} == expected
-        assert {item.id for item in copies} == {
-            item.id for item in expected.values() if item.may_answer
-        }
-        assert len(found) == len(expected)
-        assert set(remote.get_revisions()) == set(names)
+from rejoinder.retrieval.export import ExportReport, export_index
 
 
 def test_an_export_follows_the_index(index: Index, url: str, tmp_path: Path) -> None:
@@ -127,3 +97,29 @@ def test_a_schema_of_another_version_is_refused(
     with open_retriever(url) as remote, pytest.raises(StoreError) as caught:
         remote.check_ready()
     assert re.search(r"another version of rejoinder \(format 1\.\d+, this is 99", str(caught.value))
+
+
+def test_a_process_that_is_killed_is_continued(tmp_path: Path, pattern: str) -> None:
+    assert kill_exports(tmp_path, pattern, 2) > 0
+
+
+def test_the_commands_export(tmp_path: Path, index: Index, url: str) -> None:
+    folder = str(index.folder)
+    total = index.count().sentences
+    command = ["index", "export", "--index", folder, "--to", url]
+    result = CliRunner().invoke(main, command)
+    assert (result.exit_code, result.stdout) == (0, "")
+    assert f"3 documents written ({total} sentences), 0 removed, 0 unchanged" in result.stderr
+    check_holds(url, index)
+
+    more = tmp_path / "more.md"
+    more.write_text("Ice is cold. Snow is colder.\n", encoding="utf-8")
+    result = CliRunner().invoke(main, ["index", "add", str(more), "--index", folder, "--to", url])
+    assert result.exit_code == 0, result.output
+    assert "1 document written (2 sentences), 0 removed, 3 unchanged" in result.stderr
+    check_holds(url, index)
+
+    result = CliRunner().invoke(main, [*command[:-1], url.replace("://", "s://")])
+    assert result.exit_code == 1
+    assert "is no search engine; known: " in result.stderr
+    assert result.stderr.count("\n") == 1

@@ -47,7 +47,14 @@ from rejoinder.retrieval.nodes import (
     make_basic,
 )
 from rejoinder.retrieval.record import Schema, SentenceRecord, read_schema_json
-from rejoinder.retrieval.remote import LOAD_SECONDS, SECONDS, Found, RemoteIndex, SentenceQuery
+from rejoinder.retrieval.remote import (
+    LOAD_SECONDS,
+    SECONDS,
+    Found,
+    RemoteIndex,
+    SentenceQuery,
+    sort_hits,
+)
 from rejoinder.retrieval.url import EngineUrl
 from rejoinder.text.words import split_words
 
@@ -171,8 +178,8 @@ class OpenSearchIndex(RemoteIndex):
         records = {hit["_id"]: _to_record(hit["_source"]) for hit in _list_hits(words, meaning)}
         cosines = {key: cosine for key, cosine in cosines.items() if cosine >= query.min_cosine}
         return Found(
-            {records[key].id: score for key, score in _sort(scores, records)},
-            {records[key].id: cosine for key, cosine in _sort(cosines, records)},
+            {records[key].id: score for key, score in sort_hits(scores, records)},
+            {records[key].id: cosine for key, cosine in sort_hits(cosines, records)},
             {record.id: record for record in records.values()},
         )
 
@@ -622,18 +629,6 @@ def _take_similar(reply: Json) -> tuple[str, ...]:
 def _list_hits(*replies: Json) -> Iterator[Json]:
     for reply in replies:
         yield from reply["hits"]["hits"]
-
-
-def _sort(
-    scores: Mapping[str, float], records: Mapping[str, SentenceRecord]
-) -> list[tuple[str, float]]:
-    """Return scores best first; equal ones in the order of documents, as every copy has them."""
-
-    def get_place(item: tuple[str, float]) -> tuple[float, str, int]:
-        record = records[item[0]]
-        return -item[1], record.document, record.position
-
-    return sorted(scores.items(), key=get_place)
 
 
 def _to_record(source: Json) -> SentenceRecord:

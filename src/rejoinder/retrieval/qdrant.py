@@ -24,6 +24,7 @@ from rejoinder.retrieval.remote import (
     Found,
     RemoteIndex,
     SentenceQuery,
+    sort_hits,
     take_batches,
 )
 from rejoinder.retrieval.url import EngineUrl
@@ -103,7 +104,8 @@ class QdrantIndex(RemoteIndex):
                 record = _to_record(point["payload"])
                 records[record.id] = record
                 scores[name][record.id] = point["score"]
-        return Found(scores["words"], scores["meaning"], records)
+        words, meaning = (dict(sort_hits(own, records)) for own in scores.values())
+        return Found(words, meaning, records)
 
     def fetch(
         self, ids: Sequence[str], digests: Sequence[int], seconds: float

@@ -444,6 +444,18 @@ class RemoteSentences(Sequence[str]):
         return self._index.get_texts(self._document, self._count, self._deadline)
 
 
+def sort_hits(
+    scores: Mapping[str, float], records: Mapping[str, SentenceRecord]
+) -> list[tuple[str, float]]:
+    """Return scores best first; equal ones in the order of documents, as every replica has them."""
+
+    def get_place(item: tuple[str, float]) -> tuple[float, str, int]:
+        record = records[item[0]]
+        return -item[1], record.document, record.position
+
+    return sorted(scores.items(), key=get_place)
+
+
 def take_batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
     """Yield lists of at most so many items.
 
