@@ -31,6 +31,8 @@ class Proxy:
     """Answer with this status instead."""
     drops: bool = False
     """Close the connection instead of answering."""
+    root: bytes = b""
+    """The answer to `GET /`, which has the version, instead of the server's."""
     requests: int = 0
 
 
@@ -51,6 +53,8 @@ def proxy_before(target: str) -> Iterator[Proxy]:
                 return
             if proxy.status:
                 self._answer(proxy.status, b"busy")
+            elif proxy.root and self.path == "/":
+                self._answer(200, proxy.root)
             elif proxy.user and self.headers.get("authorization") != _make_header(proxy):
                 self._answer(401, b"Unauthorized")
             else:

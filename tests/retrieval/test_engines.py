@@ -10,6 +10,7 @@ from itertools import pairwise
 from uuid import uuid4
 
 import pytest
+from tests.retrieval.proxy import proxy_before
 from tests.retrieval.servers import HOST, PASSWORD
 
 from rejoinder.cascade.loading import load
@@ -230,6 +231,36 @@ def test_a_server_that_does_not_answer_is_given_up(engine: str) -> None:
     ):
         remote.read_schema(0.3)
     assert time.monotonic() - start < 4
+
+
+@pytest.mark.parametrize(
+    ("engine", "root", "message"),
+    [
+        (
+            "opensearch",
+            b'{"version": {"number": "2.3.0", "distribution": "opensearch"}}',
+            r"reading its version failed \(it is 2.3.0\); use a version from 2.4 up to 3",
+        ),
+        (
+            "elasticsearch",
+            b'{"version": {"number": "8.7.1"}}',
+            r"reading its version failed \(it is 8.7.1\); use a version from 8.8 up to 9",
+        ),
+        (
+            "qdrant",
+            b'{"title": "qdrant - vector search engine", "version": "1.9.7"}',
+            r"opening failed \(version 1.9.7\); use Qdrant 1.10 or later",
+        ),
+    ],
+)
+def test_an_old_version_is_named(opensearch: str, engine: str, root: bytes, message: str) -> None:
+    with proxy_before(opensearch.split("/")[2]) as proxy:
+        proxy.root = root
+        with (
+            open_retriever(f"{engine}://{proxy.address}/tea") as remote,
+            pytest.raises(StoreError, match=rf"^{remote.engine} at .*/tea: {message}$"),
+        ):
+            remote.check_ready()
 
 
 def test_something_else_of_this_name_is_left_alone(pattern: str) -> None:
