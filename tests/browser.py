@@ -14,6 +14,8 @@ TIMEOUT_MS = 60_000
 """Generous, for a busy machine."""
 expect.set_options(timeout=TIMEOUT_MS)
 
+PHONE = {"viewport": {"width": 390, "height": 844}, "is_mobile": True, "has_touch": True}
+
 Open = Callable[..., Page]
 
 
@@ -34,14 +36,20 @@ def browser() -> Iterator[Browser]:
         browser.close()
 
 
+@pytest.fixture(scope="package")
+def device() -> dict[str, object]:
+    """Return the settings of browser contexts; a conftest may have others."""
+    return {}
+
+
 @pytest.fixture
-def open_page(browser: Browser, address: str) -> Iterator[Open]:
+def open_page(browser: Browser, address: str, device: dict[str, object]) -> Iterator[Open]:
     """Return a function that opens the page in a new browser context; it must log no error."""
     contexts = []
     problems: list[str] = []
 
     def open_(view: str = "", *, at: str = address, **settings: object) -> Page:
-        context = browser.new_context(**settings)  # type: ignore[arg-type]
+        context = browser.new_context(**{**device, **settings})  # type: ignore[arg-type]
         context.set_default_timeout(TIMEOUT_MS)
         contexts.append(context)
         page = context.new_page()

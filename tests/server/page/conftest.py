@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.browser import add, browser, open_page, page
+from tests.browser import add, browser, device, open_page, page
 from tests.environments import ROOT
 from tests.server.running import serving
 
-__all__ = ["browser", "open_page", "page"]
+__all__ = ["browser", "device", "open_page", "page"]
 
 ENTRIES = 10_000
 

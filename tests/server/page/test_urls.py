@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Page, expect
@@ -38,6 +39,56 @@ def test_a_link_asks_its_question(open_page: Open) -> None:
     expect(page.locator("mark").first).to_contain_text("meltwater")
     expect(page.locator(".facet.chosen summary")).to_contain_text("Type: md")
     expect(page).to_have_title(f"{CAVES} – rejoinder")
+
+
+def test_a_link_to_an_unanswerable_question_shows_what_typing_it_does(
+    page: Page, open_page: Open, address: str
+) -> None:
+    ask(page, "Who won the football world cup?")
+    expect(page.locator("#results .plain")).to_have_text("Nothing here is sure to answer this.")
+
+    other = open_page(page.url.removeprefix(f"{address}/"))
+
+    expect(other.locator("#results .plain")).to_be_visible()
+    shown = [each.locator("#results").inner_text() for each in (page, other)]
+    assert shown[0] == shown[1]
+    assert len(shown[0].splitlines()) > 5
+    expect(other.locator("#question")).to_have_value("Who won the football world cup?")
+    assert other.locator("#status").inner_text().startswith("None of ")
+
+
+IMAGE = "<img src=x onerror='window.hacked = 1'>"
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        {"q": f"How are glacier caves formed, {IMAGE}?"},
+        {"q": "javascript:window.hacked = 1"},
+        {"q": CAVES, "where": f"{IMAGE}={IMAGE}", "min_confidence": IMAGE},
+        {"q": CAVES, "where": "__proto__=javascript:window.hacked = 1"},
+        {"document": IMAGE, "at": IMAGE},
+    ],
+)
+def test_hostile_links_are_inert(open_page: Open, query: dict[str, str]) -> None:
+    page = open_page(f"?{urlencode(query)}")
+
+    if "q" in query:
+        page.wait_for_selector("#results[aria-busy=false] :is(.answer, .plain:not(.invitation))")
+        expect(page.locator("#question")).to_have_value(query["q"])
+        expect(page).to_have_title(f"{query['q']} \u2013 rejoinder")
+    else:
+        expect(page.locator("#reading-status")).to_contain_text(
+            f"\u201c{IMAGE}\u201d is not the number"
+        )
+    if "where" in query:
+        key, _, value = query["where"].partition("=")
+        expect(page.locator("#filters .chosen summary")).to_have_text(f"{key}: {value}")
+        expect(page.locator("#results")).to_have_text(
+            "No sentence of the chosen documents matches this question."
+        )
+    assert page.locator("main :is(img, script, a[href^=javascript])").count() == 0
+    assert page.evaluate("window.hacked") is None
 
 
 def test_back_and_forward_move_through_the_questions(page: Page) -> None:

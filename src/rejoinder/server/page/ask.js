@@ -87,6 +87,7 @@ export async function ask(request) {
     if (own !== turn || error.name === "AbortError") return;
     setStatus(`${error.message} Your question is kept.`);
     if (error.status === 0) {
+      find("results").setAttribute("aria-busy", "false"); // the answers before stay readable
       await waitForServer();
       if (own === turn) await ask(request);
     }

@@ -6,7 +6,7 @@ import { find, make } from "./dom.js";
 import { formatNumber } from "./numbers.js";
 import { getView, onView } from "./views.js";
 
-const NAMES = { folder: "Folder", suffix: "Type" }; // in this order, before the others
+const NAMES = new Map([["folder", "Folder"], ["suffix", "Type"]]); // in this order, before the others
 
 let where = new Map(); // key → set of values
 let known = []; // the facets of the index
@@ -33,7 +33,7 @@ async function load() {
 }
 
 function render() {
-  const keys = new Map(Object.keys(NAMES).map((key) => [key, null]));
+  const keys = new Map([...NAMES.keys()].map((key) => [key, null]));
   for (const facet of known.filter(isUseful)) keys.set(facet.key, facet.values);
   for (const key of where.keys()) keys.set(key, keys.get(key) ?? []);
   for (const [key, values] of keys) if (!values) keys.delete(key);
@@ -56,7 +56,7 @@ function makeFacet(key, values) {
   const details = make(
     "details",
     { class: chosen.size ? "facet chosen" : "facet", open: open.has(key), toggle: () => (details.open ? open.add(key) : open.delete(key)) },
-    make("summary", {}, `${NAMES[key] ?? key}${picked}`),
+    make("summary", {}, `${NAMES.get(key) ?? key}${picked}`),
     make("div", { class: "values" }, ...boxes),
   );
   return details;
