@@ -21,6 +21,8 @@ from rejoinder.index.index import Index
 
 DOCS = Path(__file__).parent
 QUESTION = "How do sailors tell lighthouses apart?"
+UNANSWERABLE = "Who won the football world cup?"
+OTHER = "How long do glacier caves last?"
 WIDE = ViewportSize(width=1180, height=860)
 PHONE = ViewportSize(width=390, height=844)
 
@@ -56,6 +58,17 @@ def take_all(browser: Browser, address: str) -> None:
     take(page, "page-light")
     page.emulate_media(color_scheme="dark")
     take(page, "page-dark")
+    page.emulate_media(color_scheme="light")
+    page.click("#explain")
+    take(page, "page-explained")
+    page.click("#explain")
+    ask(page, UNANSWERABLE)
+    take(page, "page-abstention")
+    ask(page, OTHER)
+    page.locator(".answer .source").first.click()
+    page.wait_for_selector("#sentence")
+    show_short_names(page)
+    take(page, "page-document")
     page = browser.new_page(viewport=WIDE)
     page.goto(f"{address}/#documents")
     page.wait_for_selector("#documents-list li")
@@ -65,12 +78,16 @@ def take_all(browser: Browser, address: str) -> None:
     page.goto(address)
     ask(page)
     take(page, "page-phone")
+    page.locator(".answer .source").first.click()
+    page.wait_for_selector("#sentence")
+    show_short_names(page)
+    take(page, "page-phone-document")
 
 
-def ask(page: Page) -> None:
+def ask(page: Page, question: str = QUESTION) -> None:
     """Ask three times, so that the shown time is that of a warm server, then drop the focus."""
     for _ in range(3):
-        page.fill("#question", QUESTION)
+        page.fill("#question", question)
         with page.expect_response("**/v1/answer"):
             page.press("#question", "Enter")
         page.wait_for_selector("#results[aria-busy=false] .answer")
