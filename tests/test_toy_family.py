@@ -12,7 +12,7 @@ from rejoinder.bundle.folder import Manifest, write_bundle
 from rejoinder.cascade.cascade import Cascade
 from rejoinder.cli import main
 from rejoinder.evaluation import evaluate
-from rejoinder.models.registry import FAMILIES, get_family
+from rejoinder.models.registry import FAMILIES, NAMED, SCORERLESS, get_family
 from rejoinder.types import Candidate, Example
 
 # The whole family: it scores the letters that question and sentence share, and stores the
@@ -205,3 +205,7 @@ def test_two_bundles_of_one_kind_of_rows_are_refused(toy: Path, tmp_path: Path) 
 @pytest.mark.parametrize("name", FAMILIES)
 def test_every_line_of_the_registry_is_a_family_with_that_name(name: str) -> None:
     assert get_family(name).name == name
+
+
+def test_scorerless_families_are_those_that_open_no_scorer() -> None:
+    assert {name for name in FAMILIES if get_family(name).open is None} - {*NAMED} == {*SCORERLESS}

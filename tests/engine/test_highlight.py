@@ -106,7 +106,7 @@ def test_a_nested_lead_in_is_kept_and_a_paragraph_ends_it() -> None:
         ("Now do this:", 0),
         ("one", 1),
         ("two", 1),
-        ("So it ends.", 1),
+        ("So it ends.", None),
         ("It is over.", None),
     ]
 

@@ -42,7 +42,11 @@ def place_sentences(text: str) -> list[PlacedSentence]:
     headings: list[HeadingSpan] = []
     titles: list[SentenceSpan] = []
     lead_in: int | None = None
+    previous: str | None = None
     for block, sentences in split_blocks(text):
+        if block.kind == "paragraph" and previous == "item" and lead_in != len(placed) - 1:
+            lead_in = None  # the list that it introduces is over
+        previous = block.kind
         if block.kind == "heading":
             while headings and headings[-1].level >= block.level:
                 headings.pop()

@@ -7,7 +7,6 @@ from rejoinder.documents.parsed import ParsedDocument
 from rejoinder.documents.passages import iterate_passages
 from rejoinder.errors import StoreError
 from rejoinder.index.fulltext.full_text_index import TantivyIndex
-from rejoinder.index.sqlite.document_writer import DocumentWriter
 from rejoinder.index.sqlite.documents import DocumentStore, Encode, StoredDocument
 from rejoinder.index.vectors.vector_index import VectorIndex
 
@@ -85,6 +84,9 @@ class Change:
     def add(self, file: bytes, document: ParsedDocument) -> StoredDocument:
         """Add a document of a file: its blocks are stored while derived data reads them."""
         assert self._encode, "opened for removals only"
+        # A question over files that have not changed writes nothing.
+        from rejoinder.index.sqlite.document_writer import DocumentWriter
+
         writer = DocumentWriter.begin(self._store, file, document, self._encode, self.generation)
         self.added.append(writer.document.id)
         adder = self._full_text.begin(writer.document)

@@ -88,6 +88,8 @@ OPEN_ONNX = "rejoinder.models.selector.importing:open_onnx"
 """Opens a cross-encoder that is no bundle, but ONNX with its tokenizer."""
 NAMED = ("lexical",)
 """The families with scorers that need no bundle."""
+SCORERLESS = ("static-vectors",)
+"""The families whose bundles hold no scorer; listed, so that listing names imports no family."""
 
 
 def get_family(name: str) -> Family:
@@ -121,7 +123,7 @@ def list_shipped() -> dict[str, Path]:
     return {
         name: WEIGHTS / name
         for name, family in families.items()
-        if (WEIGHTS / name).is_dir() and get_family(family).open is not None
+        if (WEIGHTS / name).is_dir() and family not in SCORERLESS
     }
 
 
