@@ -37,7 +37,7 @@ def test_words_are_shaded_by_relatedness(page: Page) -> None:
             "e => [e.textContent, Number(e.style.getPropertyValue('--related'))]))"
         )
     )
-    assert shares["tell"] == 1
+    assert 0.95 < shares["tell"] < 1, "the same word, but not the rarest one"
     assert 0.5 < shares["sailor"] < 1
     assert "rhythm" not in shares
     row = page.locator(".pairs div", has_text="sailors")
