@@ -90,7 +90,8 @@ def test_seeds_of_a_deterministic_scorer_are_refused() -> None:
         evaluate(open_scorer("bm25"), EXAMPLES, seeds=2)
 
 
-def test_a_data_set_is_opened_by_its_name(tmp_path: Path) -> None:
+def test_a_data_set_is_opened_by_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("REJOINDER_DATA", raising=False)
     path = tmp_path / "mine.jsonl"
     write_examples(path, EXAMPLES)
 

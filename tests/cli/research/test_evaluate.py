@@ -80,7 +80,8 @@ def test_no_measure_is_one_line(command: list[str], names: str, dataset: Path) -
     assert result.stderr == ("Error: no measure is named; known: P@k, MAP, MRR, nDCG@k, recall@k\n")
 
 
-def test_a_split_may_follow_the_name(tmp_path: Path) -> None:
+def test_a_split_may_follow_the_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("REJOINDER_DATA", raising=False)
     result = run("evaluate", "bm25", "wikiqa:dev", "--data", tmp_path)
     both = run("compare", "bm25", "jaccard", "wikiqa:dev", "--split", "test")
 

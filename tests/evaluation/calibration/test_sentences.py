@@ -60,7 +60,7 @@ def test_a_fitted_cascade_finds_the_answers() -> None:
     found = rejoinder.highlight(
         "what is the colour of tea", "Tea is sold. The colour of tea is 7.", scorer=cascade
     )
-    assert found.sentences[1].score > 0.9 > 0.4 > found.sentences[0].score
+    assert found.sentences[1].score > 0.6 > 0.1 > found.sentences[0].score
     assert found.sentences[1].is_highlighted
 
 

@@ -280,28 +280,29 @@ def fit_stage(
         losses = np.logaddexp(0, odds) - labels * odds
         return float(counts @ losses + ridge @ weights**2 / 2)
 
-    free = [0, 1, 2]
-    weights = np.zeros(3)
-    for _ in range(NEWTON_STEPS):
-        rated = 1 / (1 + np.exp(-np.clip(columns @ weights, -500, 500)))
-        gradient = columns.T @ (counts * (rated - labels)) + ridge * weights
-        steepness = counts * (rated * (1 - rated) + 1e-9)
-        curvature = (columns.T * steepness) @ columns + np.diag(ridge + 1e-9)
-        step = np.linalg.solve(curvature[np.ix_(free, free)], gradient[free])
-        before = weigh_loss(weights)
-        for _ in range(HALVINGS):  # where classes hardly overlap, a whole step goes too far
-            tried = weights.copy()
-            tried[free] -= step
-            if weigh_loss(tried) <= before:
+    def minimise(free: Sequence[int]) -> Scores:
+        """Return the best weights where only some are free; the others are zero."""
+        weights = np.zeros(3)
+        for _ in range(NEWTON_STEPS):
+            rated = 1 / (1 + np.exp(-np.clip(columns @ weights, -500, 500)))
+            gradient = columns.T @ (counts * (rated - labels)) + ridge * weights
+            steepness = counts * (rated * (1 - rated) + 1e-9)
+            curvature = (columns.T * steepness) @ columns + np.diag(ridge + 1e-9)
+            step = np.zeros(3)
+            step[free] = np.linalg.solve(curvature[np.ix_(free, free)], gradient[free])
+            before = weigh_loss(weights)
+            for _ in range(HALVINGS):  # where classes hardly overlap, a whole step goes too far
+                if weigh_loss(weights - step) <= before:
+                    break
+                step /= 2
+            weights = weights - step
+            if np.abs(step).max() < 1e-9:
                 break
-            step /= 2
-        weights = tried
-        if weights[1:].min() < 0:
-            free = [place for place in free if place == 0 or weights[place] > 0]
-            weights = np.where(np.isin(np.arange(3), free), np.maximum(weights, 0), 0.0)
-            weights[0] = 0.0
-        elif np.abs(step).max() < 1e-9:
-            break
+        return weights
+
+    # The loss is convex, so the best weights are those of one of these sets.
+    found = [minimise(free) for free in ([0], [0, 1], [0, 2], [0, 1, 2])]
+    weights = min((item for item in found if item[1:].min() >= 0), key=weigh_loss)
     return StageCalibration(*(round(float(weight), 6) for weight in weights))
 
 
