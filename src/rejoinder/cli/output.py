@@ -68,6 +68,18 @@ def say(text: str) -> None:
     click.echo(text, err=True)
 
 
+def tell_runtime() -> None:
+    """Say on a terminal, once, why a slower runtime than the kernel scores, if one does."""
+    import logging
+
+    logger = logging.getLogger("rejoinder.models.encoders.network")
+    if sys.stderr.isatty() and not logger.handlers:
+        handler = logging.StreamHandler()
+        handler.setFormatter(logging.Formatter("note: %(message)s"))
+        logger.addHandler(handler)
+        logger.setLevel(logging.INFO)
+
+
 @contextmanager
 def show_progress(
     title: str, *, in_bytes: bool = False, shown: bool = True

@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING
 import click
 
 from rejoinder.cli import options
-from rejoinder.cli.output import count, print_json, print_trace, say, show_progress
+from rejoinder.cli.output import (
+    count,
+    print_json,
+    print_trace,
+    say,
+    show_progress,
+    tell_runtime,
+)
 from rejoinder.types import Answer, Answers, FileChange, Source, WordMatch
 
 if TYPE_CHECKING:
@@ -117,6 +124,8 @@ def ask(
     # numpy starts these threads when it is imported, and they wait busily for work of which a
     # question has none: large products are the kernel's.
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+    if not as_json:
+        tell_runtime()
     with pause_collector():
         engine = open_engine(folder, paths or (Path(),), scorer)
     with engine:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from rejoinder.cli import options
-from rejoinder.cli.output import print_json, print_table, print_trace, say
+from rejoinder.cli.output import print_json, print_table, print_trace, say, tell_runtime
 
 if TYPE_CHECKING:
     from rejoinder.models.scorer import Scorer
@@ -57,6 +57,8 @@ def rank(
     from rejoinder.datasets.readers.candidates import read_candidates
     from rejoinder.models.ranking import rank as run
 
+    if not as_json:
+        tell_runtime()
     source = sys.stdin.buffer if str(file) == "-" else file
     candidates = read_candidates(source, in_order=in_order)
     loaded = _load(scorer, provider, words, corpus)

@@ -188,7 +188,7 @@ def _find_transformer() -> CDLL | None:
     library = load_library()
     if library is not None and has_transformer(library):
         return library
-    _log.info("%s", describe_runtime())
+    _log.info("%s; slower, with scores within the tolerance of each manifest", describe_runtime())
     return None
 
 
