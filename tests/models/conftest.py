@@ -9,6 +9,7 @@ from safetensors.numpy import save
 
 from rejoinder.bundle.folder import Manifest, write_bundle
 from rejoinder.models.static_vectors.vectors import StaticVectors, quantise_rows, to_files
+from tests.models.arm import ArmLibrary
 
 WIDTH, CHANNELS, HIDDEN = 6, 10, 4
 WORDS = ["cat", "dog", "red", "the", "is", "here", "where", "?", ".", "it", "rained"]
@@ -50,3 +51,9 @@ def _one_thread() -> None:
 @pytest.fixture(params=["none", "birnn"])
 def bundle(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
     return make_cosinet(tmp_path / "small", request.param)
+
+
+@pytest.fixture(scope="session")
+def arm_library(tmp_path_factory: pytest.TempPathFactory) -> ArmLibrary:
+    """The kernel for ARM, compiled once."""
+    return ArmLibrary(tmp_path_factory.mktemp("arm"))

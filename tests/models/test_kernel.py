@@ -8,12 +8,16 @@ from hypothesis import strategies as st
 from rejoinder.models import kernel as module
 from rejoinder.models.kernel import Kernel, Linear, load_kernel, load_library, pad_columns
 from rejoinder.models.ranker.relatedness import max_relatedness
+from tests.models.arm import needs_arm, open_arm_kernel
 
 KERNEL = 5
 
 
-@pytest.fixture(scope="module")
-def kernel() -> Kernel:
+@pytest.fixture(scope="module", params=["own", pytest.param("arm", marks=needs_arm)])
+def kernel(request: pytest.FixtureRequest) -> Kernel:
+    """The kernel on this processor, and on an emulated one."""
+    if request.param == "arm":
+        return open_arm_kernel(request.getfixturevalue("arm_library"))
     loaded = load_kernel()
     if loaded is None:
         pytest.skip("the kernel was not built: no C compiler when rejoinder was installed")
