@@ -1,4 +1,4 @@
-/* Measures how fast one thread can be: single instructions, the kernel's products, and memory.
+/* Measures how fast one thread can be: single instructions, products, and memory.
  *
  * limits.py compiles this file and calls it.  Every function returns the best rate of several
  * rounds, or 0 where the processor does not have the instruction. */
@@ -6,7 +6,15 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
+
+#if defined(__x86_64__) && defined(__GNUC__) && (defined(__clang__) || __GNUC__ >= 10)
+#define HAS_BF16 1 /* the compiler knows the instructions */
+#include <immintrin.h>
+#else
+#define HAS_BF16 0
+#endif
 
 #define LAYERS 6           /* copies of a weight that are read in turn, as those of layers are */
 #define REPEATS 5000000    /* of twelve instructions */
@@ -129,11 +137,70 @@ double measure_fp32(int64_t rounds) { return 0 * (double)rounds; }
 int64_t has_vnni(void) { return 0; }
 #endif
 
+/* out = left . right + bias in bf16, or that added to out: what the kernel could do without
+ * rounding weights to int8.
+ *
+ * left (rows, depth); right in panels of WIDE lines of columns, (panels, depth / 2, WIDE, LINE, 2);
+ * rows are whole tiles of TALL, and columns whole panels. */
+#define TALL 6 /* rows of a tile, whose sums fill 24 of 32 registers, as in transformer.c */
+#define WIDE 4
+#define LINE 16
+#if HAS_BF16
+#define UNROLL _Pragma("GCC unroll 8")
+
+__attribute__((target("avx512f,avx512bf16"))) static void multiply_bfloats(
+    const uint16_t *restrict left, int64_t rows, int64_t depth, const uint16_t *restrict right,
+    int64_t columns, const float *restrict bias, int64_t is_residual, float *restrict out) {
+    for (int64_t first = 0; first < columns; first += WIDE * LINE, right += depth * WIDE * LINE)
+        for (int64_t row = 0; row < rows; row += TALL) {
+            __m512 sums[TALL][WIDE];
+            float *const place = out + row * columns + first;
+            UNROLL for (int r = 0; r < TALL; r++)
+                UNROLL for (int w = 0; w < WIDE; w++) {
+                sums[r][w] = _mm512_loadu_ps(bias + first + w * LINE);
+                if (is_residual)
+                    sums[r][w] += _mm512_loadu_ps(place + r * columns + w * LINE);
+            }
+            for (int64_t k = 0; k < depth; k += 2) {
+                __m512i column[WIDE];
+                UNROLL for (int w = 0; w < WIDE; w++)
+                    column[w] = _mm512_loadu_si512(right + (k * WIDE + 2 * w) * LINE);
+                UNROLL for (int r = 0; r < TALL; r++) {
+                    int32_t pair;
+                    memcpy(&pair, left + (row + r) * depth + k, sizeof pair);
+                    const __m512i both = _mm512_set1_epi32(pair);
+                    UNROLL for (int w = 0; w < WIDE; w++)
+                        sums[r][w] = _mm512_dpbf16_ps(sums[r][w], (__m512bh)both,
+                                                      (__m512bh)column[w]);
+                }
+            }
+            UNROLL for (int r = 0; r < TALL; r++)
+                UNROLL for (int w = 0; w < WIDE; w++)
+                    _mm512_storeu_ps(place + r * columns + w * LINE, sums[r][w]);
+        }
+}
+
+int64_t has_bf16(void) { return __builtin_cpu_supports("avx512bf16") != 0; }
+#else
+int64_t has_bf16(void) { return 0; }
+#endif
+
+/* Return the product of one bf16 matrix in panels, for a test; 0 where there is none. */
+int64_t multiply_in_bf16(const uint16_t *left, int64_t rows, int64_t depth, const uint16_t *right,
+                         int64_t columns, const float *bias, int64_t is_residual, float *out) {
+    if (!has_bf16() || rows % TALL || depth % 2 || columns % (WIDE * LINE)) return 0;
+#if HAS_BF16
+    multiply_bfloats(left, rows, depth, right, columns, bias, is_residual, out);
+#endif
+    return 1;
+}
+
 /* One product with everything that it reads and writes. */
 struct task {
     int64_t rows, depth, columns, is_residual;
     uint8_t *bytes;
     int8_t *weights;
+    uint16_t *halves, *half_panels;
     float *left, *panels, *steps, *scales, *out;
     int32_t *start;
 };
@@ -162,6 +229,12 @@ static void run_floats(const struct task *task, int64_t layer) {
 #undef RUN
 }
 
+static void run_bfloats(const struct task *task, int64_t layer) {
+    multiply_in_bf16(task->halves, task->rows, task->depth,
+                     task->half_panels + layer * task->depth * task->columns, task->columns,
+                     task->scales, task->is_residual, task->out);
+}
+
 static double time_product(const struct task *task, void (*run)(const struct task *, int64_t),
                            int64_t rounds) {
     double best = 0;
@@ -187,33 +260,42 @@ static uint32_t draw(uint32_t *state) {
     return *state >> 16;
 }
 
-/* Return the operations per second of a product with random numbers: in int8, or 0 where the kernel
- * has none for this processor, or in fp32. */
-double measure_product(int64_t is_int8, int64_t rows, int64_t depth, int64_t columns,
+/* Return a number from 2^-7 to 2^-5 as bf16: sums of many stay finite. */
+static uint16_t draw_half(uint32_t *state) { return (uint16_t)(0x3c00 + draw(state) % 256); }
+
+enum kind { FP32, INT8, BF16 };
+
+/* Return the operations per second of a product with random numbers, or 0 where there is none for
+ * this processor.  Those in int8 and fp32 are the kernel's. */
+double measure_product(int64_t kind, int64_t rows, int64_t depth, int64_t columns,
                        int64_t is_residual, int64_t rounds) {
-    if (is_int8 && !has_transformer()) return 0;
+    if ((kind == INT8 && !has_transformer()) || (kind == BF16 && !has_bf16())) return 0;
     const int64_t weights = LAYERS * depth * columns;
-    struct task task = {rows,
-                        depth,
-                        columns,
-                        is_residual,
-                        NULL,
-                        NULL,
-                        NULL,
-                        NULL,
-                        make_room(rows, 4),
-                        make_room(columns, 4),
-                        make_room(rows * columns, 4),
-                        make_room(columns, 4)};
+    struct task task = {.rows = rows,
+                        .depth = depth,
+                        .columns = columns,
+                        .is_residual = is_residual,
+                        .steps = make_room(rows, 4),
+                        .scales = make_room(columns, 4),
+                        .out = make_room(rows * columns, 4),
+                        .start = make_room(columns, 4)};
     uint32_t state = 1;
     for (int64_t i = 0; i < rows; i++) task.steps[i] = 0.01f;
     for (int64_t i = 0; i < columns; i++) task.start[i] = 0, task.scales[i] = 0.003f;
     for (int64_t i = 0; i < rows * columns; i++) task.out[i] = 0;
-    if (is_int8) {
+    void (*run)(const struct task *, int64_t) = run_floats;
+    if (kind == INT8) {
+        run = run_bytes;
         task.bytes = make_room(rows * depth, 1);
         task.weights = make_room(weights + depth * 64, 1); /* the next panel is fetched */
         for (int64_t i = 0; i < rows * depth; i++) task.bytes[i] = (uint8_t)draw(&state);
         for (int64_t i = 0; i < weights; i++) task.weights[i] = (int8_t)draw(&state);
+    } else if (kind == BF16) {
+        run = run_bfloats;
+        task.halves = make_room(rows * depth, 2);
+        task.half_panels = make_room(weights, 2);
+        for (int64_t i = 0; i < rows * depth; i++) task.halves[i] = draw_half(&state);
+        for (int64_t i = 0; i < weights; i++) task.half_panels[i] = draw_half(&state);
     } else {
         task.left = make_room(rows * depth, 4);
         task.panels = make_room(weights, 4);
@@ -221,8 +303,9 @@ double measure_product(int64_t is_int8, int64_t rows, int64_t depth, int64_t col
             task.left[i] = 1e-3f * (float)(draw(&state) % 64);
         for (int64_t i = 0; i < weights; i++) task.panels[i] = 1e-3f * (float)(draw(&state) % 64);
     }
-    const double rate = time_product(&task, is_int8 ? run_bytes : run_floats, rounds);
+    const double rate = time_product(&task, run, rounds);
     free(task.bytes), free(task.weights), free(task.left), free(task.panels);
+    free(task.halves), free(task.half_panels);
     free(task.steps), free(task.scales), free(task.out), free(task.start);
     return rate;
 }
