@@ -239,10 +239,12 @@ class Statement:
     text: str
     start: int
     end: int
-    verdict: Literal["supported", "unsupported", "skipped"]
-    """`skipped` is a heading or a question, which states nothing."""
+    verdict: Literal["supported", "unsupported", "skipped", "unread"]
+    """`skipped` is a heading or a question, which states nothing; `unread` had no citation when the
+    budget ran out, and may have one."""
     support: float | None = None
-    """Probability that the best sentence of the sources supports it; None if it is skipped."""
+    """Probability that the best sentence of the sources supports it; None if it is skipped or
+    unread."""
     citations: tuple[Citation, ...] = ()
     """The sentences that support it, best first; empty unless it is supported."""
 
@@ -260,6 +262,10 @@ class Citations:
     """How long it took."""
     note: str = ""
     """What to know about the verdicts: that the answer or its sources are not in English."""
+    unread: int = 0
+    """How many the budget left without a verdict."""
+    trace: tuple[StageTrace, ...] = ()
+    """What each stage of the scorer did, for all statements together."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,6 +15,7 @@ from rejoinder.engine.engine import Engine
 from rejoinder.errors import InputError, StoreError
 from rejoinder.index.index import Index
 from rejoinder.models.encoders import network
+from rejoinder.models.staged import Deadline
 from rejoinder.text.sentences import fold_lines
 from rejoinder.types import Citations, Document
 
@@ -113,6 +114,61 @@ def test_top_and_min_support_limit_the_citations() -> None:
     assert none.statements[0].verdict == "unsupported"
 
 
+def test_what_a_budget_leaves_unread_is_not_called_unsupported() -> None:
+    answer = "# Tea\n\nGreen tea is brewed at 75 °C. Lighthouses were built of granite."
+
+    found = cite(answer, SOURCES, budget_ms=0)
+    whole = cite(answer, SOURCES, budget_ms=60_000)
+
+    assert [own.verdict for own in found.statements] == ["skipped", "unread", "unread"]
+    assert all(own.support is None and own.citations == () for own in found.statements)
+    assert (found.supported, found.unsupported, found.unread) == (0, 0, 2)
+    assert all(stage.timed_out for stage in found.trace)
+    assert [own.verdict for own in whole.statements] == ["skipped", "supported", "unsupported"]
+    assert whole.unread == 0
+    assert whole.trace[-1].scorer == "support"
+    assert 2 <= whole.trace[-1].scored <= 16
+    assert not any(stage.timed_out for stage in whole.trace)
+
+
+class Ticking:
+    """A clock that says, after some readings, that all time is over."""
+
+    def __init__(self, readings: int) -> None:
+        self._left = readings
+
+    def __call__(self) -> float:
+        self._left -= 1
+        return 0.0 if self._left >= 0 else 1e6
+
+
+def test_time_may_be_up_anywhere(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = " ".join(f"Green tea of kind {number} is brewed hot." for number in range(60))
+    answer = "Green tea is brewed in the moonlight. Tea is hot."
+    whole = [own.verdict for own in cite(answer, text).statements]
+    assert whole == ["unsupported", "supported"]
+
+    seen = []
+    for readings in range(12):
+        deadline = Deadline(1.0, Ticking(readings))
+        monkeypatch.setattr(Deadline, "after", lambda _, given=deadline: given)
+        found = cite(answer, text, budget_ms=1000)
+        verdicts = [own.verdict for own in found.statements]
+        assert all(own in ("unread", full) for own, full in zip(verdicts, whole, strict=True))
+        assert all((own.support is None) == (own.verdict == "unread") for own in found.statements)
+        assert any(stage.timed_out for stage in found.trace) == ("unread" in verdicts)
+        seen.append((tuple(verdicts), found.trace[0].scored))
+
+    # Before the first, in the midst of it, between both, in the midst of the second, and never.
+    assert list(dict.fromkeys(seen)) == [
+        (("unread", "unread"), 0),
+        (("unread", "unread"), 50),
+        (("unsupported", "unread"), 50),
+        (("unsupported", "unread"), 100),
+        (("unsupported", "supported"), 100),
+    ]
+
+
 def test_an_index_is_cited_with_places(engine: Engine) -> None:
     found = cite("Green tea is brewed at 75 °C.", engine)
 
@@ -158,6 +214,7 @@ def test_an_index_that_is_gone_is_an_error(tmp_path: Path) -> None:
         ("It is.", ["<!DOCTYPE html><p>It is."], {}, "source 0 is HTML; give its text"),
         ("It is.", ["a"], {"top": 0}, "top must be 1 or more"),
         ("It is.", ["a"], {"min_support": 1.1}, "min_support must be from 0 to 1"),
+        ("It is.", ["a"], {"budget_ms": -1}, "a budget must be 0 or more milliseconds"),
     ],
 )
 def test_bad_arguments_are_named(

@@ -1,6 +1,7 @@
 """The tool `cite`, through the SDK's own client."""
 
 import time
+from dataclasses import replace
 from typing import Any
 
 import jsonschema
@@ -21,6 +22,7 @@ def test_results_match_the_schema(engine: Engine, settings: Settings, mode: str)
         {"answer": ANSWER},
         {"answer": ANSWER, "sources": ["It rained.", TEA]},
         {"answer": ANSWER, "where": {"team": "none"}},
+        {"answer": ANSWER, "budget_ms": 0},
         {"answer": "Wie heiß ist der grüne Tee? Der Tee ist nicht heiß."},
     ]
 
@@ -51,6 +53,26 @@ def test_citations_are_quoted_with_their_place(engine: Engine, settings: Setting
     assert shown.startswith("1 supported, 1 without support:\n")
     assert f'1. supported: "{TEA}"\n   | "{TEA}"\n   {item["document"]}, line 3' in shown
     assert '2. unsupported: "It is sold by lighthouse keepers."' in shown
+
+
+def test_a_budget_leaves_sentences_unread(engine: Engine, settings: Settings) -> None:
+    hurried = replace(settings, budget_ms=0)
+
+    results = [
+        call(engine, settings, "cite", answer=ANSWER, budget_ms=0),
+        call(engine, hurried, "cite", answer=ANSWER),
+    ]
+
+    for result in results:
+        found = result.structured_content
+        assert [item["verdict"] for item in found["sentences"]] == ["unread", "unread"]
+        assert (found["supported"], found["unsupported"], found["unread"]) == (0, 0, 2)
+        assert "support" in found["cut"]
+        shown = text_of(result)
+        assert shown.startswith("0 supported, 0 without support, 2 not checked in time:\n")
+        assert "unsupported" not in shown
+    whole = call(engine, hurried, "cite", answer=ANSWER, budget_ms=60_000).structured_content
+    assert (whole["supported"], whole["unread"], whole["cut"]) == (1, 0, [])
 
 
 def test_offsets_of_a_citation_are_those_of_read(engine: Engine, settings: Settings) -> None:

@@ -6,7 +6,7 @@ its place there.
 """
 
 import time
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cache, partial
@@ -24,10 +24,20 @@ from rejoinder.engine.engine import Engine
 from rejoinder.engine.given import check_texts
 from rejoinder.errors import InputError
 from rejoinder.models.ranking import check_top, check_where, order
+from rejoinder.models.staged import Deadline
 from rejoinder.text.language import is_foreign
 from rejoinder.text.sentences import SentenceSpan, split_sentences
 from rejoinder.text.words import normalise_words, split_words
-from rejoinder.types import Candidate, Citation, Citations, Document, Source, Statement, Where
+from rejoinder.types import (
+    Candidate,
+    Citation,
+    Citations,
+    Document,
+    Source,
+    StageTrace,
+    Statement,
+    Where,
+)
 
 if TYPE_CHECKING:
     from rejoinder.retrieval import Retriever
@@ -52,6 +62,7 @@ def cite(
     top: int = TOP,
     min_support: float = MIN_SUPPORT,
     where: Where | None = None,
+    budget_ms: float | None = None,
 ) -> Citations:
     """Return the sentences of an answer, each with the sentences that support it, or none.
 
@@ -66,13 +77,17 @@ def cite(
         top: how many citations a statement has at most.
         min_support: how probable it must be that a sentence supports a statement.
         where: only search documents of the index whose metadata match.
+        budget_ms: the latency budget.  Statements are read in their order; one that has no
+            citation when it runs out is `unread`, not `unsupported`.
 
     Raises:
         InputError: the answer is empty or too long, there are no sources, they are too long or
-            HTML, `top` is below 1, `min_support` is no probability, or `where` is no filter.
+            HTML, `top` is below 1, `min_support` is no probability, `where` is no filter, or the
+            budget is negative.
         StoreError: there is no index any more, it cannot be read, or it is incomplete.
     """
     start = time.perf_counter()
+    deadline = None if budget_ms is None else Deadline.after(budget_ms)
     spans = _split_answer(answer)
     check_top(top)
     check_where(where)
@@ -81,18 +96,23 @@ def cite(
     if isinstance(sources, Engine):
         with sources.leased() as engine:
             find = partial(_search, engine.retriever, where)
-            cited = _Citing(find, engine.retriever.locate, top, min_support).run(answer, spans)
+            citing = _Citing(find, engine.retriever.locate, top, min_support, deadline)
+            cited = citing.run(answer, spans)
     else:
         if where is not None:
             raise InputError("where filters documents of an index; the sources are texts")
         texts = SourceTexts(_list_documents(sources))
-        cited = _Citing(texts.find, texts.locate, top, min_support).run(answer, spans)
+        citing = _Citing(texts.find, texts.locate, top, min_support, deadline)
+        cited = citing.run(answer, spans)
+    counts = Counter(statement.verdict for statement in cited)
     return Citations(
         tuple(cited),
-        supported=sum(statement.verdict == "supported" for statement in cited),
-        unsupported=sum(statement.verdict == "unsupported" for statement in cited),
+        supported=counts["supported"],
+        unsupported=counts["unsupported"],
         milliseconds=1000 * (time.perf_counter() - start),
         note=_describe_language(answer, cited),
+        unread=counts["unread"],
+        trace=citing.sum_trace(counts["unread"]),
     )
 
 
@@ -115,12 +135,21 @@ def _search(index: "Retriever", where: Where | None, statement: str) -> list[Can
 class _Citing:
     """Finds the citations of statements, one after another."""
 
-    def __init__(self, find: Find, locate: Locate, top: int, min_support: float) -> None:
+    def __init__(
+        self,
+        find: Find,
+        locate: Locate,
+        top: int,
+        min_support: float,
+        deadline: Deadline | None,
+    ) -> None:
         self._find = find
         self._locate = locate
         self._top = top
         self._min_support = min_support
+        self._deadline = deadline
         self._scorer = load_citing()
+        self._traces: list[StageTrace] = []
 
     def run(self, answer: str, spans: Sequence[SentenceSpan]) -> list[Statement]:
         """Return the sentences of an answer with their citations."""
@@ -135,8 +164,28 @@ class _Citing:
                 statements.append(self._judge(text, span))
         return statements
 
+    def sum_trace(self, unread: int) -> tuple[StageTrace, ...]:
+        """Return what each stage did, for all statements together; late if one is unread."""
+        summed = []
+        for stage in self._scorer.stages:
+            own = [trace for trace in self._traces if trace.scorer == stage.scorer.name]
+            summed.append(
+                StageTrace(
+                    stage.scorer.name,
+                    given=sum(trace.given for trace in own),
+                    scored=sum(trace.scored for trace in own),
+                    kept=sum(trace.kept for trace in own),
+                    milliseconds=sum(trace.milliseconds for trace in own),
+                    timed_out=unread > 0 or any(trace.timed_out for trace in own),
+                )
+            )
+        return tuple(summed)
+
     def _judge(self, text: str, span: SentenceSpan) -> Statement:
-        ranking = order(text, self._find(text), scorer=self._scorer)
+        if self._deadline is not None and self._deadline.left_ms <= 0:
+            return Statement(text, span.start, span.end, "unread")
+        ranking = order(text, self._find(text), scorer=self._scorer, deadline=self._deadline)
+        self._traces += ranking.trace
         last = len(self._scorer.stages) - 1
         judged = [
             (item.candidate, to_probability(item.score))
@@ -153,6 +202,8 @@ class _Citing:
                 self._top,
             )
         )
+        if not citations and any(stage.timed_out for stage in ranking.trace):
+            return Statement(text, span.start, span.end, "unread")
         return Statement(
             text,
             span.start,

@@ -175,6 +175,8 @@ class CiteArguments(Struct, frozen=True, forbid_unknown_fields=True):
     are searched. `document` of a citation is then the place of its text in this list."""
     where: dict[str, str | list[str]] | None = None
     """Only search documents whose metadata have this value, or one of several."""
+    budget_ms: Budget | None = None
+    """Time limit in milliseconds; sentences that it leaves without a citation are `unread`."""
 
 
 class CitedSentence(Struct, frozen=True, kw_only=True):
@@ -184,10 +186,11 @@ class CitedSentence(Struct, frozen=True, kw_only=True):
     start: int
     end: int
     """Where it is in the answer."""
-    verdict: Literal["supported", "unsupported", "skipped"]
-    """`skipped` is a heading or a question, which states nothing."""
+    verdict: Literal["supported", "unsupported", "skipped", "unread"]
+    """`skipped` is a heading or a question, which states nothing; `unread` was not checked in time,
+    and may be supported."""
     support: float | None
-    """Probability that the best sentence of the sources supports it."""
+    """Probability that the best sentence of the sources supports it; null if skipped or unread."""
     citations: list[Quotation]
     """The sentences that support it, best first."""
 
@@ -198,12 +201,17 @@ class CiteResult(Result, frozen=True, kw_only=True):
     sentences: list[CitedSentence]
     supported: int
     unsupported: int
+    unread: int
+    """How many the time limit left unchecked."""
     note: str
     """What to know about the verdicts, for example that the answer is not in English."""
+    cut: list[str]
+    """The stages of the check that the time limit cut short."""
 
     def list_blocks(self) -> list[str]:
         """Return each sentence with its verdict, and each citation with its place."""
-        lines = [f"{self.supported} supported, {self.unsupported} without support:"]
+        unread = f", {self.unread} not checked in time" if self.unread else ""
+        lines = [f"{self.supported} supported, {self.unsupported} without support{unread}:"]
         for number, sentence in enumerate(self.sentences, start=1):
             lines.append(f'{number}. {sentence.verdict}: "{_join_lines(sentence.text)}"')
             for quotation in sentence.citations:

@@ -21,7 +21,7 @@ from rejoinder import __version__
 from rejoinder.engine.engine import Engine
 from rejoinder.errors import InputError, RejoinderError
 from rejoinder.mcp import messages
-from rejoinder.mcp.messages import AnswerArguments, HighlightArguments
+from rejoinder.mcp.messages import AnswerArguments, CiteArguments, HighlightArguments
 from rejoinder.mcp.resources import TEMPLATE, list_resources, read_resource
 from rejoinder.mcp.tools import TOOLS, Tool
 from rejoinder.models.parallel import count_cores
@@ -159,7 +159,8 @@ class Assistant:
             raise InputError(
                 f"invalid arguments of {tool.name}: {error}; it takes {', '.join(fields)}"
             ) from error
-        if isinstance(given, AnswerArguments | HighlightArguments) and given.budget_ms is None:
+        timed = AnswerArguments | HighlightArguments | CiteArguments
+        if isinstance(given, timed) and given.budget_ms is None:
             given = msgspec.structs.replace(given, budget_ms=self._settings.budget_ms)
         return given
 

@@ -132,13 +132,20 @@ def cite(engine: Engine, given: CiteArguments) -> CiteResult:
 
     Check your own answer with it before you give it. Name the documents of the citations. A
     sentence that is `unsupported` is not in the documents: leave it out, or say that it is yours.
+    One that is `unread` was not checked in time: cite it again, by itself.
     Also read what is cited: a sentence on the same matter may contradict.
     """
     total = sum(map(len, given.sources or ()))
     if total > MAX_ADDED:
         raise InputError(f"the sources have {total:,} characters; the limit is {MAX_ADDED:,}")
     sources = engine if given.sources is None else given.sources
-    found = run_cite(given.answer, sources, top=MAX_CITATIONS, where=given.where)
+    found = run_cite(
+        given.answer,
+        sources,
+        top=MAX_CITATIONS,
+        where=given.where,
+        budget_ms=given.budget_ms,
+    )
     texts = {} if given.sources is None else {"uri": ""}  # a given text is no resource
     sentences = [
         CitedSentence(
@@ -158,7 +165,9 @@ def cite(engine: Engine, given: CiteArguments) -> CiteResult:
         sentences=sentences,
         supported=found.supported,
         unsupported=found.unsupported,
+        unread=found.unread,
         note=found.note,
+        cut=[stage.scorer for stage in found.trace if stage.timed_out],
     )
 
 

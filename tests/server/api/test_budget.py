@@ -59,6 +59,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
     "/v1/rank": {"question": QUESTION, "documents": [TEXT]},
     "/v1/highlight": {"question": QUESTION, "documents": [TEXT]},
     "/opensearch/highlight": {"question": QUESTION, "context": TEXT},
+    "/v1/cite": {"answer": TEXT, "sources": [TEXT]},
     "/v2/rerank": {
         "query": QUESTION,
         "documents": [TEXT],

@@ -43,6 +43,17 @@ def test_texts_are_cited_without_an_index() -> None:
     assert "no index is served" in refused.json()["error"]
 
 
+def test_what_the_budget_left_unread_has_no_verdict(client: TestClient) -> None:
+    late = client.post("/v1/cite", json={"answer": ANSWER, "budget_ms": 0}).json()
+    header = client.post("/v1/cite", json={"answer": ANSWER}, headers={"X-Budget-Ms": "0"})
+
+    assert [own["verdict"] for own in late["statements"]] == ["unread", "unread"]
+    assert [own["support"] for own in late["statements"]] == [None, None]
+    assert (late["supported"], late["unsupported"], late["unread"]) == (0, 0, 2)
+    assert header.json()["unread"] == 2
+    assert "'support' scored 0 of 0" in header.headers["x-budget-cut"]
+
+
 @pytest.mark.parametrize(
     ("body", "status", "problem"),
     [

@@ -131,7 +131,12 @@ def _get_text(document: str | InputDocument) -> str:
     return document if isinstance(document, str) else document.text
 
 
-@operation("POST", "/v1/cite", takes=CiteRequest, gives=Citations)
+@operation(
+    *("POST", "/v1/cite"),
+    takes=CiteRequest,
+    gives=Citations,
+    parameters=(BUDGET_PARAMETER,),
+)
 async def cite(call: Call) -> Response:
     """Find the sentences of the index, or of texts, that support each sentence of an answer."""
     request = await call.read(CiteRequest)
@@ -144,7 +149,8 @@ async def cite(call: Call) -> Response:
             texts |= {".id": source.id or "", ".title": source.title or ""}
         for field, text in texts.items():
             check_text(text, f"sources[{place}]{field}")
-    return to_json(await call.submit(request))
+    reply = await call.submit(request)
+    return to_json(reply, headers=read_cut([reply]))
 
 
 @operation(

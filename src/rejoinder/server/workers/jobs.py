@@ -192,14 +192,16 @@ class JobRunner:
         )
 
     def _cite(self, job: CiteRequest) -> Citations:
-        options: dict[str, Any] = {"top": job.top, "min_support": job.min_support}
+        options: dict[str, Any] = {
+            name: getattr(job, name) for name in ("top", "min_support", "where", "budget_ms")
+        }
         if job.sources is None:
-            return cite(job.answer, self._get_engine(), where=job.where, **options)
+            return cite(job.answer, self._get_engine(), **options)
         documents = [
             Document(source.id or str(place), source.title or "", text=source.text)
             for place, source in enumerate(_to_documents(job.sources))
         ]
-        return cite(job.answer, documents, where=job.where, **options)
+        return cite(job.answer, documents, **options)
 
     def _answer(self, job: AnswerJob) -> Answers:
         options: TextOptions = {

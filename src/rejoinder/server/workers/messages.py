@@ -144,6 +144,9 @@ class CiteRequest(Struct, frozen=True):
     """How probable it must be that a sentence supports another."""
     where: dict[str, str | list[str]] | None = None
     """Only cite documents of the index whose metadata have this value, or one of several."""
+    budget_ms: Budget | None = None
+    """Time limit in milliseconds, queueing included; the server's by default. A sentence without a
+    citation by then is `unread`."""
 
 
 class Feedback(Struct, frozen=True):
@@ -199,12 +202,11 @@ class FollowIndex(Struct, frozen=True):
     """Open the index that is at the path now, or close one that is gone."""
 
 
-TimedJob = AnswerJob | RankRequest | HighlightRequest
+TimedJob = AnswerJob | RankRequest | HighlightRequest | CiteRequest
 """Jobs with a budget."""
 
 Job = (
     TimedJob
-    | CiteRequest
     | Feedback
     | ListDocuments
     | ListFacets
