@@ -1,13 +1,15 @@
 """Time the calls of an assistant: `rejoinder mcp` over the manuals, through the SDK's own client.
 
-Usage: python -m benchmarks.mcp --manuals FOLDER --cache FOLDER [--calls 1000] > mcp.json
+Usage: python -m benchmarks.mcp --manuals FOLDER --cache FOLDER [--calls 1000] \
+           --to benchmarks/results/mcp.json --page docs/mcp.md
 
-One client at a time, over stdio and over streamable HTTP, makes so many calls of each tool:
+One client at a time, over stdio and over HTTP, makes so many calls, a fifth of each tool:
 `answer` with a question of the manuals' dev part, `search` with the same question, `read` of the
 document of the first answer, from its paragraph on, `highlight` of what was read, and `cite` with
 the first two answers, over the index.  Each round also makes one malformed call, which has to get
-an error of the protocol.  Prints one JSON object: percentiles in milliseconds per tool, errors,
-malformed calls that were answered otherwise, and the seconds until the server was ready.
+an error of the protocol.  The result: percentiles in milliseconds per tool, errors, malformed
+calls that were answered otherwise, and the seconds until the server was ready.  Prints the table,
+and writes it into a page between two marks.  5 minutes on two idle cores, with the index there.
 
 The index is built by `benchmarks.open_corpus`'s own function where CACHE lacks it; --index gives
 another one.  Needs the extra `mcp`.
@@ -23,7 +25,7 @@ import subprocess
 import sys
 import time
 from collections import defaultdict
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from contextlib import asynccontextmanager
 from itertools import cycle
 from pathlib import Path
@@ -32,11 +34,15 @@ from typing import Any
 from mcp import Client, StdioServerParameters
 from mcp.shared.exceptions import MCPError
 
-from benchmarks.common import get_percentiles
+from benchmarks.citing import write_page
+from benchmarks.common import describe_machine, get_percentiles
 from benchmarks.corpora.indexes import build_index, compute_source_digest
 from benchmarks.corpora.questions import read_manual_questions
+from benchmarks.highlighting import IDLE
 from benchmarks.manuals.packages import fetch_manuals
 
+TOOLS = ("answer", "search", "read", "highlight", "cite")
+BEGIN, END = "<!-- benchmarks.mcp -->\n", "<!-- end of benchmarks.mcp -->"
 MAX_START_SECONDS = 120
 BEFORE = 500
 """Characters that are read before an answer."""
@@ -61,14 +67,20 @@ def main() -> None:
     parser.add_argument("--cache", type=Path, default=Path("build"))
     parser.add_argument("--index", type=Path)
     parser.add_argument("--calls", type=int, default=1000)
+    parser.add_argument("--to", type=Path)
+    parser.add_argument("--page", type=Path)
     options = parser.parse_args()
     index = options.index or find_index(options.manuals, options.cache)
     questions = [question.text for question in read_manual_questions()]
-    result: dict[str, Any] = {"cores": os.cpu_count(), "calls_of_each_tool": options.calls}
+    result: dict[str, Any] = {**describe_machine(), "load_before": os.getloadavg()[0]}
     for connect in (over_stdio, over_http):
         name = connect.__name__.removeprefix("over_")
         result[name] = asyncio.run(measure(connect(index), questions, options.calls))
-    print(json.dumps(result, indent=2))
+    if options.to:
+        options.to.write_text(json.dumps(result, indent=2) + "\n", encoding="utf-8")
+    if options.page:
+        write_page(options.page, render(result), BEGIN, END)
+    print(render(result))
 
 
 def find_index(manuals: Path, cache: Path) -> Path:
@@ -143,11 +155,11 @@ class Session:
         self.unnoticed = 0
 
     async def run(self, questions: Sequence[str], calls: int) -> None:
-        """Ask question after question, until each tool was called so many times."""
+        """Ask question after question, until so many calls are made."""
         for question in cycle(questions):
             await self._ask(question)
             await self._call_wrongly(*MALFORMED[self.malformed % len(MALFORMED)])
-            if len(self.times["cite"]) >= calls:
+            if sum(map(len, self.times.values())) >= calls:
                 return
 
     async def _ask(self, question: str) -> None:
@@ -179,6 +191,35 @@ class Session:
 
 def describe(times: Sequence[float]) -> dict[str, float]:
     return {"calls": len(times), **get_percentiles(times, 50, 95, 99)}
+
+
+def render(result: Mapping[str, Any]) -> str:
+    """Return the table of a page, and what it was measured with."""
+    titles = {"stdio": "stdio", "http": "HTTP"}
+    ways = [(title, result[name]) for name, title in titles.items()]
+    heads = [f"{title}, {percent}" for title, _ in ways for percent in ("p50", "p95")]
+    lines = [f"| | {' | '.join(heads)} |", "|---|" + "---|" * len(heads)]
+    for tool in TOOLS:
+        if tool in ways[0][1]:
+            cells = [f"{way[tool][key]:.0f}" for _, way in ways for key in ("p50_ms", "p95_ms")]
+            lines.append(f"| `{tool}` | {' | '.join(cells)} |")
+    calls = " and ".join(f"{way['all']['calls']:,} calls over {title}" for title, way in ways)
+    ready = ", ".join(f"{way['seconds_until_ready']:.1f} s over {title}" for title, way in ways)
+    errors = sum(way["errors"] for _, way in ways)
+    is_idle = result.get("load_before", IDLE) < IDLE
+    state = "which were idle" if is_idle else "which other jobs kept busy"
+    wrong = sum(way.get("malformed", 0) for _, way in ways)
+    unnoticed = sum(way.get("malformed_without_error", 0) for _, way in ways)
+    refused = f" Of {wrong:,} malformed calls {wrong - unnoticed:,} got an error." if wrong else ""
+    return "\n".join(
+        [
+            *lines,
+            "",
+            f"Milliseconds as the client sees them; {calls}, one after the other; {errors} errors;"
+            f" {result['cores']} cores, {state}.{refused} Until the server is ready: {ready}.",
+            "",
+        ]
+    )
 
 
 if __name__ == "__main__":

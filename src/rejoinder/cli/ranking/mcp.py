@@ -57,6 +57,9 @@ def mcp(
 ) -> None:
     """Let assistants ask, search and read INDEX over the Model Context Protocol.
 
+    Its tools are answer, search, read, highlight (the sentences of a text that answer), cite (the
+    sentences of the documents that support a text) and, with --writable, add.
+
     A client starts this command and speaks to it over stdin and stdout; with --http, clients
     connect to it.  --host, --port, --keys, --open, --allow-host and --allow-origin need --http.
     With --writable an INDEX that does not exist is created, empty.
