@@ -33,7 +33,9 @@ from typing import Any
 
 from benchmarks.corpus_lists import MULTI_SPAN
 from rejoinder.datasets.catalogue import open_dataset
+from rejoinder.datasets.readers.evidence import SEED
 from rejoinder.datasets.readers.jsonl import write_examples
+from rejoinder.datasets.readers.judged import shuffle
 from rejoinder.text.words import word_set
 from rejoinder.types import Candidate, Document, Example
 
@@ -364,7 +366,7 @@ def make_list(
 def read_claims(data: Path) -> Iterator[tuple[bool, Example]]:
     """Yield the lists of the claims, and whether each is held out."""
     for name, read in (
-        ("fm2-dev", _read_fm2),
+        ("fm2-dev", read_fm2_lists),
         ("wice-dev", _read_wice),
         ("fever-part", _read_fever),
     ):
@@ -373,11 +375,13 @@ def read_claims(data: Path) -> Iterator[tuple[bool, Example]]:
         yield from read(rows)
 
 
-def _read_fm2(rows: Sequence[dict[str, Any]]) -> Iterator[tuple[bool, Example]]:
-    for row in rows:
+def read_fm2_lists(rows: Sequence[dict[str, Any]]) -> Iterator[tuple[bool, Example]]:
+    """Yield the list of each claim, and whether it is held out."""
+    for number, row in enumerate(rows):
         evidence = {_clean(item["text"]) for item in row["gold_evidence"]}
         found = [_clean(item["text"]) for item in row["retrieved_evidence"]]
-        page = list(dict.fromkeys([*found, *sorted(evidence)]))
+        # The evidence often comes last, which scorers that read order learn and exploit.
+        page = shuffle(list(dict.fromkeys([*found, *sorted(evidence)])), seed=SEED, index=number)
         title = row["wikipedia_page"]
         support = evidence if row["label"] == "SUPPORTS" else set()
         held_out, name = _is_held_out(title), f"fm2/{row['id']}"

@@ -6,7 +6,17 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from benchmarks.citing import BEGIN, END, Seen, cite_statement, measure, render, run, write_page
+from benchmarks.citing import (
+    BEGIN,
+    END,
+    Seen,
+    cite_statement,
+    measure,
+    measure_end_to_end,
+    render,
+    run,
+    write_page,
+)
 from benchmarks.statements import (
     Asked,
     guess_answer,
@@ -14,6 +24,7 @@ from benchmarks.statements import (
     make_stated,
     make_statement,
     read_claims,
+    read_fm2_lists,
 )
 from benchmarks.support import Read, fit_head
 
@@ -121,6 +132,26 @@ def test_claims_are_read_with_their_evidence(tmp_path: Path) -> None:
     assert fever.candidates[0].text == "Tea (a drink) is green."
 
 
+def test_the_order_of_foolmetwice_does_not_tell_what_supports() -> None:
+    others = [{"text": f"Sentence {number} is about bees."} for number in range(9)]
+    rows = [
+        {
+            "id": str(number),
+            "text": "It is about bees.",
+            "label": "SUPPORTS",
+            "gold_evidence": [{"text": "Support."}],
+            "retrieved_evidence": [*others, {"text": "Support."}],
+            "wikipedia_page": "Bees",
+        }
+        for number in range(20)
+    ]
+
+    places = [example.labels.index(True) for _, example in read_fm2_lists(rows)]
+
+    assert len(set(places)) > 4
+    assert places == [example.labels.index(True) for _, example in read_fm2_lists(rows)]
+
+
 def test_lists_without_their_support_have_to_be_flagged() -> None:
     seen = [
         Seen("pairs", (True, False), [0.9, 0.2], [0.2]),
@@ -198,6 +229,24 @@ def test_statements_are_cited_and_those_without_support_are_flagged() -> None:
     assert found["statements"] == len(STATED)
     assert found["first"] >= 85
     assert min(found["flag_precision"], found["flag_recall"]) >= 75
+
+
+def test_statements_are_cited_over_an_index_of_their_pages(tmp_path: Path) -> None:
+    lists = [
+        make_list(f"pairs/{place}", statement, PAGE, {PAGE[place]}, "Eiffel Tower", held_out=True)
+        for statement, place in STATED.items()
+    ]
+    false = make_list("pairs/no", "It is made of cheese.", PAGE, set(), "Tower", held_out=True)
+    pages = {"Eiffel Tower": [PAGE[:4], PAGE[4:]], "Bees": [["Bees dance.", "Bees sleep."]]}
+
+    found = measure_end_to_end(pages, [*lists, false], tmp_path / "index")
+
+    assert (found["pages"], found["sentences"]) == (2, 10)
+    assert (found["statements"], found["false"]) == (len(STATED), 1)
+    assert found["first"] >= 80
+    assert found["listed"] >= found["first"]
+    assert found["false_flagged"] == 100
+    assert found["1 cores"]["p50_ms"] > 0
 
 
 def test_the_published_results_have_the_required_quality() -> None:
