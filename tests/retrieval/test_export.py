@@ -123,3 +123,13 @@ def test_the_commands_export(tmp_path: Path, index: Index, url: str) -> None:
     assert result.exit_code == 1
     assert "is no search engine; known: " in result.stderr
     assert result.stderr.count("\n") == 1
+
+
+def test_an_export_may_only_remove(index: Index, url: str) -> None:
+    export_index(index, url)
+    index.remove_document(index.documents()[0].id)
+
+    report = export_index(index, url)
+
+    assert (report.written, report.removed) == (0, 1)
+    check_holds(url, index)

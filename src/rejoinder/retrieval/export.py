@@ -95,7 +95,8 @@ def _export(index: Index, remote: RemoteIndex, on_progress: OnProgress) -> Expor
     if removed or missing:
         remote.finish()
         # Last, so that whoever continues after a kill finishes too.
-        remote.put_revisions(revisions)
+        if revisions:
+            remote.put_revisions(revisions)
         remote.delete_revisions(removed)
     return ExportReport(len(missing), len(removed), len(documents) - len(missing), written)
 
