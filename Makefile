@@ -44,9 +44,10 @@ lint: .venv/full
 docs: .venv/full
 	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build --strict
 
-# The built wheel with the core dependencies only, as users install it.
+# The built wheel with the core dependencies only, as users install it; then, on Linux, what
+# deploy/Containerfile builds and starts.
 core: .venv/full
-	$(BIN)/python tests/check_wheel.py
+	$(BIN)/python -m tests.check_wheel
 
 full: .venv/full .venv/system
 	$(BIN)/python -m pytest --cov --cov-report=term

@@ -1,20 +1,22 @@
 """Build the wheel, install it with the core dependencies only, and use it offline.
 
-Usage: python tests/check_wheel.py
+Usage: python -m tests.check_wheel
 
 This is what a user gets from `pip install rejoinder`: no torch, no extras, few megabytes, and no
 network connection.  Prints the size of each package, as docs/install.md lists it.
+
+Then, on Linux, builds on top of it what deploy/Containerfile builds, and starts it.
 """
 
 import json
 import os
-import re
-import shutil
 import subprocess
 import sys
 import tempfile
 import venv
 from pathlib import Path
+
+from tests.container import Container
 
 ROOT = Path(__file__).parent.parent
 MAX_SIZE_MB = 260
@@ -54,7 +56,8 @@ CALLS = [
 
 def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
-        python = install(Path(folder))
+        container = Container(Path(folder))
+        python = install(container)
         for missing in ("torch", "ir_measures", "spacy"):
             assert run(python, "-c", f"import {missing}").returncode, (
                 f"{missing} is installed with the core"
@@ -79,6 +82,10 @@ def main() -> None:
         sizes = measure(python)
         manual = python.parent.parent / "share" / "man" / "man1" / "rejoinder.1"
         assert manual.exists(), "the wheel brings no manual page"
+        if sys.platform == "linux":
+            container.build()  # where the core is installed, so that nothing is downloaded twice
+            container.check()
+            sys.stdout.write("the container's default command starts and is healthy\n")
     size = sum(sizes.values())
     for name, megabytes in sorted(sizes.items(), key=lambda item: -item[1]):
         sys.stdout.write(f"{megabytes:6.1f} MB  {name}\n")
@@ -86,38 +93,26 @@ def main() -> None:
     sys.stdout.write(f"the wheel works offline without extras; the core takes {size:.1f} MB\n")
 
 
-def install(folder: Path) -> Path:
+def install(container: Container) -> Path:
     """Install the wheel into a new environment; return its Python."""
-    source = copy_source(folder / "source")
+    container.copy()  # what is enough for the image is enough for the wheel
+    folder = container.folder
     build = run(
         *(Path(sys.executable), "-m", "pip", "wheel"),
-        *("-q", "--no-deps", "-w", str(folder), str(source)),
+        *("-q", "--no-deps", "-w", str(folder), str(folder / "source")),
     )
     assert build.returncode == 0, build.stderr
     (wheel,) = folder.glob("rejoinder-*-py3-none-*.whl")  # for every Python
     size = wheel.stat().st_size / 1e6
     assert size <= MAX_WHEEL_MB, f"{wheel.name} has {size:.1f} MB of {MAX_WHEEL_MB}"
     sys.stdout.write(f"{size:6.1f} MB  {wheel.name}\n")
-    venv.create(folder / "core", with_pip=True)
-    python = folder / "core" / ("Scripts" if os.name == "nt" else "bin") / "python"
+    environment = folder / "opt" / "rejoinder"
+    venv.create(environment, with_pip=True)
+    python = environment / ("Scripts" if os.name == "nt" else "bin") / "python"
     constraints = str(ROOT / "constraints.txt")
     done = run(python, "-m", "pip", "install", "-q", "-c", constraints, str(wheel))
     assert done.returncode == 0, done.stderr
     return python
-
-
-def copy_source(folder: Path) -> Path:
-    """Copy what deploy/Containerfile copies, so that an image can be built, too; return where."""
-    text = (ROOT / "deploy" / "Containerfile").read_text(encoding="utf-8")
-    for names, target in re.findall(r"^COPY (?!--from)(.+) /source/(\S*)$", text, re.MULTILINE):
-        for name in names.split():
-            path = ROOT / name
-            if path.is_dir():
-                shutil.copytree(path, folder / target, ignore=shutil.ignore_patterns("*.so"))
-            else:
-                (folder / target).mkdir(parents=True, exist_ok=True)
-                shutil.copy(path, folder / target)
-    return folder
 
 
 def run(python: Path, *arguments: str) -> subprocess.CompletedProcess[str]:

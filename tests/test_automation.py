@@ -11,9 +11,11 @@ from pathlib import Path
 import pytest
 from hatchling.builders.wheel import WheelBuilder
 
+from rejoinder.cli.ranking.serve import serve
+from tests.container import CONTAINERFILE, read_instructions
+
 ROOT = Path(__file__).parent.parent
 WORKFLOWS = sorted((ROOT / ".github" / "workflows").glob("*.yml"))
-CONTAINERFILE = ROOT / "deploy" / "Containerfile"
 BIN = Path(sys.executable).parent
 
 
@@ -70,12 +72,31 @@ def test_the_container_description_has_no_fault() -> None:
     run("hadolint", CONTAINERFILE)
 
 
-def test_the_container_does_not_run_as_root() -> None:
-    lines = CONTAINERFILE.read_text(encoding="utf-8").splitlines()
-    users = [line for line in lines if line.startswith("USER")]
+def test_the_container_does_not_run_as_root_and_has_the_port_of_the_server() -> None:
+    found = read_instructions(CONTAINERFILE.read_text(encoding="utf-8"))
+    (port,) = (option.default for option in serve.params if option.name == "port")
 
-    assert users == ["USER 10001"]
-    assert any(line.startswith("HEALTHCHECK") for line in lines)
+    assert [item.text for item in found if item.name == "USER"] == ["10001"]
+    assert [item.text for item in found if item.name == "EXPOSE"] == [str(port)]
+
+
+def test_a_container_description_is_read_by_stages() -> None:
+    text = """FROM a AS build
+# RUN nothing
+RUN one \\
+  # two
+  && three
+
+FROM b
+USER 1
+"""
+
+    assert read_instructions(text) == [
+        (0, "FROM", "a AS build"),
+        (0, "RUN", "one    && three"),
+        (1, "FROM", "b"),
+        (1, "USER", "1"),
+    ]
 
 
 @pytest.mark.parametrize(
