@@ -136,6 +136,13 @@ def test_no_module_of_tests_imports_what_only_posix_has() -> None:
     assert found == []
 
 
+def test_every_test_is_collected() -> None:
+    """As `make quick` collects them on Windows."""
+    collected = run("-m", "pytest", "--collect-only", "-qq", "-p", "no:cacheprovider").stdout
+
+    assert "tests/storage/test_files.py: " in collected
+
+
 def test_rank() -> None:
     done = run("-m", "rejoinder", "rank", "How hot is tea?", "examples/candidates.txt", "--json")
 

@@ -10,7 +10,7 @@ import signal
 from typing import Any, NoReturn
 
 MODULES = {"fcntl", "grp", "pty", "pwd", "readline", "resource", "syslog", "termios", "tty"}
-NEED_POSIX = {"mcp"}
+NEED_POSIX = {"mcp", "psutil"}
 """Libraries that import these modules where the system is not Windows."""
 # Not `getuid`, `uname` and the like: on Linux, libraries need them.
 OF_OS = (
