@@ -60,6 +60,15 @@ def test_every_imported_package_is_declared() -> None:
             assert name in core
 
 
+def test_the_page_lists_every_extra() -> None:
+    page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+    table = page.partition("\n| extra |")[2].partition("\n\n")[0]
+    rows = re.findall(r"^\| (`[^|]*) \|", table, re.MULTILINE)
+
+    listed = [name for row in rows for name in re.findall("`(.+?)`", row)]
+    assert sorted(listed) == sorted(PROJECT["optional-dependencies"])
+
+
 def test_every_package_of_the_list_is_imported() -> None:
     assert set(EXTRAS) <= list_imported()
 
