@@ -2,6 +2,7 @@
 
 import ast
 import importlib
+import os
 import re
 import subprocess
 import sys
@@ -128,6 +129,7 @@ def run_without_extras(code: str, folder: Path) -> dict[str, str]:
         capture_output=True,
         text=True,
         cwd=folder,
+        env={name: value for name, value in os.environ.items() if name != "REJOINDER_DATA"},
     )
     assert done.returncode == 0, done.stderr
     return dict(line.split(": ", 1) for line in done.stdout.splitlines())
