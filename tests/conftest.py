@@ -18,16 +18,48 @@ TESTS = Path(__file__).parent
 SLOW = (
     *("adapters", "batch", "cli/documents", "cli/models", "cli/research", "mcp", "newcomers"),
     *("papers", "reliability", "retrieval", "server", "training"),
+    *("datasets/test_real_data", "documents/test_hostile", "engine/test_citing"),
+    *("engine/test_live_index", "evaluation/test_stored_answers", "index/sidecar/test_answers"),
+    *("index/sidecar/test_context", "index/test_copies", "index/test_costs", "index/test_folders"),
+    *("index/test_index", "index/test_streaming", "index/test_watch"),
+    *("models/compare_aggregate", "models/encoders", "models/has/test_module"),
+    *("models/has/test_scorer", "models/ranker/module", "models/ranker/test_export"),
+    *("models/ranker/test_heads", "models/rel_cnn/test_module", "models/selector/test_classifier"),
+    *("models/selector/test_export", "models/selector/test_module"),
+    *("models/selector/test_multiway", "models/selector/test_scorer", "models/sentence_encoder"),
+    *("models/static_vectors/test_export", "models/test_cold_start", "models/test_foreign"),
+    "models/test_other_processors",
+    *("test_docs", "test_index_speed", "test_large_training", "test_limits"),
+    *("test_many_questions", "test_page_benchmark", "test_portability", "test_published_sizes"),
+    *("test_runtimes", "test_vector_search", "test_wikipedia_vectors"),
 )
 """Folders and modules that train, start processes or measure; `make quick` leaves them out."""
+FAST = (
+    *("adapters/test_extras", "batch/test_packed_scorer", "mcp/test_mcp_page"),
+    *("papers/test_table", "retrieval/test_url", "server/test_bodies", "server/test_openapi"),
+    *("server/test_telemetry", "training/test_batches", "training/test_losses"),
+)
+"""Modules in slow folders that are fast, so that `make quick` covers every package."""
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Do not import what `make quick` leaves out: that takes longer than many of its tests."""
+    return (config.option.markexpr == "not slow" and is_slow(collection_path)) or None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests of slow folders and modules."""
-    slow = {TESTS / name for name in SLOW}
     for item in items:
-        if slow & {item.path.with_suffix(""), *item.path.parents}:
+        if is_slow(item.path):
             item.add_marker(pytest.mark.slow)
+
+
+def is_slow(path: Path) -> bool:
+    """Return whether a module, or all of a folder, is slow."""
+    here = path.with_suffix("")
+    if any((TESTS / name).is_relative_to(here) for name in FAST):
+        return False
+    return not {here, *path.parents}.isdisjoint(TESTS / name for name in SLOW)
 
 
 @pytest.fixture(scope="session", autouse=True)

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import rejoinder
+from tests.conftest import is_slow
 
 ROOT = Path(rejoinder.__file__).parent
 MODULES = sorted(path.relative_to(ROOT) for path in ROOT.rglob("*.py"))
@@ -223,3 +224,11 @@ def test_a_question_to_an_index_imports_no_event_loop(tmp_path: Path) -> None:
     )
 
     assert result.stdout.splitlines()[-1] == "set()"
+
+
+def test_every_package_has_fast_tests() -> None:
+    """`make quick` covers all of them."""
+    folders = {Path(__file__).parent / path.parts[0] for path in MODULES if len(path.parts) > 1}
+    slow = [f.name for f in folders if all(map(is_slow, f.rglob("test_*.py")))]
+
+    assert slow == []
