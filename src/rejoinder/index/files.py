@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 
 from rejoinder.errors import StoreError
 from rejoinder.index.fulltext.full_text_index import FullTextIndex
-from rejoinder.index.sqlite.database import describe_incomplete
+from rejoinder.index.sqlite.database import IncompleteError
 from rejoinder.index.sqlite.documents import DocumentStore
 from rejoinder.index.vectors.vector_index import VectorIndex
 from rejoinder.models.sentence_encoder.encoder import SentenceEncoder
@@ -180,4 +180,4 @@ def describe_gone(folder: Path) -> str:
 def check_complete(folder: Path, store: DocumentStore) -> None:
     """Refuse an index that another process is creating, or has left half-built."""
     if not store.is_complete:
-        raise StoreError(describe_incomplete(folder))
+        raise IncompleteError(folder)

@@ -38,7 +38,7 @@ from rejoinder.index.files import (
 )
 from rejoinder.index.fulltext.full_text_index import FullTextIndex
 from rejoinder.index.merging import merge
-from rejoinder.index.sqlite.database import FORMAT, Identity, read_identity
+from rejoinder.index.sqlite.database import FORMAT, Identity, IncompleteError, read_identity
 from rejoinder.index.sqlite.documents import (
     Counts,
     DocumentStore,
@@ -69,7 +69,7 @@ if TYPE_CHECKING:
     from rejoinder.models.staged import Deadline
 
 RETRY_SECONDS = 0.25
-"""Between two attempts to open a new index that cannot be read, or is incomplete."""
+"""Between two attempts to open a new index that cannot be read."""
 WARM_UP = "how"
 """A question of one word, which is enough to use everything that a search uses."""
 MIN_SEARCHED = 200
@@ -669,6 +669,8 @@ class Index:
             with closing_on_error(files):
                 check_complete(self.folder, files.store)
                 files.bring_up_to_date()
+        except IncompleteError:
+            raise  # it may be complete at any moment, for other processes at once
         except StoreError as error:
             self._refusal = identity, time.monotonic() + RETRY_SECONDS, str(error)
             raise

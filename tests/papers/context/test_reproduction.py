@@ -1,4 +1,5 @@
 import json
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -313,7 +314,9 @@ def test_asnq_is_tested_in_the_form_that_is_here(
     assert list(whole.tests) == ["asnq:dev"]
     assert [item.question for item in half.tests["asnq:cascade-test"]] == ["where is 1?"]
     assert [len(read(test_pairs=count).tests) for count in (1, 10)] == [1, 1]
-    assert told == [next(text for text in told if "asnq:dev: 3 questions with 75" in text)]
+    # The half's own list has no published counts; the training file is read each time.
+    told_of = Counter(text.partition(" with")[0] for text in told)
+    assert told_of == {"asnq:dev: 3 questions": 1, "asnq:train: 3 questions": 4}
 
 
 def test_asnq_is_trained_on_as_a_stream(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

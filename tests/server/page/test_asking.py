@@ -117,7 +117,7 @@ def test_a_pasted_text_answers_without_the_index(page: Page) -> None:
 
 
 def test_budget_slider_asks_again_and_describes_the_change(page: Page) -> None:
-    ask(page, CAVES)
+    ask(page, "What is a moulin?")  # its words alone find the answers in another order
     page.click("#explain")
     expect(page.locator("#changes")).to_contain_text("ask again")
 

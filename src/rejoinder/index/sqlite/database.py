@@ -76,12 +76,14 @@ def read_identity(path: Path) -> Identity | None:
     return folder.st_dev, folder.st_ino, file.st_dev, file.st_ino
 
 
-def describe_incomplete(folder: Path) -> str:
-    """Return why nothing is answered from an index to which nothing was added completely."""
-    return (
-        f"{folder}: the index is incomplete; wait until the first 'rejoinder index add' has"
-        " ended, or run it again if it was interrupted"
-    )
+class IncompleteError(StoreError):
+    """Nothing was added to the index completely yet, so it cannot be read."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(
+            f"{folder}: the index is incomplete; wait until the first 'rejoinder index add' has"
+            " ended, or run it again if it was interrupted"
+        )
 
 
 class Database:
@@ -103,7 +105,7 @@ class Database:
             with self._translating():
                 tables = {name for (name,) in self.query("SELECT name FROM sqlite_master")}
                 if not create and not tables:  # another process is creating it
-                    raise StoreError(describe_incomplete(path.parent))
+                    raise IncompleteError(path.parent)
                 if create and "meta" not in tables:
                     self._create_tables()
                     self._is_new = True
