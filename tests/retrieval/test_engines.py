@@ -301,7 +301,7 @@ def test_a_server_that_freezes_is_given_up(postgresql: str, index: Index) -> Non
         os.kill(process, signal.SIGSTOP)
         try:
             start = time.monotonic()
-            with pytest.raises(StoreError, match=r"searching failed .no answer within 200 ms"):
+            with pytest.raises(StoreError, match=r"searching failed .no answer within \d+ ms"):
                 remote.search("tea", 1, deadline=Deadline.after(200))
             assert time.monotonic() - start < 2
             assert remote.search("tea", 1)  # on another connection
