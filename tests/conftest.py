@@ -1,6 +1,7 @@
 """Fixtures and settings for all tests."""
 
 import os
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -54,6 +55,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.slow)
 
 
+@cache  # asked for every test
 def is_slow(path: Path) -> bool:
     """Return whether a module, or all of a folder, is slow."""
     here = path.with_suffix("")

@@ -61,12 +61,20 @@ def test_every_imported_package_is_declared() -> None:
             assert name in core
 
 
-def test_the_page_lists_every_extra() -> None:
+def list_first_column(header: str) -> list[str]:
+    """Return the first cells of the table in docs/install.md whose first header is this."""
     page = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
-    table = page.partition("\n| extra |")[2].partition("\n\n")[0]
-    rows = re.findall(r"^\| (`[^|]*) \|", table, re.MULTILINE)
+    table = page.partition(f"\n| {header} |")[2].partition("\n\n")[0]
+    return re.findall(r"^\| ([^|]*) \|", table, re.MULTILINE)
 
-    listed = [name for row in rows for name in re.findall("`(.+?)`", row)]
+
+def test_the_page_lists_every_dependency_of_the_core() -> None:
+    assert sorted(list_first_column("package")) == sorted(read_names(PROJECT["dependencies"]))
+
+
+def test_the_page_lists_every_extra() -> None:
+    listed = [name for cell in list_first_column("extra") for name in re.findall("`(.+?)`", cell)]
+
     assert sorted(listed) == sorted(PROJECT["optional-dependencies"])
 
 

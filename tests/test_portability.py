@@ -47,9 +47,14 @@ def _without_posix(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT / "tests" / "portable"))
 
 
-def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+def run(*arguments: str, typed: str = "") -> subprocess.CompletedProcess[str]:
     done = subprocess.run(
-        [sys.executable, *arguments], check=False, capture_output=True, text=True, cwd=ROOT
+        [sys.executable, *arguments],
+        input=typed,
+        check=False,
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
     )
     assert done.returncode == 0, done.stderr
     return done
@@ -120,6 +125,25 @@ print(len(path.read_text().splitlines()) - MAX_HISTORY, oct(path.stat().st_mode)
 
 def test_a_long_history_of_questions_is_cut(tmp_path: Path) -> None:
     assert run("-c", HISTORY, str(tmp_path / "history")).stdout == "1 600\n"
+
+
+PROMPT = """
+from rejoinder.cli.prompt import read_typed
+
+print(*read_typed(), *read_typed())
+"""
+
+
+def test_questions_are_typed_without_readline(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path))
+
+    done = run("-c", PROMPT, typed="how hot?\nexit\nhow cold?\n")
+
+    assert done.stdout == "how hot? how cold?\n"
+    assert done.stderr.count("this system has no readline") == 1
+    assert (tmp_path / "rejoinder" / "history").read_text() == "how hot?\nhow cold?\n"
 
 
 def test_no_module_of_tests_imports_what_only_posix_has() -> None:

@@ -1,9 +1,11 @@
 """A prompt on the terminal: line editing, and a history that outlives the process."""
 
+import logging
 import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from types import ModuleType
 
@@ -17,6 +19,8 @@ try:
     import readline
 except ImportError:  # not on every system; the terminal still edits a line
     readline = None  # type: ignore[assignment]
+
+_log = logging.getLogger(__name__)
 
 PROMPT = "? "
 LAST = frozenset({"exit", "quit"})
@@ -80,7 +84,9 @@ class _History:
         self._path: Path | None = path
         self._last = ""
         lines = self._load(path)
-        if readline is not None:
+        if readline is None:
+            _warn_without_readline()
+        else:
             _fill(readline, lines)
 
     def add(self, line: str) -> None:
@@ -120,6 +126,12 @@ class _History:
     def _give_up(self, error: OSError) -> None:
         say(f"questions are not kept for next time: {self._path}: {error.strerror}")
         self._path = None
+
+
+@cache
+def _warn_without_readline() -> None:
+    """Log it once in a process."""
+    _log.warning("this system has no readline: the arrow keys bring back no earlier question")
 
 
 def _fill(editor: ModuleType, lines: list[str]) -> None:
