@@ -6,14 +6,14 @@ They are looked for in $REJOINDER_DATA, else in ../shared/data beside the reposi
 import os
 from dataclasses import asdict
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pytest
 
 from rejoinder.datasets.catalogue import DATASETS, locate
 from rejoinder.datasets.download import is_downloaded
 from rejoinder.datasets.entries import FileCounts, SplitFiles
-from rejoinder.datasets.files import read_json_object
+from rejoinder.datasets.json_rows import read_json
 from rejoinder.datasets.readers.insuranceqa import PACKAGE_ANSWERS, find_insuranceqa_package
 from rejoinder.datasets.readers.squad import read_squad
 from rejoinder.datasets.readers.trecqa import read_trecqa, read_trecqa_xml
@@ -195,8 +195,8 @@ def test_the_large_files_of_insuranceqa_have_their_known_counts() -> None:
     except MissingDataError as error:
         pytest.skip(str(error))
 
-    answers = read_json_object(folder / PACKAGE_ANSWERS).fields
-    questions = read_json_object(folder / "train.json.gz").fields.values()
+    answers = read_json(folder / PACKAGE_ANSWERS, dict[str, Any])
+    questions = read_json(folder / "train.json.gz", dict[str, Any]).values()
 
     assert len(answers) == 27_413
     candidates = sum(len(row["answers"]) + len(row["negatives"]) for row in questions)

@@ -1,12 +1,12 @@
 """The entries of the catalogue: their types, and `catalogue.toml` with its readers."""
 
 import hashlib
-import tomllib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+
+import msgspec
 
 from rejoinder.datasets.readers.asnq import read_asnq, read_asnq_half, read_asnq_over_pages
 from rejoinder.datasets.readers.evidence import read_boolq, read_fever, read_fm2, read_wice
@@ -19,6 +19,7 @@ from rejoinder.datasets.readers.squad_part import read_squad_part
 from rejoinder.datasets.readers.trecqa import read_trecqa, read_trecqa_xml
 from rejoinder.datasets.readers.wikiqa import read_wikiqa, read_wikiqa_text
 from rejoinder.datasets.transforms.long_lists import add_negatives
+from rejoinder.storage.typed import read_toml
 from rejoinder.types import Example
 
 Read = Callable[..., Iterator[Example]]
@@ -65,7 +66,7 @@ class Published:
 
     source: str
     split: str
-    figures: Mapping[str, float]
+    figures: Mapping[str, int | float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,42 +145,55 @@ READERS: dict[str, Read] = {
 }
 
 
-def _to_dataset(
-    name: str,
-    *,
-    splits: dict[str, list[dict[str, Any]]],
-    held_out: bool = False,
-    remote: tuple[dict[str, Any], ...] = (),
-    published: tuple[dict[str, Any], ...] = (),
-    **facts: str,
-) -> Dataset:
-    sources: dict[str, Sequence[SplitFiles]] = {
-        split: [_to_source(**row) for row in rows] for split, rows in splits.items()
-    }
-    if held_out:
-        first, *sources["train"] = sources["train"]
-        parts = with_dev(first).items()
-        sources = {split: (*own, *sources.get(split, ())) for split, own in parts}
-    return Dataset(
-        name,
-        splits={split: tuple(own) for split, own in sources.items()},
-        remote=tuple(RemoteFile(**row) for row in remote),
-        published=tuple(Published(**row) for row in published),
-        **facts,
-    )
+class _Source(msgspec.Struct, forbid_unknown_fields=True):
+    reader: str
+    files: tuple[str, ...]
+    questions: int | None = None
+    candidates: int | None = None
+    note: str = ""
+    answers: str | None = None
+    columns: tuple[str, ...] | None = None
+    has_list: bool | None = None
+    part: str | None = None
+    split: str | None = None
+    titles: tuple[str, ...] | None = None
+
+    def build(self) -> SplitFiles:
+        named = ("answers", "columns", "has_list", "part", "split", "titles")
+        options = {name: value for name in named if (value := getattr(self, name)) is not None}
+        counts = None if self.questions is None else FileCounts(self.questions, self.candidates)
+        return SplitFiles(self.files, partial(READERS[self.reader], **options), counts, self.note)
 
 
-def _to_source(
-    reader: str,
-    files: list[str],
-    questions: int | None = None,
-    candidates: int | None = None,
-    note: str = "",
-    **options: Any,
-) -> SplitFiles:
-    counts = None if questions is None else FileCounts(questions, candidates)
-    return SplitFiles(tuple(files), partial(READERS[reader], **options), counts, note)
+class _Entry(msgspec.Struct, forbid_unknown_fields=True):
+    title: str
+    licence: str
+    homepage: str
+    splits: dict[str, tuple[_Source, ...]]
+    by_hand: str = ""
+    held_out: bool = False
+    remote: tuple[RemoteFile, ...] = ()
+    published: tuple[Published, ...] = ()
+
+    def build(self, name: str) -> Dataset:
+        splits = {
+            split: tuple(row.build() for row in sources) for split, sources in self.splits.items()
+        }
+        if self.held_out:
+            first, *others = splits["train"]
+            parts = {**splits, "train": tuple(others)}
+            splits = {part: (*own, *parts.get(part, ())) for part, own in with_dev(first).items()}
+        return Dataset(
+            name,
+            self.title,
+            self.licence,
+            self.homepage,
+            splits,
+            self.remote,
+            self.by_hand,
+            self.published,
+        )
 
 
-_CATALOGUE = tomllib.loads(Path(__file__).with_name("catalogue.toml").read_text(encoding="utf-8"))
-ENTRIES = tuple(_to_dataset(name, **entry) for name, entry in _CATALOGUE.items())
+_CATALOGUE = read_toml(Path(__file__).with_name("catalogue.toml"), dict[str, _Entry])
+ENTRIES = tuple(entry.build(name) for name, entry in _CATALOGUE.items())

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from rejoinder.datasets.files import read_json_lines
+from rejoinder.datasets.json_rows import read_json_lines
 from rejoinder.engine.answers import group_by_document, is_near_duplicate
 from rejoinder.errors import InputError
 from rejoinder.index.feedback import StoredMark, get_marks
@@ -23,10 +23,7 @@ LENGTH = 8
 
 def read_marks(path: Path) -> list[Mark]:
     """Read marks from JSON lines with the fields of `Mark`."""
-    return [
-        Mark(row.get("question", str), row.get("sentence", str), row.get("right", bool))
-        for row in read_json_lines(path)
-    ]
+    return [mark for _, mark in read_json_lines(path, Mark)]
 
 
 def read_feedback(folder: Path) -> list[Example]:

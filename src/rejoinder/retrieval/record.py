@@ -5,10 +5,10 @@ Words are analysed before they are stored: `terms` are the stems that the embedd
 spaces between them, and an engine splits them at spaces and at nothing else.
 """
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
 from typing import NamedTuple
+
+import msgspec
 
 from rejoinder.documents.blocks import Kind
 from rejoinder.errors import StoreError
@@ -77,8 +77,7 @@ class SentenceRecord(NamedTuple):
         return drop_title(self.path, self.title)
 
 
-@dataclass(frozen=True, slots=True)
-class Schema:
+class Schema(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What all records of one name have in common; another schema needs another name."""
 
     source: str
@@ -94,7 +93,7 @@ class Schema:
 
     def to_json(self) -> str:
         """Return it as JSON."""
-        return json.dumps(asdict(self))
+        return msgspec.json.encode(self).decode()
 
 
 def read_schema_json(name: str, text: str | bytes) -> Schema:
@@ -104,9 +103,10 @@ def read_schema_json(name: str, text: str | bytes) -> Schema:
         StoreError: it is not a schema of this version of rejoinder.
     """
     try:
-        schema = Schema(**json.loads(text))
-    except (ValueError, TypeError) as error:
-        raise StoreError(f"{name}: its schema is not one of rejoinder; {_OTHER_NAME}") from error
+        schema = msgspec.json.decode(text, type=Schema)
+    except (msgspec.DecodeError, UnicodeError) as error:
+        problem = f"its schema is not one of rejoinder ({error})"
+        raise StoreError(f"{name}: {problem}; {_OTHER_NAME}") from error
     if (schema.format, schema.terms_format) != (FORMAT, TERMS_FORMAT):
         found = f"{schema.format}.{schema.terms_format}"
         raise StoreError(

@@ -6,7 +6,7 @@ import tomllib
 from dataclasses import is_dataclass
 from pathlib import Path
 from types import NoneType
-from typing import Any, TypeVar, get_args, get_origin, get_type_hints
+from typing import Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
 
 import msgspec
 
@@ -29,7 +29,7 @@ def convert(value: Any, kind: type[T], *, path: Path) -> T:
                 raise msgspec.ValidationError(f"Object contains unknown field `{name}`")
         return msgspec.convert(value, kind)
     except msgspec.ValidationError as error:
-        raise DataError(_explain(str(error), kind, value), path=path) from error
+        raise DataError(_explain(find_mismatch(error, kind, value)), path=path) from error
     except InputError as error:  # of a type that checks itself
         raise DataError(str(error), path=path) from error
 
@@ -58,24 +58,52 @@ def to_toml(value: Any) -> str:
     return tomli_w.dumps(msgspec.to_builtins(value, enc_hook=str))
 
 
-def _explain(message: str, kind: Any, value: Any) -> str:
-    """Return msgspec's message with the keys, values and fields that it does not name."""
-    problem, _, path = message.removesuffix("`").rpartition(" - at `$")
-    problem, path = (problem, path) if problem else (message, "")
-    place = ""
+class Mismatch(NamedTuple):
+    """Where a value is not of its type."""
+
+    problem: str
+    """In the words of msgspec, or of a type that checks itself."""
+    is_own: bool
+    """Whether the type checked itself."""
+    keys: tuple[str | int, ...]
+    """Of objects, and of lists from 0."""
+    kind: Any
+    """The type that is expected there."""
+    value: Any
+
+    def show(self) -> str:
+        """Return the value, shortened."""
+        return f"{json.dumps(self.value, default=str, ensure_ascii=False):.40}"
+
+
+def find_mismatch(error: msgspec.ValidationError, kind: Any, value: Any) -> Mismatch:
+    """Return where a value is not of its type, with the keys that msgspec does not name."""
+    problem, _, path = str(error).removesuffix("`").rpartition(" - at `$")
+    problem, path = (problem, path) if problem else (str(error), "")
+    keys: list[str | int] = []
     for name, index in _STEPS.findall(path):
         key = _find_key(kind, value) if index == "..." else name or int(index)
         kind, value = _get_item_kind(kind, key), value[key]
+        keys.append(key)
+    return Mismatch(problem, error.__cause__ is not None, tuple(keys), kind, value)
+
+
+def _explain(mismatch: Mismatch) -> str:
+    """Return msgspec's message with the keys, values and fields that it does not name."""
+    place = ""
+    for key in mismatch.keys:
         place += f" {key + 1}" if isinstance(key, int) else f"{place and ': '}{key}"
-    problem = problem[0].lower() + problem[1:].replace("`", "'")
-    found = f", found {json.dumps(value, default=str, ensure_ascii=False):.40}"
-    if problem.startswith("object contains "):
-        known = ", ".join(_list_fields(kind))
+    problem = mismatch.problem[0].lower() + mismatch.problem[1:].replace("`", "'")
+    found = f", found {mismatch.show()}"
+    if mismatch.is_own:
+        problem = mismatch.problem
+    elif problem.startswith("object contains "):
+        known = ", ".join(_list_fields(mismatch.kind))
         problem = f"{problem.removeprefix('object contains ')}; known: {known}"
     elif problem.startswith("object missing"):
         problem = problem.removeprefix("object missing required ") + " is missing"
     elif problem.startswith("invalid enum"):
-        problem = f"must be {' or '.join(map(repr, get_args(kind)))}{found}"
+        problem = f"must be {' or '.join(map(repr, get_args(mismatch.kind)))}{found}"
     else:
         problem = problem.partition(", got")[0] + found
     return f"{place}: {problem}" if place else problem

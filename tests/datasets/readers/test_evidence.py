@@ -90,11 +90,22 @@ def test_any_set_of_a_page_supports(write_rows: WriteRows) -> None:
     assert document.title == "Bee"
 
 
-@pytest.mark.parametrize("place", [4, -1, "1", True, [1]])
-def test_a_set_outside_the_page_names_its_line(write_rows: WriteRows, place: object) -> None:
+@pytest.mark.parametrize(
+    ("place", "problem"),
+    [
+        (4, "supporting sentence 4 is not one of 4"),
+        (-1, "supporting sentence -1 is not one of 4"),
+        ("1", r'supporting_sentences\[0\]\[0\] must be a whole number, found "1"'),
+        (True, r"supporting_sentences\[0\]\[0\] must be a whole number, found true"),
+        ([1], r"supporting_sentences\[0\]\[0\] must be a whole number, found \[1\]"),
+    ],
+)
+def test_a_set_outside_the_page_names_its_line(
+    write_rows: WriteRows, place: object, problem: str
+) -> None:
     rows = [make_wice_row(), make_wice_row(supporting_sentences=[[place]])]
 
-    with pytest.raises(DataError, match=r"wice\.jsonl:2: supporting sentence .* is not one of 4$"):
+    with pytest.raises(DataError, match=rf"wice\.jsonl:2: {problem}$"):
         list(read_wice(write_rows("wice.jsonl", rows)))
 
 
@@ -102,5 +113,6 @@ def test_a_set_outside_the_page_names_its_line(write_rows: WriteRows, place: obj
 def test_an_unknown_label_names_the_known_ones(write_rows: WriteRows, read: Any) -> None:
     row = {**make_fm2_row(label="MAYBE"), "claim": "Bees fly.", "evidence": []}
 
-    with pytest.raises(DataError, match=r"label must be SUPPORTS or REFUTES, found 'MAYBE'$"):
+    message = r"""field 'label' must be "SUPPORTS" or "REFUTES", found "MAYBE"$"""
+    with pytest.raises(DataError, match=message):
         list(read(write_rows("claims.jsonl", [row])))

@@ -237,6 +237,15 @@ def test_a_broken_line_is_named(write_rows: WriteRows, row: dict[str, Any], mess
         list(read_examples(path))
 
 
+def test_a_candidate_without_a_document_has_any_position(write_rows: WriteRows) -> None:
+    row = make_row(document=None, position=7)
+    row["documents"][0]["id"] = "None"
+
+    (example,) = read_examples(write_rows("own.jsonl", [row]))
+
+    assert (example.candidates[0].document, example.candidates[0].position) == (None, 7)
+
+
 def test_nothing_is_written_when_the_examples_fail(tmp_path: Path) -> None:
     def fail() -> Iterator[Example]:
         yield EXAMPLE

@@ -122,13 +122,18 @@ def test_the_full_and_the_simplified_format_give_equal_examples(write_rows: Writ
     assert [item.text for item in first.candidates] == ["Bees sleep .", "1 <_2 honey"]
 
 
-@pytest.mark.parametrize("token", ["a", {"html_token": True}, {"token": 1}])
-def test_a_malformed_token_is_named(write_rows: WriteRows, token: object) -> None:
+@pytest.mark.parametrize(
+    ("token", "problem"),
+    [
+        ("a", r" must be an object, found \"a\""),
+        ({"html_token": True}, ": field 'token' is missing"),
+        ({"token": 1}, ": field 'token' must be a string, found 1"),
+    ],
+)
+def test_a_malformed_token_is_named(write_rows: WriteRows, token: object, problem: str) -> None:
     row = {**make_full_row(), "document_tokens": [{"token": "a"}, token]}
 
-    with pytest.raises(
-        DataError, match=r"nq\.jsonl:1: document_tokens\[1\] must be an object with a 'token'$"
-    ):
+    with pytest.raises(DataError, match=rf"nq\.jsonl:1: document_tokens\[1\]{problem}$"):
         list(read_natural_questions(write_rows("nq.jsonl", [row])))
 
 

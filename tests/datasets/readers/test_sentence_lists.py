@@ -49,7 +49,7 @@ def test_an_answer_outside_the_list_names_its_question(
     path = write_value("selqa.json", [make_selqa_row(), make_selqa_row(answers=[0, answer])])
 
     with pytest.raises(
-        DataError, match=rf"selqa\.json: list\[1\]: answer {answer} is not one of 3 candidates$"
+        DataError, match=rf"selqa\.json: \[1\]: answer {answer} is not one of 3 candidates$"
     ):
         list(read_selqa(path))
 
@@ -128,8 +128,11 @@ def test_a_paragraph_without_sentences_is_kept(write_rows: WriteRows) -> None:
         ({"sentence_starts": [-5]}, r"sentence starts must rise up to 31, found -5$"),
         ({"answer_spans": [[24, 99]]}, r"answer span \[24, 99\] does not fit a text of 31 "),
         ({"answer_spans": [[9, 8]]}, r"answer span \[9, 8\] does not fit"),
-        ({"answer_spans": [[8]]}, r"answer span \[8\] does not fit"),
-        ({"answer_spans": [["a", "b"]]}, r"answer span \['a', 'b'\] does not fit"),
+        ({"answer_spans": [[8]]}, r"answer_spans\[0\] must be a list of length 2, found \[8\]$"),
+        (
+            {"answer_spans": [["a", "b"]]},
+            r'answer_spans\[0\]\[0\] must be a whole number, found "a"$',
+        ),
         ({"title_text": None}, r"field 'title_text' must be a string, found null$"),
     ],
 )

@@ -113,7 +113,7 @@ def test_a_span_outside_the_paragraph_names_its_place(write_value: WriteValue) -
         list(read_squad(path))
 
     assert str(raised.value) == (
-        f"{path}: data[0].paragraphs[0].qas[0].answers[1]: characters 9 to 14 of a context of 11"
+        f"{path}: data[0].paragraphs[0]: qas[0].answers[1]: characters 9 to 14 of a context of 11"
     )
 
 

@@ -10,12 +10,23 @@ from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 
-from rejoinder.datasets.files import JsonObject, decode_lines, parse_json_lines, read_lines
+import msgspec
+
+from rejoinder.datasets.files import decode_lines, read_lines
+from rejoinder.datasets.json_rows import Id, parse_json_lines
 from rejoinder.types import Candidate, Document, to_candidates
 
 STDIN = Path("<stdin>")
 MAX_POSITION = 100_000
 """Candidates at later positions are not part of the context."""
+
+
+class _Row(msgspec.Struct):
+    text: str
+    id: Id | None = None
+    document: Id | None = None
+    title: str | None = None
+    position: int | None = None
 
 
 def read_candidates(source: Path | Iterable[bytes], *, in_order: bool = False) -> list[Candidate]:
@@ -35,7 +46,8 @@ def read_candidates(source: Path | Iterable[bytes], *, in_order: bool = False) -
     first = next(lines)
     lines = chain([first], lines)
     if ".jsonl" in path.suffixes or first[1].lstrip().startswith("{"):
-        return _read_objects(parse_json_lines(lines, path), in_order)
+        rows = (row for _, row in parse_json_lines(lines, path, _Row))
+        return _build(rows, in_order)
     texts = [line for _, line in lines if line.strip()]
     candidates = to_candidates(texts, in_order=in_order)
     if not in_order:
@@ -44,7 +56,7 @@ def read_candidates(source: Path | Iterable[bytes], *, in_order: bool = False) -
     return [replace(candidate, document=document) for candidate in candidates]
 
 
-def _read_objects(rows: Iterable[JsonObject], in_order: bool) -> list[Candidate]:
+def _build(rows: Iterable[_Row], in_order: bool) -> list[Candidate]:
     """Return the candidates with documents built from all their lines.
 
     A missing position is an empty sentence; of two lines with one position the first counts.
@@ -53,13 +65,12 @@ def _read_objects(rows: Iterable[JsonObject], in_order: bool) -> list[Candidate]
     texts: dict[str, dict[int, str]] = {}
     candidates = []
     for place, row in enumerate(rows):
-        id_, document = row.get_id("id", place), None
-        if row.has("document"):
-            document = Document(row.get_id("document"))
-            title = row.get_optional("title", str, "")
-            titles[document.id] = titles.get(document.id) or title
-        position = row.get_optional("position", int, place if in_order else None)
-        item = Candidate(id_, row.get("text", str), document, position)
+        document = None
+        if row.document is not None:
+            document = Document(str(row.document))
+            titles[document.id] = titles.get(document.id) or row.title or ""
+        position = place if in_order and row.position is None else row.position
+        item = Candidate(str(place if row.id is None else row.id), row.text, document, position)
         if document:
             known = texts.setdefault(document.id, {})
             if position is not None and 0 <= position <= MAX_POSITION:

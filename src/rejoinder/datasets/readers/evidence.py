@@ -6,8 +6,11 @@ not answer it.
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
-from rejoinder.datasets.files import JsonObject, read_json_lines
+import msgspec
+
+from rejoinder.datasets.json_rows import Id, read_json_lines
 from rejoinder.datasets.readers.judged import (
     Judged,
     shuffle,
@@ -17,10 +20,64 @@ from rejoinder.datasets.readers.judged import (
 from rejoinder.types import Candidate, Document, Example
 
 SEED = 0
-_LABELS = {"SUPPORTS": True, "REFUTES": False}
 _NO_HEADING = "Summary"
 """How FoolMeTwice calls the text above the first heading of a page."""
 _TITLE = "(meta data) TITLE: "
+_Label = Literal["SUPPORTS", "REFUTES"]
+
+
+class _BoolQ(msgspec.Struct):
+    question: str
+    title: str
+    passage: str
+
+
+class _Fever(msgspec.Struct):
+    claim: str
+    label: _Label
+    evidence: tuple[str, ...]
+
+
+class _Evidence(msgspec.Struct):
+    text: str
+
+
+class _Retrieved(_Evidence):
+    section_header: str
+
+    def list_headings(self) -> tuple[str, ...]:
+        headings = self.section_header.split(" | ")
+        return tuple(name for name in headings if name not in ("", _NO_HEADING))
+
+
+class _Fm2(msgspec.Struct):
+    id: Id
+    text: str
+    label: _Label
+    wikipedia_page: str
+    gold_evidence: tuple[_Evidence, ...]
+    retrieved_evidence: tuple[_Retrieved, ...]
+
+
+class _Meta(msgspec.Struct):
+    id: Id
+
+
+class _Wice(msgspec.Struct):
+    meta: _Meta
+    claim: str
+    evidence: tuple[str, ...]
+    supporting_sentences: tuple[tuple[int, ...], ...]
+
+    def __post_init__(self) -> None:
+        for place in self.list_right():
+            if not 0 <= place < len(self.evidence):
+                known = len(self.evidence)
+                raise ValueError(f"supporting sentence {place} is not one of {known}")
+
+    def list_right(self) -> set[int]:
+        """Return the places of the sentences that are in any supporting set."""
+        return {place for chosen in self.supporting_sentences for place in chosen}
 
 
 def read_boolq(path: Path) -> Iterator[Example]:
@@ -29,18 +86,16 @@ def read_boolq(path: Path) -> Iterator[Example]:
     The passage is the only candidate: nothing says which of its sentences decides.  Whether the
     answer is yes or no is not read.
     """
-    for number, row in enumerate(read_json_lines(path)):
-        judged = [Judged(row.get("passage", str), is_answer=True)]
-        title = row.get("title", str)
-        yield to_ordered_example(str(number), row.get("question", str), judged, title=title)
+    for number, (_, row) in enumerate(read_json_lines(path, _BoolQ)):
+        judged = [Judged(row.passage, is_answer=True)]
+        yield to_ordered_example(str(number), row.question, judged, title=row.title)
 
 
 def read_fever(path: Path) -> Iterator[Example]:
     """Yield claims of FEVER (Thorne et al. 2018) with their evidence, without its pages."""
-    for number, row in enumerate(read_json_lines(path)):
-        supports = _read_label(row)
-        judged = [Judged(text, supports) for text in row.get_list("evidence", str)]
-        yield to_unordered_example(str(number), row.get("claim", str), judged)
+    for number, (_, row) in enumerate(read_json_lines(path, _Fever)):
+        judged = [Judged(text, row.label == "SUPPORTS") for text in row.evidence]
+        yield to_unordered_example(str(number), row.claim, judged)
 
 
 def read_fm2(path: Path) -> Iterator[Example]:
@@ -48,18 +103,17 @@ def read_fm2(path: Path) -> Iterator[Example]:
 
     The evidence often comes last, so the sentences are shuffled.
     """
-    for number, row in enumerate(read_json_lines(path)):
-        id, supports = row.get_id("id"), _read_label(row)
-        evidence = {item.get("text", str) for item in row.get_objects("gold_evidence")}
-        document = Document(id, row.get("wikipedia_page", str))
-        found = shuffle(row.get_objects("retrieved_evidence"), seed=SEED, index=number)
-        texts = [item.get("text", str) for item in found]
+    for number, (_, row) in enumerate(read_json_lines(path, _Fm2)):
+        id, supports = str(row.id), row.label == "SUPPORTS"
+        evidence = {item.text for item in row.gold_evidence}
+        document = Document(id, row.wikipedia_page)
+        found = shuffle(list(row.retrieved_evidence), seed=SEED, index=number)
         candidates = tuple(
-            Candidate(f"{id}-{place}", text, document, headings=_read_headings(item))
-            for place, (text, item) in enumerate(zip(texts, found, strict=True))
+            Candidate(f"{id}-{place}", item.text, document, headings=item.list_headings())
+            for place, item in enumerate(found)
         )
-        labels = tuple(supports and text in evidence for text in texts)
-        yield Example(id, row.get("text", str), candidates, labels)
+        labels = tuple(supports and item.text in evidence for item in found)
+        yield Example(id, row.text, candidates, labels)
 
 
 def read_wice(path: Path) -> Iterator[Example]:
@@ -67,33 +121,8 @@ def read_wice(path: Path) -> Iterator[Example]:
 
     Each sentence of a set that supports the claim, or a part of it, is an answer.
     """
-    for row in read_json_lines(path):
-        texts = row.get_list("evidence", str)
-        right = _read_sets(row, len(texts))
+    for _, row in read_json_lines(path, _Wice):
+        texts, right = row.evidence, row.list_right()
         judged = [Judged(text, place in right) for place, text in enumerate(texts)]
         title = texts[0].removeprefix(_TITLE) if texts and texts[0].startswith(_TITLE) else ""
-        id = row.get_object("meta").get_id("id")
-        yield to_ordered_example(id, row.get("claim", str), judged, title=title)
-
-
-def _read_label(row: JsonObject) -> bool:
-    label = row.get("label", str)
-    if label not in _LABELS:
-        raise row.error(f"label must be {' or '.join(_LABELS)}, found {label!r}")
-    return _LABELS[label]
-
-
-def _read_sets(row: JsonObject, sentences: int) -> set[int]:
-    """Return the places of the sentences that are in any supporting set."""
-    right = set()
-    for chosen in row.get_list("supporting_sentences", list):
-        for place in chosen:
-            if type(place) is not int or not 0 <= place < sentences:
-                raise row.error(f"supporting sentence {place!r} is not one of {sentences}")
-            right.add(place)
-    return right
-
-
-def _read_headings(item: JsonObject) -> tuple[str, ...]:
-    headings = item.get("section_header", str).split(" | ")
-    return tuple(name for name in headings if name not in ("", _NO_HEADING))
+        yield to_ordered_example(str(row.meta.id), row.claim, judged, title=title)

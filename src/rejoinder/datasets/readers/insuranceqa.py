@@ -13,13 +13,28 @@ from collections.abc import Iterator, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
-from rejoinder.datasets.files import JsonObject, read_fields, read_json_object
+import msgspec
+
+from rejoinder.datasets.files import read_fields
+from rejoinder.datasets.json_rows import read_json
 from rejoinder.datasets.readers.judged import shuffle
 from rejoinder.errors import DataError, MissingDataError
 from rejoinder.types import Candidate, Example
 
 PACKAGE = "insuranceqa_data"
 PACKAGE_ANSWERS = "answers.json.gz"
+
+
+class _Text(msgspec.Struct):
+    en: str
+
+    def normalize(self) -> str:
+        return " ".join(self.en.split())
+
+
+class _Question(_Text):
+    answers: tuple[str, ...]
+    negatives: tuple[str, ...]
 
 
 def read_insuranceqa(
@@ -87,21 +102,17 @@ def read_insuranceqa_package(
 
 
 def _read_package(folder: Path, split: str, seed: int) -> Iterator[Example]:
-    answers = read_json_object(folder / PACKAGE_ANSWERS)
-    candidates = {id: Candidate(id, _read_english(answers.get_object(id))) for id in answers.fields}
-    questions = read_json_object(folder / f"{split}.json.gz")
-    for index, id in enumerate(questions.fields):
-        row = questions.get_object(id)
+    answers = read_json(folder / PACKAGE_ANSWERS, dict[str, _Text])
+    candidates = {id: Candidate(id, text.normalize()) for id, text in answers.items()}
+    path = folder / f"{split}.json.gz"
+    for index, (id, row) in enumerate(read_json(path, dict[str, _Question]).items()):
         judged = []
-        for field, label in (("answers", True), ("negatives", False)):
-            for answer in row.get_list(field, str):
+        for listed, label in ((row.answers, True), (row.negatives, False)):
+            for answer in listed:
                 if answer not in candidates:
-                    raise row.error(f"answer {answer!r} is not in {PACKAGE_ANSWERS}")
+                    problem = f"{id}: answer {answer!r} is not in {PACKAGE_ANSWERS}"
+                    raise DataError(problem, path=path)
                 judged.append((candidates[answer], label))
         shuffled = shuffle(judged, seed=seed, index=index)
         pool = tuple(candidate for candidate, _ in shuffled)
-        yield Example(id, _read_english(row), pool, tuple(label for _, label in shuffled))
-
-
-def _read_english(row: JsonObject) -> str:
-    return " ".join(row.get("en", str).split())
+        yield Example(id, row.normalize(), pool, tuple(label for _, label in shuffled))

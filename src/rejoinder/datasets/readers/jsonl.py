@@ -13,12 +13,76 @@ import gzip
 import json
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
-from rejoinder.datasets.files import JsonObject, read_json_lines
+import msgspec
+
+from rejoinder.datasets.json_rows import Id, read_json_lines
 from rejoinder.errors import InputError
 from rejoinder.storage.files import atomic_write
 from rejoinder.types import Candidate, Document, Example
+
+
+class _Document(msgspec.Struct):
+    id: Id
+    title: str | None = None
+    sentences: tuple[str, ...] | None = None
+
+    def build(self) -> Document:
+        return Document(str(self.id), self.title or "", self.sentences or ())
+
+
+class _Candidate(msgspec.Struct):
+    text: str
+    label: Literal[0, 1]
+    id: Id | None = None
+    document: Id | None = None
+    position: int | None = None
+    headings: tuple[str, ...] | None = None
+    retrieval_score: float | None = None
+    passage: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.position is not None and self.position < 0:
+            raise ValueError(f"field 'position' must be 0 or more, found {self.position}")
+
+    def build(self, place: int, documents: dict[str, Document]) -> Candidate:
+        document = None
+        if self.document is not None:
+            document = documents.setdefault(str(self.document), Document(str(self.document)))
+        return Candidate(
+            str(place if self.id is None else self.id),
+            self.text,
+            document,
+            self.position,
+            self.headings or (),
+            retrieval_score=self.retrieval_score,
+            passage=self.passage,
+        )
+
+
+class _Row(msgspec.Struct):
+    question: str
+    candidates: tuple[_Candidate, ...]
+    id: Id | None = None
+    answer_strings: tuple[str, ...] | None = None
+    documents: tuple[_Document, ...] | None = None
+
+    def __post_init__(self) -> None:
+        lengths: dict[str, int] = {}
+        for place, document in enumerate(self.documents or ()):
+            id = str(document.id)
+            if id in lengths:
+                raise ValueError(f"documents[{place}]: document {id!r} is listed twice")
+            lengths[id] = len(document.sentences or ())
+        for place, candidate in enumerate(self.candidates):
+            if candidate.document is None or candidate.position is None:
+                continue
+            length = lengths.get(str(candidate.document), 0)
+            if length and candidate.position >= length:
+                known = f"document {str(candidate.document)!r} has {length} sentences"
+                problem = f"field 'position' is {candidate.position}, but {known}"
+                raise ValueError(f"candidates[{place}]: {problem}")
 
 
 def read_examples(path: Path) -> Iterator[Example]:
@@ -27,15 +91,14 @@ def read_examples(path: Path) -> Iterator[Example]:
     Without ids, questions are numbered in the file and candidates in their list, from 0.
     A candidate may refer to a document that is not listed in its line.
     """
-    for number, row in enumerate(read_json_lines(path)):
-        documents = _read_documents(row)
-        rows = row.get_objects("candidates")
+    for number, (_, row) in enumerate(read_json_lines(path, _Row)):
+        documents = {str(item.id): item.build() for item in row.documents or ()}
         yield Example(
-            row.get_id("id", number),
-            row.get("question", str),
-            tuple(_to_candidate(item, place, documents) for place, item in enumerate(rows)),
-            tuple(item.get_label("label") for item in rows),
-            tuple(row.get_list("answer_strings", str)) if row.has("answer_strings") else (),
+            str(number if row.id is None else row.id),
+            row.question,
+            tuple(item.build(place, documents) for place, item in enumerate(row.candidates)),
+            tuple(item.label == 1 for item in row.candidates),
+            row.answer_strings or (),
         )
 
 
@@ -54,46 +117,6 @@ def write_examples(path: Path, examples: Iterable[Example]) -> None:
                 packed.writelines(map(to_line, examples))
     except OSError as error:
         raise InputError(f"cannot write {path}: {error.strerror or error}") from error
-
-
-def _read_documents(row: JsonObject) -> dict[str, Document]:
-    documents: dict[str, Document] = {}
-    for item in row.get_objects("documents") if row.has("documents") else []:
-        id = item.get_id("id")
-        if id in documents:
-            raise item.error(f"document {id!r} is listed twice")
-        sentences = item.get_list("sentences", str) if item.has("sentences") else []
-        documents[id] = Document(id, item.get_optional("title", str, ""), tuple(sentences))
-    return documents
-
-
-def _to_candidate(row: JsonObject, place: int, documents: dict[str, Document]) -> Candidate:
-    document = None
-    if row.has("document"):
-        id = row.get_id("document")
-        document = documents.setdefault(id, Document(id))
-    position = _read_position(row, document) if row.has("position") else None
-    headings = tuple(row.get_list("headings", str)) if row.has("headings") else ()
-    score = row.get_optional("retrieval_score", float, None)
-    return Candidate(
-        row.get_id("id", place),
-        row.get("text", str),
-        document,
-        position,
-        headings,
-        retrieval_score=score,
-        passage=row.get_optional("passage", str, None),
-    )
-
-
-def _read_position(row: JsonObject, document: Document | None) -> int:
-    position = row.get("position", int)
-    if position < 0:
-        raise row.error(f"field 'position' must be 0 or more, found {position}")
-    if document and document.sentences and position >= len(document.sentences):
-        known = f"document {document.id!r} has {len(document.sentences)} sentences"
-        raise row.error(f"field 'position' is {position}, but {known}")
-    return position
 
 
 def to_line(example: Example) -> bytes:

@@ -13,12 +13,55 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rejoinder.datasets.files import JsonObject, read_json_lines
+import msgspec
+
+from rejoinder.datasets.json_rows import Id, read_json_lines
 from rejoinder.datasets.readers.judged import Judged, to_ordered_example
+from rejoinder.errors import DataError
 from rejoinder.types import Example
 
 _TAG = re.compile(r"</?[A-Z]\S*>")
 """HTML tags among the tokens of a page: <P>, </Li>, <Td_colspan="2">."""
+
+
+class _Token(msgspec.Struct):
+    token: str
+
+
+class _Page(msgspec.Struct):
+    question_text: str
+    document_title: str | None = None
+    document_text: str | None = None
+    document_tokens: tuple[_Token, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.document_text is None and self.document_tokens is None:
+            raise ValueError("field 'document_text' is missing")
+
+    def list_tokens(self) -> list[str]:
+        if self.document_text is not None:
+            return self.document_text.split(" ")
+        return [item.token.replace(" ", "_") for item in self.document_tokens or ()]
+
+
+class _Span(msgspec.Struct):
+    start_token: int
+    end_token: int
+    top_level: bool | None = None
+
+    @property
+    def tokens(self) -> tuple[int, int]:
+        return self.start_token, self.end_token
+
+
+class _Annotation(msgspec.Struct):
+    long_answer: _Span
+
+
+class _Row(_Page, kw_only=True):
+    example_id: Id
+    annotations: tuple[_Annotation, ...]
+    long_answer_candidates: tuple[_Span, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,61 +79,37 @@ class QuestionPage:
 
 def read_natural_questions(*paths: Path) -> Iterator[Example]:
     """Yield one example per line: the paragraphs of a page, in its order."""
-    for row in _read_rows(paths):
-        page = _read_page(row)
-        chosen = {
-            _read_span(annotation.get_object("long_answer"))
-            for annotation in row.get_objects("annotations")
-        }
-        yield to_ordered_example(
-            row.get_id("example_id"),
-            page.question,
-            [
-                Judged(_to_text(page.tokens[start:end]), (start, end) in chosen)
-                for start, end in _find_paragraphs(row, page.tokens)
-            ],
-            title=page.title,
-        )
+    for path in paths:
+        for line, row in read_json_lines(path, _Row):
+            tokens = row.list_tokens()
+            chosen = {annotation.long_answer.tokens for annotation in row.annotations}
+            try:
+                judged = [
+                    Judged(_to_text(tokens[start:end]), (start, end) in chosen)
+                    for start, end in _find_paragraphs(row, tokens)
+                ]
+            except ValueError as error:
+                raise DataError(str(error), path=path, line=line) from error
+            title = row.document_title or ""
+            yield to_ordered_example(str(row.example_id), row.question_text, judged, title=title)
 
 
 def read_pages(paths: Iterable[Path]) -> Iterator[QuestionPage]:
     """Yield the page of each line."""
-    return map(_read_page, _read_rows(paths))
+    for path in paths:
+        for _, row in read_json_lines(path, _Page):
+            title = row.document_title or ""
+            yield QuestionPage(row.question_text, title, row.list_tokens())
 
 
-def _read_rows(paths: Iterable[Path]) -> Iterator[JsonObject]:
-    return (row for path in paths for row in read_json_lines(path))
-
-
-def _read_page(row: JsonObject) -> QuestionPage:
-    title = row.get_optional("document_title", str, "")
-    return QuestionPage(row.get("question_text", str), title, _read_tokens(row))
-
-
-def _read_tokens(row: JsonObject) -> list[str]:
-    if row.has("document_text") or not row.has("document_tokens"):
-        return row.get("document_text", str).split(" ")
-    tokens = []
-    # Not get_objects: a page has ten thousand tokens.
-    for place, item in enumerate(row.get("document_tokens", list)):
-        token = item.get("token") if isinstance(item, dict) else None
-        if not isinstance(token, str):
-            raise row.error(f"document_tokens[{place}] must be an object with a 'token'")
-        tokens.append(token.replace(" ", "_"))
-    return tokens
-
-
-def _find_paragraphs(row: JsonObject, tokens: Sequence[str]) -> Iterator[tuple[int, int]]:
-    for candidate in row.get_objects("long_answer_candidates"):
-        start, end = _read_span(candidate)
+def _find_paragraphs(row: _Row, tokens: Sequence[str]) -> Iterator[tuple[int, int]]:
+    for place, candidate in enumerate(row.long_answer_candidates):
+        start, end = candidate.tokens
         if not 0 <= start < end <= len(tokens):
-            raise candidate.error(f"tokens {start} to {end} of a page of {len(tokens)}")
-        if candidate.get_optional("top_level", bool, True) and tokens[start] == "<P>":
+            problem = f"tokens {start} to {end} of a page of {len(tokens)}"
+            raise ValueError(f"long_answer_candidates[{place}]: {problem}")
+        if candidate.top_level is not False and tokens[start] == "<P>":
             yield start, end
-
-
-def _read_span(row: JsonObject) -> tuple[int, int]:
-    return row.get("start_token", int), row.get("end_token", int)
 
 
 def _to_text(tokens: Sequence[str]) -> str:

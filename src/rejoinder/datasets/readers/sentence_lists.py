@@ -4,12 +4,70 @@ from collections import Counter
 from collections.abc import Iterator
 from itertools import pairwise
 from pathlib import Path
+from typing import Literal
 
-from rejoinder.datasets.files import JsonObject, read_json_lines, read_json_list
+import msgspec
+
+from rejoinder.datasets.json_rows import Id, read_json, read_json_lines
 from rejoinder.datasets.readers.judged import Judged, to_ordered_example, to_unordered_example
 from rejoinder.types import Example
 
-_NOT_FOUND = [-1, -1]
+_NOT_FOUND = (-1, -1)
+
+
+class _Section(msgspec.Struct):
+    """A row of SelQA."""
+
+    article: str
+    question: str
+    candidates: tuple[str, ...]
+    answers: tuple[int, ...]
+
+    def __post_init__(self) -> None:
+        for answer in self.answers:
+            if not 0 <= answer < len(self.candidates):
+                raise ValueError(f"answer {answer} is not one of {len(self.candidates)} candidates")
+
+
+class _Paragraph(msgspec.Struct):
+    """A row of QED."""
+
+    example_id: Id
+    title_text: str
+    question_text: str
+    paragraph_text: str
+    sentence_starts: tuple[int, ...]
+    answer_spans: tuple[tuple[int, int], ...]
+
+    def __post_init__(self) -> None:
+        length = len(self.paragraph_text)
+        for start, end in pairwise([-1, *self.sentence_starts, length]):
+            if start >= end:
+                raise ValueError(f"sentence starts must rise up to {length}, found {end}")
+        for start, end in self.list_spans():
+            if not 0 <= start <= end <= length:
+                span = f"answer span [{start}, {end}]"
+                raise ValueError(f"{span} does not fit a text of {length} characters")
+
+    def list_spans(self) -> list[tuple[int, int]]:
+        return [span for span in self.answer_spans if span != _NOT_FOUND]
+
+
+class _Labelled(msgspec.Struct):
+    """A row of our training pool."""
+
+    id: str
+    question: str
+    sentences: tuple[str, ...]
+    labels: tuple[Literal[0, 1], ...]
+    in_document_order: bool
+    document: str | None = None
+
+    def __post_init__(self) -> None:
+        if len(self.sentences) != len(self.labels):
+            raise ValueError(f"{len(self.sentences)} sentences but {len(self.labels)} labels")
+        if self.in_document_order and self.document is None:
+            raise ValueError("field 'document' is missing")
 
 
 def read_selqa(path: Path) -> Iterator[Example]:
@@ -18,15 +76,9 @@ def read_selqa(path: Path) -> Iterator[Example]:
     The JSON holds original sections with their article; the TSV (`pairs.read_pairs`) is
     tokenised, names no article and lacks a few of the sentences.
     """
-    for number, row in enumerate(read_json_list(path)):
-        texts = row.get_list("candidates", str)
-        answers = row.get_list("answers", int)
-        for answer in answers:
-            if not 0 <= answer < len(texts):
-                raise row.error(f"answer {answer} is not one of {len(texts)} candidates")
-        judged = [Judged(text, place in answers) for place, text in enumerate(texts)]
-        title = row.get("article", str)
-        yield to_ordered_example(str(number), row.get("question", str), judged, title=title)
+    for number, row in enumerate(read_json(path, list[_Section])):
+        judged = [Judged(text, place in row.answers) for place, text in enumerate(row.candidates)]
+        yield to_ordered_example(str(number), row.question, judged, title=row.article)
 
 
 def read_qed(*paths: Path) -> Iterator[Example]:
@@ -38,21 +90,21 @@ def read_qed(*paths: Path) -> Iterator[Example]:
     answer was not found in the paragraph.
     """
     for path in paths:
-        for row in read_json_lines(path):
-            text = row.get("paragraph_text", str)
-            spans = _read_spans(row, text)
+        for _, row in read_json_lines(path, _Paragraph):
+            text = row.paragraph_text
+            spans = row.list_spans()
             judged = [
                 Judged(
                     text[start:end].strip(),
                     any(first < end and start < last for first, last in spans),
                 )
-                for start, end in pairwise(_read_boundaries(row, text))
+                for start, end in pairwise([*row.sentence_starts, len(text)])
             ]
             yield to_ordered_example(
-                row.get_id("example_id"),
-                row.get("question_text", str),
+                str(row.example_id),
+                row.question_text,
                 judged,
-                title=row.get("title_text", str),
+                title=row.title_text,
                 answer_strings=tuple(dict.fromkeys(text[start:end] for start, end in spans)),
             )
 
@@ -64,44 +116,14 @@ def read_pool(path: Path) -> Iterator[Example]:
     have no document and no position.  A few ids occur twice; the second one gets " (2)".
     """
     seen: Counter[str] = Counter()
-    for row in read_json_lines(path):
-        id = row.get("id", str)
+    for _, row in read_json_lines(path, _Labelled):
+        id = row.id
         seen[id] += 1
         if seen[id] > 1:
             id = f"{id} ({seen[id]})"
-        question = row.get("question", str)
-        judged = _read_labelled(row)
-        if row.get("in_document_order", bool):
-            yield to_ordered_example(id, question, judged, title=row.get("document", str))
+        pairs = zip(row.sentences, row.labels, strict=True)
+        judged = [Judged(text, label == 1) for text, label in pairs]
+        if row.in_document_order:
+            yield to_ordered_example(id, row.question, judged, title=row.document or "")
         else:
-            yield to_unordered_example(id, question, judged)
-
-
-def _read_boundaries(row: JsonObject, text: str) -> list[int]:
-    """Return the starts of the sentences, and the end of the text."""
-    boundaries = [*row.get_list("sentence_starts", int), len(text)]
-    for start, end in pairwise([-1, *boundaries]):
-        if start >= end:
-            raise row.error(f"sentence starts must rise up to {len(text)}, found {end}")
-    return boundaries
-
-
-def _read_spans(row: JsonObject, text: str) -> list[list[int]]:
-    spans = [span for span in row.get_list("answer_spans", list) if span != _NOT_FOUND]
-    for span in spans:
-        match span:
-            case [int(start), int(end)] if 0 <= start <= end <= len(text):
-                continue
-        raise row.error(f"answer span {span} does not fit a text of {len(text)} characters")
-    return spans
-
-
-def _read_labelled(row: JsonObject) -> list[Judged]:
-    texts = row.get_list("sentences", str)
-    labels = row.get_list("labels", int)
-    if len(texts) != len(labels):
-        raise row.error(f"{len(texts)} sentences but {len(labels)} labels")
-    for place, label in enumerate(labels):
-        if label not in (0, 1):
-            raise row.error(f"labels[{place}] must be 0 or 1, found {label}")
-    return [Judged(text, label == 1) for text, label in zip(texts, labels, strict=True)]
+            yield to_unordered_example(id, row.question, judged)

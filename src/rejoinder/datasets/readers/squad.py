@@ -10,11 +10,67 @@ from itertools import islice
 from pathlib import Path
 from typing import Literal
 
-from rejoinder.datasets.files import JsonObject, read_json_object
+import msgspec
+
+from rejoinder.datasets.json_rows import read_json
 from rejoinder.text.sentences import SentenceSpan, split_sentences
 from rejoinder.types import Candidate, Document, Example
 
 Answers = Literal["first", "all"]
+
+
+class SquadAnswer(msgspec.Struct):
+    """An annotated span of a context."""
+
+    answer_start: int
+    text: str
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """The characters [start, end)."""
+        return self.answer_start, self.answer_start + len(self.text)
+
+
+class SquadQuestion(msgspec.Struct):
+    """A question with its answers, of which those of an impossible one do not count."""
+
+    id: str
+    question: str
+    answers: tuple[SquadAnswer, ...]
+    is_impossible: bool | None = None
+
+    def list_spans(self, answers: Answers) -> list[tuple[int, int]]:
+        """Return the spans that count."""
+        counted = () if self.is_impossible else self.answers
+        return [answer.span for answer in counted][: 1 if answers == "first" else None]
+
+
+class SquadParagraph(msgspec.Struct):
+    """A context with its questions."""
+
+    context: str
+    qas: tuple[SquadQuestion, ...]
+
+    def __post_init__(self) -> None:
+        length = len(self.context)
+        for place, question in enumerate(self.qas):
+            for number, (start, end) in enumerate(question.list_spans("all")):
+                if not 0 <= start <= end <= length:
+                    problem = f"characters {start} to {end} of a context of {length}"
+                    raise ValueError(f"qas[{place}].answers[{number}]: {problem}")
+
+
+class SquadArticle(msgspec.Struct):
+    """A page of Wikipedia."""
+
+    title: str
+    paragraphs: tuple[SquadParagraph, ...]
+
+
+class Squad(msgspec.Struct):
+    """A published file."""
+
+    data: tuple[SquadArticle, ...]
 
 
 def read_squad(
@@ -27,18 +83,17 @@ def read_squad(
             chose spans in different sentences.
         titles: read these articles only.
     """
-    for article in read_json_object(path).get_objects("data"):
-        if titles is None or article.get("title", str) in titles:
+    for article in read_json(path, Squad).data:
+        if titles is None or article.title in titles:
             yield from _read_article(article, answers)
 
 
-def _read_article(article: JsonObject, answers: Answers) -> Iterator[Example]:
-    title = article.get("title", str)
-    paragraphs = [(row, row.get("context", str)) for row in article.get_objects("paragraphs")]
-    split = [split_sentences(context) for _, context in paragraphs]
+def _read_article(article: SquadArticle, answers: Answers) -> Iterator[Example]:
+    title = article.title
+    split = [split_sentences(paragraph.context) for paragraph in article.paragraphs]
     texts = [
-        sentence.extract(context)
-        for (_, context), sentences in zip(paragraphs, split, strict=True)
+        sentence.extract(paragraph.context)
+        for paragraph, sentences in zip(article.paragraphs, split, strict=True)
         for sentence in sentences
     ]
     document = Document(title, title.replace("_", " "), tuple(texts))
@@ -46,37 +101,21 @@ def _read_article(article: JsonObject, answers: Answers) -> Iterator[Example]:
         Candidate(f"{title}:{position}", text, document, position)
         for position, text in enumerate(texts)
     )
-    for (paragraph, context), sentences in zip(paragraphs, split, strict=True):
+    for paragraph, sentences in zip(article.paragraphs, split, strict=True):
         candidates = tuple(islice(everything, len(sentences)))
-        for row in paragraph.get_objects("qas"):
-            labels = label_sentences(row, context, sentences, answers)
-            spans = _read_spans(row, context, "all")
-            strings = tuple(dict.fromkeys(context[start:end] for start, end in spans))
-            yield Example(row.get("id", str), row.get("question", str), candidates, labels, strings)
+        for row in paragraph.qas:
+            labels = label_sentences(row, sentences, answers)
+            spans = row.list_spans("all")
+            strings = tuple(dict.fromkeys(paragraph.context[start:end] for start, end in spans))
+            yield Example(row.id, row.question, candidates, labels, strings)
 
 
 def label_sentences(
-    question: JsonObject,
-    context: str,
-    sentences: Sequence[SentenceSpan],
-    answers: Answers = "first",
+    question: SquadQuestion, sentences: Sequence[SentenceSpan], answers: Answers = "first"
 ) -> tuple[bool, ...]:
     """Return which sentences of a paragraph overlap an annotated span."""
-    spans = _read_spans(question, context, answers)
+    spans = question.list_spans(answers)
     return tuple(
         any(start < sentence.end and sentence.start < end for start, end in spans)
         for sentence in sentences
     )
-
-
-def _read_spans(row: JsonObject, context: str, answers: Answers) -> list[tuple[int, int]]:
-    if row.get_optional("is_impossible", bool, False):
-        return []
-    spans = []
-    for answer in row.get_objects("answers"):
-        start = answer.get("answer_start", int)
-        end = start + len(answer.get("text", str))
-        if not 0 <= start <= end <= len(context):
-            raise answer.error(f"characters {start} to {end} of a context of {len(context)}")
-        spans.append((start, end))
-    return spans[:1] if answers == "first" else spans

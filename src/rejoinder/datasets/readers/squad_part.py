@@ -12,9 +12,16 @@ from functools import cache
 from hashlib import sha256
 from pathlib import Path
 
-from rejoinder.datasets.files import JsonObject, read_json_object, read_lines
+from rejoinder.datasets.files import read_lines
+from rejoinder.datasets.json_rows import read_json
 from rejoinder.datasets.readers.judged import Judged, to_ordered_example
-from rejoinder.datasets.readers.squad import label_sentences
+from rejoinder.datasets.readers.squad import (
+    Squad,
+    SquadArticle,
+    SquadParagraph,
+    SquadQuestion,
+    label_sentences,
+)
 from rejoinder.errors import DataError
 from rejoinder.text.sentences import split_sentences
 from rejoinder.types import Example
@@ -39,10 +46,10 @@ def read_squad_part(
     """
     wanted = {key: own for key, own in list_questions(listed).items() if part in (None, own)}
     found = set()
-    for article in read_json_object(path).get_objects("data"):
-        for paragraph in article.get_objects("paragraphs"):
-            for question in paragraph.get_objects("qas"):
-                keys = (question.get("id", str), hash_question(question.get("question", str)))
+    for article in read_json(path, Squad).data:
+        for paragraph in article.paragraphs:
+            for question in paragraph.qas:
+                keys = (question.id, hash_question(question.question))
                 if key := next((key for key in keys if key in wanted), None):
                     found.add(key)
                     yield _to_example(article, paragraph, question, key)
@@ -69,16 +76,14 @@ def hash_question(question: str) -> str:
 
 
 def _to_example(
-    article: JsonObject, paragraph: JsonObject, question: JsonObject, key: str
+    article: SquadArticle, paragraph: SquadParagraph, question: SquadQuestion, key: str
 ) -> Example:
-    context = paragraph.get("context", str)
+    context = paragraph.context
     sentences = split_sentences(context)
-    labels = label_sentences(question, context, sentences)
+    labels = label_sentences(question, sentences)
     judged = [
         Judged(sentence.extract(context), label)
         for sentence, label in zip(sentences, labels, strict=True)
     ]
-    title = article.get("title", str) if _ID.fullmatch(key) else context[:TITLE_LENGTH]
-    return to_ordered_example(
-        question.get("id", str), question.get("question", str), judged, title=title
-    )
+    title = article.title if _ID.fullmatch(key) else context[:TITLE_LENGTH]
+    return to_ordered_example(question.id, question.question, judged, title=title)

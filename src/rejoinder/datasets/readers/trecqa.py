@@ -17,11 +17,26 @@ The pseudo-XML escapes nothing: a sentence may contain `<num>` or `&`.  It is re
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Literal
 
-from rejoinder.datasets.files import read_json_lines, read_lines
+import msgspec
+
+from rejoinder.datasets.files import read_lines
+from rejoinder.datasets.json_rows import read_json_lines
 from rejoinder.datasets.readers.judged import Judged, shuffle, to_unordered_example
 from rejoinder.errors import DataError
 from rejoinder.types import Example
+
+
+class _Candidate(msgspec.Struct):
+    sentence: str
+    label: Literal[0, 1]
+
+
+class _Row(msgspec.Struct):
+    question: str
+    candidates: tuple[_Candidate, ...]
+
 
 _Lines = Iterator[tuple[int, str]]
 _OPENING = re.compile(r"<QApairs id='([^']+)'>")
@@ -29,13 +44,10 @@ _OPENING = re.compile(r"<QApairs id='([^']+)'>")
 
 def read_trecqa(path: Path, *, seed: int = 0) -> Iterator[Example]:
     """Yield one example per JSON line (question, candidates); ids count from 0."""
-    for index, row in enumerate(read_json_lines(path)):
-        judged = [
-            Judged(item.get("sentence", str), item.get_label("label"))
-            for item in row.get_objects("candidates")
-        ]
-        question = row.get("question", str)
-        yield to_unordered_example(str(index), question, shuffle(judged, seed=seed, index=index))
+    for index, (_, row) in enumerate(read_json_lines(path, _Row)):
+        judged = [Judged(item.sentence, item.label == 1) for item in row.candidates]
+        shuffled = shuffle(judged, seed=seed, index=index)
+        yield to_unordered_example(str(index), row.question, shuffled)
 
 
 def read_trecqa_xml(path: Path, *, seed: int = 0) -> Iterator[Example]:
