@@ -37,14 +37,9 @@ SLOW = (
 """Folders and modules that train, start processes or measure; `make quick` leaves them out."""
 FAST = (
     *("adapters/test_extras", "batch/test_packed_scorer", "mcp/test_mcp_page"),
-    *(
-        "papers/test_table",
-        "retrieval/test_record",
-        "retrieval/test_url",
-        "server/test_bodies",
-        "server/test_openapi",
-    ),
-    *("server/test_telemetry", "training/test_batches", "training/test_losses"),
+    *("papers/test_table", "retrieval/test_record", "retrieval/test_url", "server/test_bodies"),
+    *("server/test_openapi", "server/test_telemetry", "training/test_batches"),
+    "training/test_losses",
 )
 """Modules in slow folders that are fast, so that `make quick` covers every package."""
 

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from functools import cache
 from pathlib import Path
 from typing import NoReturn
 
@@ -31,6 +32,7 @@ DISTRIBUTIONS = {
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 
 
+@cache
 def list_imported() -> set[str]:
     names: set[str] = set()
     for source in SOURCES:
@@ -89,6 +91,26 @@ import rejoinder
 for name in rejoinder.__all__:
     try:
         getattr(rejoinder, name)
+    except rejoinder.MissingExtraError as error:
+        print(f"{name}: {error}")
+"""
+CALLS = """
+import sys
+from pathlib import Path
+sys.modules.update(dict.fromkeys(PACKAGES))
+import rejoinder
+
+questions = Path(ROOT) / "examples" / "questions.jsonl"
+index = rejoinder.Index(Path("index"), create=True)
+for name, call in {
+    "Index.watch": lambda: index.watch([Path("notes")]),
+    "evaluate": lambda: rejoinder.evaluate(rejoinder.load("bm25"), questions),
+    "compare": lambda: rejoinder.compare(["bm25", "word-overlap"], questions),
+    "open postgresql": lambda: rejoinder.open("postgresql://127.0.0.1/notes"),
+    "open qdrant": lambda: rejoinder.open("qdrant://127.0.0.1/notes"),
+}.items():
+    try:
+        call()
     except rejoinder.MissingExtraError as error:
         print(f"{name}: {error}")
 """
@@ -151,6 +173,22 @@ def test_a_public_name_needs_no_extra_or_names_it(tmp_path: Path) -> None:
         for name in rejoinder.__all__
         if re.fullmatch(r"train_\w+|distil|mine_lists|average_selectors", name)
     }
+
+
+def test_a_call_that_needs_an_extra_names_it(tmp_path: Path) -> None:
+    extras = {
+        "Index.watch": "watch",
+        "evaluate": "evaluate",
+        "compare": "evaluate",
+        "open postgresql": "postgres",
+        "open qdrant": "qdrant",
+    }
+
+    missing = run_without_extras(f"ROOT = {str(ROOT)!r}{CALLS}", tmp_path)
+
+    assert missing.keys() == extras.keys()
+    for name, extra in extras.items():
+        assert missing[name].endswith(f"needs extra packages: pip install 'rejoinder[{extra}]'")
 
 
 def test_a_command_needs_no_extra_or_names_it(tmp_path: Path) -> None:
