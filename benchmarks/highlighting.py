@@ -1,8 +1,8 @@
 """Measure `highlight` and `prune`: sentence F1, what pruning keeps, and time.
 
 Usage: python -m benchmarks.highlighting --data DATA [--part quality] [--part pruning]
-           [--part time] [--set NAME] [--scores FOLDER] [--to benchmarks/results/highlighting.json]
-           [--page docs/highlighting.md]
+           [--part time] [--set NAME] [--scores FOLDER] [--weights FOLDER]
+           [--to benchmarks/results/highlighting.json] [--page docs/highlighting.md]
 
 quality: precision, recall and F1 over the sentences of all questions of a set, on the texts of
 MultiSpanQA (validation), which nothing was fitted to, and on the dev parts that the scale of
@@ -11,12 +11,14 @@ with.  The contender is a cross-encoder of the usual size, ms-marco-MiniLM-L-12,
 sentence; it is given the threshold that is best on each very set.
 
 pruning: the share of the characters of long pages that is kept, and the share of the questions
-with an answer in what is kept.  A page is an article of SQuAD, or all paragraphs of a title that
-QED or NQ-oracle ask.
+with an answer in what is kept.  A page is an article of SQuAD that no shipped weights were trained
+on, or all paragraphs of a title that QED or NQ-oracle ask.
 
 time: ten documents of 1,200 characters in one request, and one of them, on one thread and on two.
-All are measured in turns.  The load of the machine before is part of the result: below 0.5 it
-was idle.
+The contender runs in this package's kernel, and as its users run it: in onnxruntime, one pair per
+call, from the folder `ms-marco-minilm-l12` of --weights (with `model.int8.onnx` and
+`tokenizer.json`).  All are measured in turns.  The load of the machine before is part of the
+result: below 0.5 it was idle.
 
 A part, or set, that is not measured keeps its place in the result.  Scores are kept in the folder,
 and an interrupted run resumes.
@@ -40,6 +42,7 @@ import numpy as np
 
 from benchmarks.citing import write_page
 from benchmarks.common import describe_machine, get_percentiles
+from benchmarks.corpora.cross_encoder import CROSS_ENCODER, CrossEncoder
 from benchmarks.multi_span import SpannedText, normalise_question, read_multi_span
 from rejoinder.cascade.cascade import Cascade
 from rejoinder.cascade.loading import load
@@ -198,13 +201,20 @@ def read_pages(data: Path) -> dict[str, list[Page]]:
     """Return the pages of each set."""
     squad = json.loads((data / SQUAD).read_text(encoding="utf-8"))
     rng = random.Random(SEED)
-    articles = [page for article in squad["data"] for page in make_article(article, rng)]
-    pages = {"squad": articles}
+    trained = _read_titles("squad-v1:dev-not-in-v2", data)
+    pages = (page for article in squad["data"] for page in make_article(article, rng))
+    articles = [page for page in pages if page.title not in trained]
+    sets = {"squad": articles}
     for name in ("qed", "nq-oracle"):
         asked = {item.id for item in open_dataset(f"{name}:dev", folder=data)}
         examples = open_dataset(f"{name}:train", folder=data)
-        pages[name] = list(join_paragraphs(examples, asked))
-    return pages
+        sets[name] = list(join_paragraphs(examples, asked))
+    return sets
+
+
+def _read_titles(name: str, data: Path) -> set[str]:
+    documents = (item.candidates[0].document for item in open_dataset(name, folder=data))
+    return {document.title for document in documents if document}
 
 
 def make_article(article: Mapping[str, Any], rng: random.Random) -> list[Page]:
@@ -293,7 +303,9 @@ def measure_pruning(pages: Mapping[str, Sequence[Page]], scorer: Cascade) -> dic
 # Time --------------------------------------------------------------------------------------------
 
 
-def measure_time(data: Path, rounds: int, documents: int = DOCUMENTS) -> dict[str, Any]:
+def measure_time(
+    data: Path, rounds: int, documents: int = DOCUMENTS, weights: Path | None = None
+) -> dict[str, Any]:
     """Return milliseconds of a request of documents and of one, ours and the contender's."""
     load_before = os.getloadavg()[0]
     requests = list(cut_documents(data, rounds, documents))
@@ -302,7 +314,10 @@ def measure_time(data: Path, rounds: int, documents: int = DOCUMENTS) -> dict[st
         scorer = load(threads=threads)
         assert isinstance(scorer, Cascade)
         ways[f"highlight, {threads}"] = partial(highlight_texts, scorer=scorer)
-        ways[f"sentence, {threads}"] = partial(_read_all, load(CONTENDER, threads=threads))
+        ways[f"sentence, {threads}"] = partial(_read_all, load(CONTENDER, threads=threads).score)
+        if weights:
+            users = CrossEncoder(weights / CROSS_ENCODER, threads=threads)
+            ways[f"onnxruntime, {threads}"] = partial(_read_all, users.score)
     times: dict[str, list[float]] = defaultdict(list)
     for number, (question, texts) in enumerate(requests):
         for name, way in ways.items():
@@ -319,10 +334,11 @@ def measure_time(data: Path, rounds: int, documents: int = DOCUMENTS) -> dict[st
     }
 
 
-def _read_all(scorer: Scorer, question: str, texts: Sequence[str]) -> None:
+def _read_all(
+    score: Callable[[str, Sequence[str]], object], question: str, texts: Sequence[str]
+) -> None:
     """Score every sentence of texts, as the contender does."""
-    sentences = [place.span.extract(text) for text in texts for place in place_sentences(text)]
-    scorer.score(question, sentences)
+    score(question, [place.span.extract(text) for text in texts for place in place_sentences(text)])
 
 
 def cut_documents(data: Path, rounds: int, documents: int) -> Iterator[tuple[str, list[str]]]:
@@ -345,6 +361,11 @@ _TITLES = {
     "nq-oracle:dev": "NQ-oracle",
     "fairytaleqa:dev": "FairytaleQA",
     "bioasq:dev": "BioASQ",
+}
+_RUNTIMES = {
+    "highlight": WAYS["highlight"],
+    "sentence": "ms-marco-MiniLM-L-12, every sentence, in our kernel",
+    "onnxruntime": "the same in onnxruntime, as its users run it",
 }
 _PAGES = {"squad": "articles of SQuAD", "qed": "QED", "nq-oracle": "NQ-oracle"}
 
@@ -387,9 +408,8 @@ def _render_time(result: Mapping[str, Any]) -> str:
         "| milliseconds (p50) | threads | ten documents | one document |",
         "|---|---|---|---|",
     ]
-    shown = {"highlight": WAYS["highlight"], "sentence": "ms-marco-MiniLM-L-12, every sentence"}
-    for way, title in shown.items():
-        for threads in (1, 2):
+    for way, title in _RUNTIMES.items():
+        for threads in (1, 2) if f"{way}, 1, 1" in result else ():
             cells = [result[f"{way}, {threads}, {count}"]["p50_ms"] for count in (DOCUMENTS, 1)]
             lines.append(f"| {title} | {threads} | {cells[0]:.0f} | {cells[1]:.0f} |")
     machine = result["machine"]
@@ -408,6 +428,7 @@ def main() -> None:
     parser.add_argument("--part", action="append", choices=("quality", "pruning", "time"))
     parser.add_argument("--set", action="append", choices=_TITLES, dest="sets")
     parser.add_argument("--scores", type=Path)
+    parser.add_argument("--weights", type=Path)
     parser.add_argument("--rounds", type=int, default=ROUNDS)
     parser.add_argument("--to", type=Path)
     parser.add_argument("--page", type=Path)
@@ -428,7 +449,7 @@ def main() -> None:
         elif part == "pruning":
             result[part] = measure_pruning(read_pages(arguments.data), scorer)
         else:
-            times = measure_time(arguments.data, arguments.rounds)
+            times = measure_time(arguments.data, arguments.rounds, weights=arguments.weights)
             result[part] = {**times, "machine": describe_machine(), "commit": find_commit()}
     if arguments.to:
         arguments.to.write_text(json.dumps(result, indent=1) + "\n", encoding="utf-8")

@@ -1,4 +1,4 @@
-"""ms-marco-MiniLM-L-12-v2 as its users run it: in onnxruntime, int8 or fp32, on two threads."""
+"""ms-marco-MiniLM-L-12-v2 as its users run it: in onnxruntime, int8 or fp32."""
 
 import warnings
 from collections.abc import Sequence
@@ -17,13 +17,15 @@ THREADS = 2
 class CrossEncoder:
     """Scores pairs of a question and a text."""
 
-    def __init__(self, folder: Path, network: Path | None = None) -> None:
+    def __init__(
+        self, folder: Path, network: Path | None = None, *, threads: int = THREADS
+    ) -> None:
         """Open the tokenizer of a folder, and its int8 network or another."""
         from tokenizers import Tokenizer
 
         self._tokenizer = Tokenizer.from_file(str(folder / "tokenizer.json"))
         self._tokenizer.enable_truncation(MAX_TOKENS, strategy="only_second")
-        self._session = open_session(network or folder / "model.int8.onnx", THREADS)
+        self._session = open_session(network or folder / "model.int8.onnx", threads)
         self._inputs = {item.name for item in self._session.get_inputs()}
 
     def score(self, question: str, texts: Sequence[str]) -> list[float]:
