@@ -233,6 +233,32 @@ def test_an_upload_has_a_name_of_its_own(index: Index, tmp_path: Path) -> None:
     assert index.check() == []
 
 
+@pytest.mark.parametrize(
+    ("suffix", "content"),
+    [
+        (".jsonl", '{"id": "a", "text": "Cats purr.", "folder": "/etc", "suffix": ".pdf"}'),
+        (".csv", "id,text,folder,suffix\na,Cats purr.,/etc,.pdf\n"),
+    ],
+)
+def test_a_row_cannot_claim_another_folder_or_type(
+    index: Index, tmp_path: Path, suffix: str, content: str
+) -> None:
+    folder = tmp_path / "pets"
+    folder.mkdir()
+    file = folder / f"pets{suffix}"
+    file.write_text(content, encoding="utf-8")
+
+    index.add_upload(f"shelf/pets{suffix}", file)
+    index.add([folder])
+
+    documents = {item.name: item.metadata for item in index.store.get_documents()}
+    assert documents[f"uploaded:shelf/pets{suffix}#a"] == {
+        "suffix": suffix,
+        "folder": "uploaded:shelf",
+    }
+    assert documents[f"{file}#a"] == {"suffix": suffix, "folder": str(folder)}
+
+
 def test_a_document_is_removed_alone_and_its_file_with_the_last(
     index: Index, tmp_path: Path
 ) -> None:

@@ -134,12 +134,13 @@ class FileReader:
         suffix, _ = find_format(path.name) or (path.suffix.lower(), "")
         own = json.loads(planned.state.metadata)
         prefix = UPLOADED if planned.raw.startswith(UPLOADED.encode()) else ""
-        known = {SUFFIX: suffix, FOLDER: find_folder(prefix + shown)}
+        # Last, so that no row of a table claims that its document is from another place.
+        derived = {SUFFIX: suffix, FOLDER: find_folder(prefix + shown)}
         documents = (
             replace(
                 document,
                 name=prefix + document.name,
-                metadata={**known, **document.metadata, **own},
+                metadata={**document.metadata, **own, **derived},
             )
             for document in read_file(path, sandbox=self._sandbox, name=shown)
         )

@@ -293,6 +293,24 @@ def test_document_is_added_answered_listed_and_removed(fresh: TestClient) -> Non
     assert fresh.get("/v1/documents?contains=cats").json()["total"] == 0
 
 
+@pytest.mark.parametrize(
+    ("suffix", "content"),
+    [
+        (".jsonl", '{"text": "Cats can purr.", "folder": "/etc", "suffix": ".pdf"}'),
+        (".csv", "text,folder,suffix\nCats can purr.,/etc,.pdf\n"),
+    ],
+)
+def test_a_row_of_an_upload_cannot_claim_another_folder_or_type(
+    fresh: TestClient, suffix: str, content: str
+) -> None:
+    fresh.post(f"/v1/documents?name=cats{suffix}", content=content)
+
+    (listed,) = fresh.get("/v1/documents?contains=cats").json()["documents"]
+    request = {"question": "do cats purr?", "where": {"folder": "/etc"}}
+    assert listed["metadata"] == {"suffix": suffix, "folder": "uploaded:"}
+    assert fresh.post("/v1/answer", json=request).json()["answers"] == []
+
+
 def test_a_gzipped_page_is_unpacked_and_links_to_its_section(fresh: TestClient) -> None:
     page = (
         "<title>Pets</title><h1>Pets</h1><h2 id='cats'>Cats</h2>"
