@@ -4,20 +4,29 @@ from pathlib import Path
 
 from rejoinder.adapters.reranking import Reranked, need_extra, rerank, to_text
 from rejoinder.cascade.loading import DEFAULT, to_scorer
+from rejoinder.models.ranking import check_min_confidence
 from rejoinder.models.scorer import Scorer
 
 with need_extra("pyterrier"):
     import pandas as pd
     import pyterrier as pt
 
-COLUMNS = ["score", "rejoinder_sentence", "rejoinder_start", "rejoinder_end"]
+COLUMNS = [
+    "score",
+    "rejoinder_sentence",
+    "rejoinder_start",
+    "rejoinder_end",
+    "rejoinder_confidence",
+    "rejoinder_abstains",
+]
 
 
 class RejoinderReranker(pt.Transformer):
     """Scores each document by its best sentence: qid, query, docno, text → score, rank.
 
-    `rejoinder_sentence`, `_start` and `_end` are that sentence and its offsets.  Every document
-    is returned, even if the scorer abstains; use `% k` to truncate.
+    Adds the `rejoinder_…` metadata of `adapters.reranking` as columns, but for the score, which
+    is in `score`.  Every document is returned: filter by `rejoinder_abstains` to drop questions
+    without an answer, and use `% k` to truncate.
     """
 
     def __init__(
@@ -26,6 +35,7 @@ class RejoinderReranker(pt.Transformer):
         *,
         text_field: str = "text",
         budget_ms: float | None = None,
+        min_confidence: float | None = None,
     ) -> None:
         """Load the scorer.
 
@@ -34,10 +44,14 @@ class RejoinderReranker(pt.Transformer):
                 or a scorer.
             text_field: the column of the text; a column `title` is optional.
             budget_ms: the latency budget of each question.
+            min_confidence: abstain below this confidence, instead of where the scorer finds
+                no answer likely.
         """
         self._scorer = to_scorer(scorer)
+        check_min_confidence(min_confidence, self._scorer)
         self._text_field = text_field
         self._budget_ms = budget_ms
+        self._min_confidence = min_confidence
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
         """Return the rows with new scores and ranks."""
@@ -60,4 +74,5 @@ class RejoinderReranker(pt.Transformer):
             scorer=self._scorer,
             titles=[to_text(title) for title in titles],
             budget_ms=self._budget_ms,
+            min_confidence=self._min_confidence,
         )

@@ -3,6 +3,8 @@ import pyterrier as pt
 import pytest
 
 from rejoinder.adapters.pyterrier import RejoinderReranker
+from rejoinder.cascade.cascade import Cascade
+from rejoinder.errors import InputError
 from tests.adapters.texts import ANSWER, BEES, EVERYTHING, QUESTION, RAIN, TEA
 
 RESULTS = pd.DataFrame(
@@ -58,11 +60,29 @@ def test_a_row_without_text_is_last() -> None:
     assert found["rejoinder_sentence"].tolist()[0] == ""
 
 
+def test_min_confidence_decides_and_the_rows_of_a_question_say_that_the_scorer_abstains(
+    calibrated: Cascade,
+) -> None:
+    frame = RESULTS.replace("does it rain?", "xylophones?")
+
+    usual = RejoinderReranker(calibrated)(frame)
+    strict = RejoinderReranker(calibrated, min_confidence=0.9)(frame)
+    again = RejoinderReranker(calibrated)(strict)
+
+    assert usual["rejoinder_abstains"].tolist() == [False, True, False, True]
+    assert strict["rejoinder_abstains"].tolist() == [True] * 4
+    assert again["rejoinder_abstains"].tolist() == [False, True, False, True]
+    assert usual.loc[usual["rank"] > 0, "rejoinder_confidence"].isna().all()
+    assert usual["docno"].tolist() == frame["docno"].tolist()
+    with pytest.raises(InputError, match="needs a confidence, and bm25 has none"):
+        RejoinderReranker("bm25", min_confidence=0.5)
+
+
 def test_no_rows_give_no_rows_with_all_columns() -> None:
     found = RejoinderReranker("word-overlap")(RESULTS.iloc[:0])
 
     assert len(found) == 0
-    assert {"score", "rank", "rejoinder_sentence"} <= set(found.columns)
+    assert {"score", "rank", "rejoinder_sentence", "rejoinder_abstains"} <= set(found.columns)
 
 
 def test_a_missing_column_is_named() -> None:
