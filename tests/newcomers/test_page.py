@@ -1,9 +1,9 @@
-"""Ten tasks of a newcomer on the web page; the server, the index and the models are real."""
+"""Tasks of a newcomer on the web page; the server, the index and the models are real."""
 
 import re
 from pathlib import Path
 
-from playwright.sync_api import Locator, Page, expect
+from playwright.sync_api import Locator, Page, Route, expect
 
 from tests.browser import Open, ask
 
@@ -92,6 +92,56 @@ def test_search_only_one_type_of_file(page: Page) -> None:
     assert set(page.locator(".answer .source").all_inner_texts()) == {"Lighthouses"}
 
 
+def test_search_only_one_folder(page: Page, tmp_path: Path) -> None:
+    question = "Where do the ferries sail?"
+    for place in ("north", "south"):
+        (tmp_path / "ferries" / place).mkdir(parents=True)
+        text = f"The ferries of the {place} sail from pier {len(place)} in the {place}.\n"
+        (tmp_path / "ferries" / place / f"{place}.txt").write_text(text)
+    list_documents(page)
+    add_folder(page, tmp_path / "ferries")
+    expect(page.locator("#uploads-status")).to_have_text("2 added")
+    page.get_by_role("link", name="Ask").click()
+    ask(page, question)
+    assert {"north", "south"} <= set(page.locator(".answer .source").all_inner_texts())
+
+    page.locator("#filters summary", has_text="Folder").click()
+    with page.expect_response("**/v1/answer"):
+        page.get_by_label("uploaded:ferries/north").check()
+
+    expect(page.locator("#filters summary").first).to_have_text("Folder: uploaded:ferries/north")
+    expect(page.locator(".answer .source")).to_have_text(["north"])
+
+
+def test_see_the_number_that_answers(page: Page) -> None:
+    ask(page, "When did Karl von Frisch receive a Nobel Prize?")
+
+    number = get_first(page).locator("mark .fits")
+    expect(number).to_have_text(["1973"])
+    expect(number).to_have_css("text-decoration-line", "underline")
+    related = get_first(page).locator("mark .match").all_inner_texts()
+    assert {"Nobel", "Prize"} <= set(related)
+    assert not {"a", "in", "and", "this"} & set(related)
+
+
+def test_see_how_an_answer_was_found_and_keep_it_open(page: Page) -> None:
+    ask(page, CAVES)
+    explain = page.get_by_role("button", name="How it was found")
+    stages = page.locator("#stages .what")
+    expect(page.locator("#stages")).to_be_hidden()
+
+    explain.click()
+    expect(stages.first).to_have_text("finds sentences by words and meaning")
+    page.reload()
+    expect(get_first(page).locator("mark")).to_have_text(MELTWATER)
+    expect(stages.first).to_be_visible()
+
+    explain.click()
+    page.reload()
+    expect(get_first(page).locator("mark")).to_have_text(MELTWATER)
+    expect(page.locator("#stages")).to_be_hidden()
+
+
 def test_copy_an_answer_with_its_citation(open_page: Open) -> None:
     page = open_page(permissions=["clipboard-read", "clipboard-write"])
     ask(page, CAVES)
@@ -136,6 +186,54 @@ def test_upload_a_file_and_ask_about_it(page: Page, tmp_path: Path) -> None:
     get_first(page).locator(".source").click()
     expect(page.locator("#reading-title")).to_have_text("Harbour dues")
     expect(page.locator("#reading")).to_contain_text("Ferries pay nothing.")
+
+
+def add_folder(page: Page, folder: Path) -> None:
+    with page.expect_file_chooser() as chooser:
+        page.get_by_role("button", name="choose a folder").click()
+    chooser.value.set_files(folder)
+
+
+def test_upload_a_folder_and_see_how_far_it_is(page: Page, tmp_path: Path) -> None:
+    folder = tmp_path / "tides"
+    folder.mkdir()
+    for name in ("ebb", "flood", "slack"):
+        (folder / f"{name}.txt").write_text(f"The {name} is slow.\n")
+    progress = page.get_by_role("progressbar", name="Files added")
+    shown: list[tuple[bool, str | None, str | None]] = []
+
+    def look(route: Route) -> None:
+        of = progress.get_attribute("value"), progress.get_attribute("max")
+        shown.append((progress.is_visible(), *of))
+        route.continue_()
+
+    page.route("**/v1/documents?name=*", look)
+    list_documents(page)
+
+    add_folder(page, folder)
+
+    expect(page.locator("#uploads-status")).to_have_text("3 added")
+    assert shown == [(True, "0", "3"), (True, "1", "3"), (True, "2", "3")]
+    expect(progress).to_be_hidden()
+    results = page.locator("#uploads-list .result")
+    expect(results).to_have_text(["added: 1 sentence"] * 3)
+    expect(page.locator("#documents-list .path", has_text="uploaded:tides/")).to_have_count(3)
+
+
+def test_sort_documents(page: Page) -> None:
+    list_documents(page)
+    examples = re.compile("^(Glacier caves|Honeybees|Lighthouses)$")
+    titles = page.locator("#documents-list .title").filter(has_text=examples)
+    facts = page.locator("#documents-list .facts")
+    expect(titles).to_have_text(["Lighthouses", "Honeybees", "Glacier caves"])  # newest first
+
+    page.get_by_label("Sort by").select_option("name")
+    expect(titles).to_have_text(["Glacier caves", "Honeybees", "Lighthouses"])
+
+    page.get_by_label("Sort by").select_option("length")
+    expect(facts.first).to_contain_text("11 sentences")
+    lengths = [int(text.split()[0]) for text in facts.all_inner_texts()]
+    assert lengths == sorted(lengths, reverse=True)
 
 
 def test_remove_documents_and_no_longer_get_them(page: Page) -> None:

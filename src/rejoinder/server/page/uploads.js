@@ -80,12 +80,12 @@ function add(items) {
 async function sendAll() {
   isSending = true;
   while (waiting.length) {
-    const { file, name, row } = waiting.shift();
+    const { file, name, row } = waiting[0];
     await sendOne(file, name, row);
+    waiting.shift();
     summarize();
   }
   isSending = false;
-  summarize();
   refresh();
 }
 
@@ -134,7 +134,7 @@ function summarize() {
   find("uploads-status").textContent = parts.join(", ");
   const done = Object.values(results).reduce((sum, number) => sum + number);
   const bar = find("uploads-progress");
-  bar.max = done + waiting.length + isSending;
+  bar.max = done + waiting.length;
   bar.value = done;
   bar.hidden = bar.max < 2 || done === bar.max;
 }
