@@ -131,7 +131,7 @@ def test_see_how_an_answer_was_found_and_keep_it_open(page: Page) -> None:
     expect(page.locator("#stages")).to_be_hidden()
 
     explain.click()
-    expect(stages.first).to_have_text("finds sentences by words and meaning")
+    expect(stages.first).to_have_text("matches words and meaning")
     page.reload()
     expect(get_first(page).locator("mark")).to_have_text(MELTWATER)
     expect(stages.first).to_be_visible()
@@ -197,14 +197,15 @@ def add_folder(page: Page, folder: Path) -> None:
 def test_upload_a_folder_and_see_how_far_it_is(page: Page, tmp_path: Path) -> None:
     folder = tmp_path / "tides"
     folder.mkdir()
-    for name in ("ebb", "flood", "slack"):
+    for name in ("slack", "ebb", "flood"):
         (folder / f"{name}.txt").write_text(f"The {name} is slow.\n")
     progress = page.get_by_role("progressbar", name="Files added")
-    shown: list[tuple[bool, str | None, str | None]] = []
+    sending = page.locator("#uploads-list .result", has_text="sending")
+    shown: list[tuple[bool, str | None, str | None, int]] = []
 
     def look(route: Route) -> None:
         of = progress.get_attribute("value"), progress.get_attribute("max")
-        shown.append((progress.is_visible(), *of))
+        shown.append((progress.is_visible(), *of, sending.count()))
         route.continue_()
 
     page.route("**/v1/documents?name=*", look)
@@ -213,10 +214,13 @@ def test_upload_a_folder_and_see_how_far_it_is(page: Page, tmp_path: Path) -> No
     add_folder(page, folder)
 
     expect(page.locator("#uploads-status")).to_have_text("3 added")
-    assert shown == [(True, "0", "3"), (True, "1", "3"), (True, "2", "3")]
+    assert shown == [(True, "0", "3", 1), (True, "1", "3", 1), (True, "2", "3", 1)]
     expect(progress).to_be_hidden()
-    results = page.locator("#uploads-list .result")
-    expect(results).to_have_text(["added: 1 sentence"] * 3)
+    rows = page.locator("#uploads-list li")
+    expect(rows.locator(".title")).to_have_text(
+        ["tides/ebb.txt", "tides/flood.txt", "tides/slack.txt"]
+    )
+    expect(rows.locator(".result")).to_have_text(["added: 1 sentence"] * 3)
     expect(page.locator("#documents-list .path", has_text="uploaded:tides/")).to_have_count(3)
 
 

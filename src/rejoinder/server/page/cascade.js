@@ -10,7 +10,7 @@ const DESCRIPTIONS = {
   selector: "reads question and sentence",
 };
 
-const SEARCH = { name: "search", what: "finds sentences by words and meaning", tint: 0 };
+const SEARCH = { name: "search", what: "matches words and meaning", tint: 0 };
 const SPLIT = { name: "split", what: "splits the text into sentences", tint: 0 };
 
 // Before a question, the stages of the served cascade; after it, their trace.

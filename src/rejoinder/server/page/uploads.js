@@ -18,7 +18,8 @@ export function startUploads({ max_upload_bytes }) {
     const chooser = find(id);
     find(button).addEventListener("click", () => chooser.click());
     chooser.addEventListener("change", () => {
-      add([...chooser.files].map((file) => ({ file, name: file.webkitRelativePath || file.name })));
+      const items = [...chooser.files].map((file) => ({ file, name: file.webkitRelativePath || file.name }));
+      add(items.sort((one, other) => one.name.localeCompare(other.name)));
       chooser.value = "";
     });
   }
@@ -90,6 +91,7 @@ async function sendAll() {
 }
 
 async function sendOne(file, name, row) {
+  row.progress(0);
   for (;;) {
     try {
       const event = await upload(file, name, row.progress);
@@ -110,11 +112,12 @@ function describe({ what, sentences, reason }) {
 
 function makeRow(name) {
   const state = make("span", { class: "result" }, "waiting");
-  const bar = make("progress", { max: 1, value: 0, "aria-label": `Sending ${name}` });
+  const bar = make("progress", { max: 1, value: 0, hidden: true, "aria-label": `Sending ${name}` });
   const element = make("li", {}, make("span", { class: "title" }, name), bar, state);
   return {
     element,
     progress(share) {
+      bar.hidden = false;
       bar.value = share;
       state.textContent = share < 1 ? "sending" : "reading";
       if (share === 1) bar.removeAttribute("value");
