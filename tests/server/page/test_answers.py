@@ -164,6 +164,8 @@ def test_highlights_are_stronger_for_rare_words_and_none_for_common_ones(page: P
         ("What year was it?", "It was 1876.", ["1876"]),
         ("Which port does it use?", "It listens on port 8080.", ["8080"]),
         ("Who wrote it?", "The letter is by Ada Lovelace.", ["Ada", "Lovelace"]),
+        ("Who worked it out?", "Karl von Frisch did.", ["Karl", "Frisch"]),
+        ("Who won the cup?", "Vectors find it in Rome.", ["Rome"]),
         ("Where is Ada buried?", "Ada lies in Hucknall.", ["Hucknall"]),
         ("Why do 3 bees dance?", "Ada saw 3 bees.", []),
     ],

@@ -40,6 +40,8 @@ const ASKS_NUMBER = new RegExp(
 );
 const ASKS_DATE = /\bwhen\b|\b(what|which) (year|date|day|month|time)\b/iu;
 const ASKS_NAME = /\b(who|whom|whose|where)\b/iu;
+// Any word that begins a sentence is capitalised; a name of two words is a name there, too.
+const GOES_ON = /^ (?:(?:al|bin|da|de|del|der|di|la|le|van|von) )*\p{Lu}/u;
 
 // As the server's tokenizer: lower case, without accents.
 export const fold = (word) => word.normalize("NFD").replace(/\p{M}/gu, "").toLowerCase();
@@ -63,7 +65,7 @@ export function splitSentence(sentence, matches, question = "") {
   for (const found of sentence.matchAll(WORD)) {
     const { 0: word, index } = found;
     const related = strengths.get(fold(word)) ?? 0;
-    const isFit = fits(word, sentence.slice(0, index));
+    const isFit = fits(word, sentence.slice(0, index), sentence.slice(index + word.length));
     if (!related && !isFit) continue;
     if (index > end) parts.push({ text: sentence.slice(end, index), related: 0, fits: false });
     parts.push({ text: word, related, fits: isFit });
@@ -89,7 +91,7 @@ function joinNumbers(parts) {
   return joined;
 }
 
-// Returns whether a word, after the text before it, is of the kind that the question asks for.
+// Returns whether a word, between two texts, is of the kind that the question asks for.
 function makeFit(question) {
   if (ASKS_NUMBER.test(question)) {
     const isDate = ASKS_DATE.test(question);
@@ -100,7 +102,11 @@ function makeFit(question) {
   }
   if (!ASKS_NAME.test(question)) return () => false;
   const asked = new Set([...question.matchAll(WORD)].map((found) => fold(found[0])));
-  return (word) => /^\p{Lu}/u.test(word) && !FUNCTION_WORDS.has(fold(word)) && !asked.has(fold(word));
+  return (word, before, after) =>
+    /^\p{Lu}/u.test(word) &&
+    !FUNCTION_WORDS.has(fold(word)) &&
+    !asked.has(fold(word)) &&
+    (/[\p{L}\p{N}]/u.test(before) || GOES_ON.test(after));
 }
 
 // Returns the nodes of a sentence with its words highlighted.
