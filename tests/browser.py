@@ -27,8 +27,9 @@ def find_chromium() -> str:
     return executable
 
 
-@pytest.fixture(scope="package")
+@pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
+    """Run a browser for a module: an event loop runs meanwhile, which other modules may need."""
     executable = find_chromium()
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=executable, args=["--no-sandbox"])

@@ -22,5 +22,6 @@ def test_the_benchmark_compares_lists_of_questions_with_one_by_one(tmp_path: Pat
         "HTTP, a list as HTTP, one by one",
     ]
     parts = found["cpu_milliseconds"]
-    assert 0 < parts["encode the question"] < parts["search"] < parts["answer"]
+    assert 0 < parts["encode the question"] < parts["answer"]
+    assert 0 < parts["search"] < parts["answer"]
     assert parts["read, a statement each"] > 0 < parts["read, one statement"]

@@ -11,7 +11,6 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -95,9 +94,7 @@ def rehearse(clone: Clone, steps: list[Step]) -> Iterator[Rehearsed]:
                 log = servers.enter_context(clone.serve(own, port))
                 output = log.read_text(encoding="utf-8")
             elif own.code.startswith("open "):
-                address = own.code.removeprefix("open ").strip('"')
-                with ThreadPoolExecutor(1) as thread:  # this one may run the browser of other tests
-                    output = thread.submit(open_page, address).result()
+                output = open_page(own.code.removeprefix("open ").strip('"'))
             else:
                 done = clone.run(own)
                 output = done.stdout + done.stderr

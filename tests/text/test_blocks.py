@@ -220,7 +220,7 @@ def test_page_headers_are_in_no_block() -> None:
     ],
 )
 def test_hostile_text_takes_linear_time(text: str) -> None:
-    start = time.perf_counter()
+    start = time.process_time()
     for _ in find_blocks(text):
         pass
-    assert time.perf_counter() - start < 5
+    assert time.process_time() - start < 5
