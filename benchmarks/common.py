@@ -129,6 +129,17 @@ def measure_memory(*pids: int) -> float:
     return pages * os.sysconf("SC_PAGE_SIZE") / 1e6
 
 
+def measure_shared_memory(*pids: int) -> float:
+    """Return the memory of processes in MB, on Linux; a page of several counts in parts."""
+    return sum(read_rollup(pid)["Pss"] for pid in pids) / 1e3
+
+
+def read_rollup(pid: int) -> dict[str, int]:
+    """Return the kilobytes of each kind of memory of a process, like `Pss`, on Linux."""
+    lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()[1:]
+    return {line.partition(":")[0]: int(line.split()[1]) for line in lines}
+
+
 def cache_bytecode(folder: Path) -> None:
     """Let Python processes keep bytecode in a folder, as pip compiles that of a wheel."""
     os.environ["PYTHONPYCACHEPREFIX"] = str(folder)

@@ -21,7 +21,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import ExitStack, contextmanager
 from functools import partial
@@ -153,23 +153,30 @@ async def ask(
     address: str, questions: Sequence[str], clients: int, seconds: float
 ) -> dict[str, Any]:
     """Ask from many clients for a while; return the rate, percentiles and errors."""
+    bodies = [{"question": question} for question in questions]
+    return await post_all(address, "/v1/answer", bodies, clients, seconds)
+
+
+async def post_all(
+    address: str, path: str, bodies: Sequence[Mapping[str, Any]], clients: int, seconds: float
+) -> dict[str, Any]:
+    """Post bodies in turn from many clients for a while; return the rate, percentiles, errors."""
     begin = time.perf_counter()
     times: list[float] = []
     errors: Counter[str] = Counter()
 
-    async def ask_in_a_loop(first: int) -> None:
+    async def post_in_a_loop(first: int) -> None:
         async with httpx.AsyncClient(base_url=address, timeout=120) as client:
             for place in count(first, clients):
-                body = {"question": questions[place % len(questions)]}
                 start = time.perf_counter()
-                reply = await client.post("/v1/answer", json=body)
+                reply = await client.post(path, json=bodies[place % len(bodies)])
                 times.append(1000 * (time.perf_counter() - start))
                 if reply.status_code != 200:
                     errors[str(reply.status_code)] += 1
                 if time.perf_counter() - begin > seconds:
                     return
 
-    await asyncio.gather(*map(ask_in_a_loop, range(clients)))
+    await asyncio.gather(*map(post_in_a_loop, range(clients)))
     elapsed = time.perf_counter() - begin  # until the last reply
     return {
         "requests": len(times),

@@ -30,7 +30,13 @@ SLOW = (
     *("models/selector/test_multiway", "models/selector/test_scorer", "models/sentence_encoder"),
     *("models/static_vectors/test_export", "models/test_cold_start", "models/test_foreign"),
     *("models/test_importing", "models/test_other_processors"),
-    *("test_docs", "test_index_speed", "test_large_training", "test_limits"),
+    *(
+        "test_clients_benchmark",
+        "test_docs",
+        "test_index_speed",
+        "test_large_training",
+        "test_limits",
+    ),
     *("test_many_questions", "test_page_benchmark", "test_portability", "test_published_sizes"),
     *("test_runtimes", "test_vector_search", "test_wikipedia_vectors"),
 )
