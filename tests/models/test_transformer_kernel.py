@@ -19,6 +19,7 @@ from rejoinder.models.transformer_kernel import (
     LayerWeights,
     LinearWeights,
     has_transformer,
+    pack_encoder,
 )
 
 WIDTH, INNER, HEADS, LAYERS, PIECES, POSITIONS = 64, 128, 4, 2, 50, 200
@@ -254,3 +255,17 @@ def test_a_text_that_is_too_long_is_refused(encoder: KernelEncoder) -> None:
 def test_shapes_that_the_kernel_does_not_support_are_refused(change: dict[str, Any]) -> None:
     with pytest.raises(ValueError, match="shapes"):
         replace(make_weights(), **change)
+
+
+def test_packed_weights_are_used_as_they_are_and_those_of_another_encoder_refused(
+    library: ctypes.CDLL, encoder: KernelEncoder
+) -> None:
+    texts, weights = make_texts([5, 9]), make_weights()
+    packed = pack_encoder(library, weights)
+    packed.flags.writeable = False  # as those that are mapped
+
+    other = KernelEncoder(library, weights, packed)
+
+    np.testing.assert_array_equal(other.encode(texts, np.copy), encoder.encode(texts, np.copy))
+    with pytest.raises(ValueError, match="another encoder"):
+        KernelEncoder(library, make_weights(types=1), packed)

@@ -23,6 +23,7 @@ ZERO_POINT, LOWEST_GELU = 128, -0.17
 """States are bytes above the first number; states after GELU are steps above the second."""
 
 
+Bytes = NDArray[np.uint8]
 Result = TypeVar("Result")
 
 
@@ -47,6 +48,16 @@ class LayerWeights:
     joined_norm: Matrix
     outer_norm: Matrix
 
+    @property
+    def products(self) -> tuple[LinearWeights, ...]:
+        """The linear layers, in the order of the kernel."""
+        return self.projections, self.joined, self.inner, self.outer
+
+    @property
+    def norms(self) -> tuple[Matrix, ...]:
+        """The norms, in the order of the kernel."""
+        return self.joined_norm, self.outer_norm
+
 
 @dataclass(frozen=True, slots=True)
 class EncoderWeights:
@@ -60,6 +71,11 @@ class EncoderWeights:
     layers: Sequence[LayerWeights]
     heads: int
     epsilon: float
+
+    @property
+    def tables(self) -> tuple[NDArray[Any], ...]:
+        """The arrays beside the layers, in the order of the kernel."""
+        return self.pieces, self.piece_scales, self.types, self.positions, self.norm
 
     def __post_init__(self) -> None:
         """Check what the kernel does not: it reads memory by these shapes.
@@ -142,28 +158,34 @@ def has_transformer(library: ctypes.CDLL) -> bool:
 class KernelEncoder:
     """An encoder with its weights packed for this processor; safe from many threads."""
 
-    def __init__(self, library: ctypes.CDLL, weights: EncoderWeights) -> None:
-        """Pack the weights; the library must have a transformer (`has_transformer`)."""
+    def __init__(
+        self, library: ctypes.CDLL, weights: EncoderWeights, packed: Bytes | None = None
+    ) -> None:
+        """Take packed weights, or pack them; the library must have a transformer.
+
+        Args:
+            packed: what `pack_encoder` has returned for the same weights.
+        """
         self.width = weights.pieces.shape[1]
         self.max_tokens = len(weights.positions)
         self._encode = bind_function(library, "encode_texts", "ppppipp")
         self._measure = bind_function(library, "measure_room", "pii")
         self._average = bind_function(library, "average_states", "pippiip")
-        self._pack = bind_function(library, "pack_weights", "piipp")
         self._limits = (len(weights.pieces), len(weights.types))
-        self._kept: list[NDArray[Any]] = []
-        self._workspaces: deque[NDArray[np.uint8]] = deque()
-        self._layers = (_Layer * len(weights.layers))(*map(self._build_layer, weights.layers))
+        self._workspaces: deque[Bytes] = deque()
+        self._packed = pack_encoder(library, weights) if packed is None else packed
+        if len(self._packed) != measure_packed(weights) or self._packed.ctypes.data % LINE:
+            raise ValueError("the packed weights are those of another encoder")
+        lines = _Lines(self._packed)
+        tables = [lines.take(table.nbytes).ctypes.data for table in weights.tables]
+        layers = [_locate_layer(layer, lines) for layer in weights.layers]
+        self._layers = (_Layer * len(layers))(*layers)
         self._model = _Encoder(
             self.width,
             weights.layers[0].inner.whole.shape[1],
             weights.heads,
             len(weights.layers),
-            self._keep(weights.pieces),
-            self._keep(weights.piece_scales),
-            self._keep(weights.types),
-            self._keep(weights.positions),
-            self._keep(weights.norm),
+            *tables,
             self._layers,
             weights.epsilon,
         )
@@ -208,7 +230,7 @@ class KernelEncoder:
         self._average(states, self.width, texts.kinds, lengths, len(lengths), wanted, means)
         return means
 
-    def _borrow(self, size: int) -> NDArray[np.uint8]:
+    def _borrow(self, size: int) -> Bytes:
         """Return a workspace that no other call uses."""
         try:
             workspace = self._workspaces.pop()
@@ -216,41 +238,86 @@ class KernelEncoder:
             return _allocate(size)
         return workspace if len(workspace) >= size else _allocate(size)
 
-    def _build_layer(self, layer: LayerWeights) -> _Layer:
-        return _Layer(
-            self._build_product(layer.projections),
-            self._build_product(layer.joined),
-            self._build_product(layer.inner),
-            self._build_product(layer.outer, is_activated=True),
-            self._keep(layer.joined_norm),
-            self._keep(layer.outer_norm),
-        )
 
-    def _build_product(self, weights: LinearWeights, *, is_activated: bool = False) -> _Product:
-        depth, columns = weights.whole.shape
-        panels = _allocate(depth * columns)
-        totals = np.empty(columns, dtype=np.int32)
-        self._pack(np.ascontiguousarray(weights.whole), depth, columns, panels, totals)
-        self._kept.append(panels)
-        start, bias = -ZERO_POINT * totals, weights.bias
-        if is_activated:
-            start, bias = np.zeros_like(totals), bias + LOWEST_GELU * totals * weights.scales
-        return _Product(
-            panels.ctypes.data,
-            self._keep(start.astype(np.int32)),
-            self._keep(weights.scales),
-            self._keep(bias.astype(np.float32)),
-        )
+def pack_encoder(library: ctypes.CDLL, weights: EncoderWeights) -> Bytes:
+    """Return the weights of an encoder as the kernel reads them, which any process may map.
 
-    def _keep(self, array: NDArray[Any]) -> int:
-        """Copy an array to the start of a line; return its address."""
-        copied = _allocate(array.nbytes)
-        copied[:] = np.ascontiguousarray(array).view(np.uint8).reshape(-1)
-        self._kept.append(copied)
-        return copied.ctypes.data
+    One array after another, each from the start of a line: tables, then the layers.
+    """
+    pack = bind_function(library, "pack_weights", "piipp")
+    packed = _allocate(measure_packed(weights))
+    lines = _Lines(packed)
+    for table in weights.tables:
+        lines.put(table)
+    for layer in weights.layers:
+        for product in layer.products:
+            _pack_product(pack, product, lines, is_activated=product is layer.outer)
+        for norm in layer.norms:
+            lines.put(norm)
+    return packed
 
 
-def _allocate(size: int) -> NDArray[np.uint8]:
+def measure_packed(weights: EncoderWeights) -> int:
+    """Return the bytes of the packed weights."""
+    sizes = [table.nbytes for table in weights.tables]
+    for layer in weights.layers:
+        sizes += [size for product in layer.products for size in _list_sizes(product)]
+        sizes += [norm.nbytes for norm in layer.norms]
+    return sum(map(_to_lines, sizes))
+
+
+class _Lines:
+    """Divides memory into arrays that begin with a line."""
+
+    def __init__(self, room: Bytes) -> None:
+        self._room = room
+        self._at = 0
+
+    def take(self, size: int) -> Bytes:
+        """Return the next so many bytes."""
+        first, self._at = self._at, self._at + _to_lines(size)
+        return self._room[first : first + size]
+
+    def put(self, array: NDArray[Any]) -> None:
+        """Copy an array into the next bytes."""
+        self.take(array.nbytes)[:] = np.ascontiguousarray(array).view(np.uint8).reshape(-1)
+
+
+def _pack_product(
+    pack: Callable[..., int], weights: LinearWeights, lines: _Lines, *, is_activated: bool
+) -> None:
+    depth, columns = weights.whole.shape
+    totals = np.empty(columns, dtype=np.int32)
+    panels = lines.take(depth * columns)
+    pack(np.ascontiguousarray(weights.whole), depth, columns, panels, totals)
+    start, bias = -ZERO_POINT * totals, weights.bias
+    if is_activated:
+        start, bias = np.zeros_like(totals), bias + LOWEST_GELU * totals * weights.scales
+    lines.put(start.astype(np.int32))
+    lines.put(weights.scales)
+    lines.put(bias.astype(np.float32))
+
+
+def _list_sizes(weights: LinearWeights) -> list[int]:
+    """Return the bytes of the arrays of a packed product: panels, start, scales and bias."""
+    columns = weights.whole.shape[1]
+    return [weights.whole.size, 4 * columns, 4 * columns, 4 * columns]
+
+
+def _locate_layer(layer: LayerWeights, lines: _Lines) -> _Layer:
+    def locate(size: int) -> int:
+        return lines.take(size).ctypes.data
+
+    products = [_Product(*map(locate, _list_sizes(product))) for product in layer.products]
+    return _Layer(*products, *(locate(norm.nbytes) for norm in layer.norms))
+
+
+def _to_lines(size: int) -> int:
+    """Return a number of bytes in whole lines."""
+    return -(-size // LINE) * LINE
+
+
+def _allocate(size: int) -> Bytes:
     room = np.empty(size + LINE, dtype=np.uint8)
     first = -room.ctypes.data % LINE
     return room[first : first + size]

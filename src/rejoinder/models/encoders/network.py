@@ -8,6 +8,7 @@ same in any company.
 """
 
 import logging
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -34,6 +35,7 @@ from rejoinder.models.onnx_session import (
 )
 from rejoinder.models.parallel import count_cores, gather
 from rejoinder.models.transformer_kernel import (
+    Bytes,
     EncoderWeights,
     JoinedTexts,
     KernelEncoder,
@@ -45,6 +47,8 @@ from rejoinder.models.transformer_kernel import (
 MAX_TOKENS = 512
 """Tokens of one call: enough to read weights rarely, few enough for short lists on two threads."""
 TABLE = "embeddings.word_embeddings.int8"
+SHARED = "REJOINDER_WORKER_WEIGHTS"
+"""The environment variable that has the file descriptor of the memory with shared weights."""
 SMALLEST = 1e-12
 """The smallest length that a vector is divided by."""
 
@@ -143,13 +147,15 @@ def open_network(
         if name not in bundle.manifest.files:  # only those were verified
             raise FileNotFoundError(name)
         if make_readout is not None and not inputs:
-            compiled = open_compiled(_map(bundle.folder / name), settings, runtime, make_readout)
+            content = _map(bundle.folder / name)
+            checksum = bundle.manifest.files[name]
+            compiled = open_compiled(content, settings, runtime, make_readout, checksum=checksum)
             if compiled is not None:
                 return compiled
-        content = (bundle.folder / name).read_bytes()
+        network = (bundle.folder / name).read_bytes()
     except (OSError, TypeError, ValueError) as error:
         raise bundle.refuse(f"file or setting is missing: {error}") from error
-    return OnnxNetwork(content, bundle.folder, runtime, name=Path(name).name, inputs=inputs)
+    return OnnxNetwork(network, bundle.folder, runtime, name=Path(name).name, inputs=inputs)
 
 
 def _map(path: Path) -> mmap | bytes:
@@ -159,12 +165,18 @@ def _map(path: Path) -> mmap | bytes:
 
 
 def open_compiled(
-    content: bytes | mmap, config: Mapping[str, Any], runtime: Runtime, make_readout: MakeReadout
+    content: bytes | mmap,
+    config: Mapping[str, Any],
+    runtime: Runtime,
+    make_readout: MakeReadout,
+    *,
+    checksum: str | None = None,
 ) -> CompiledNetwork | None:
     """Return the network of an ONNX file in the kernel; None if the kernel cannot run it.
 
     Args:
         config: the settings of its bundle, with those of its encoder.
+        checksum: of the content, by which several processes share the packed weights.
     """
     if not runtime.is_cpu or runtime.batch is not None:
         return None
@@ -177,9 +189,20 @@ def open_compiled(
         readout = make_readout({name: value.copy() for name, value in rest.items()})
         if readout is None:
             return None
-        return CompiledNetwork(KernelEncoder(library, encoder), readout, runtime.threads)
+        compiled = KernelEncoder(library, encoder, _share(checksum, library, encoder))
+        return CompiledNetwork(compiled, readout, runtime.threads)
     except (KeyError, TypeError, ValueError):  # another network, which onnxruntime may know
         return None
+
+
+def _share(checksum: str | None, library: CDLL, encoder: EncoderWeights) -> Bytes | None:
+    """Return the packed weights that this process shares with others; None if it shares none."""
+    memory = os.environ.get(SHARED)
+    if not checksum or not memory:
+        return None
+    from rejoinder.models.encoders.shared_weights import share_packed  # only workers need it
+
+    return share_packed(int(memory), checksum, library, encoder)
 
 
 @cache

@@ -21,6 +21,7 @@ from collections import deque
 from collections.abc import AsyncIterator, Coroutine
 from contextlib import suppress
 from dataclasses import dataclass, field
+from io import FileIO
 from itertools import count
 from pathlib import Path
 
@@ -30,6 +31,8 @@ from rejoinder.cascade.loading import pin
 from rejoinder.errors import InputError
 from rejoinder.index.files import DATABASE, describe_gone
 from rejoinder.index.sqlite.database import Identity, read_identity
+from rejoinder.models.encoders.network import SHARED
+from rejoinder.models.encoders.shared_weights import create_memory
 from rejoinder.server.problems import retry_later, to_problem
 from rejoinder.server.settings import Settings
 from rejoinder.server.telemetry import Metrics
@@ -86,6 +89,13 @@ class _Task:
 class _Generation:
     scorer: str
     provider: str
+    memory: FileIO | None = None
+    """The file in memory that has the weights of all its workers."""
+
+    def end(self) -> None:
+        """Start no more workers; those that have mapped the shared weights keep them."""
+        if self.memory:
+            self.memory.close()
 
 
 class _Worker:
@@ -111,8 +121,14 @@ class _Worker:
         code = f"from rejoinder.server.workers.worker import main; main{arguments!r}"
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         environment[RETRIEVER] = settings.retriever or ""
+        inherited = (generation.memory.fileno(),) if generation.memory else ()
+        environment[SHARED] = "".join(map(str, inherited))
         process = await asyncio.create_subprocess_exec(
-            *(sys.executable, "-c", code), stdin=PIPE, stdout=PIPE, env=environment
+            *(sys.executable, "-c", code),
+            stdin=PIPE,
+            stdout=PIPE,
+            env=environment,
+            pass_fds=inherited,
         )
         worker = cls(process, generation)
         try:
@@ -201,6 +217,7 @@ class Pool:
         await asyncio.gather(*self._supervisors, return_exceptions=True)
         for worker in self._workers:
             await worker.end()
+        self._generation.end()
 
     @property
     def is_ready(self) -> bool:
@@ -268,9 +285,10 @@ class Pool:
         return [worker for worker in self._workers if worker.generation is self._generation]
 
     async def _start_generation(self, *, create: bool) -> None:
-        generation = _Generation(pin(self._settings.scorer), self._settings.provider)
+        pinned = pin(self._settings.scorer)
+        generation = _Generation(pinned, self._settings.provider, create_memory())
         try:
-            # One first: it creates the index.
+            # One first: it creates the index, and packs the weights that the others share.
             first = await self._start_worker(generation, create=create)
             others = (self._start_worker(generation) for _ in range(self._settings.workers - 1))
             for other in await asyncio.gather(*others, return_exceptions=True):
@@ -280,8 +298,10 @@ class Pool:
             for worker in [item for item in self._workers if item.generation is generation]:
                 self._workers.remove(worker)
                 await worker.end()
+            generation.end()
             raise
         retired = self._list_current()
+        self._generation.end()
         self._generation, self.info = generation, first.info
         for worker in self._list_current():
             self._keep(self._supervise(worker))
