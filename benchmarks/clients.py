@@ -15,8 +15,9 @@ next request once it has its reply:
     answer   a question to /v1/answer, another one each time
     rerank   a question and 50 sentences to /v2/rerank, others each time
 
-Results have requests per second, p50 and p99 in milliseconds (medians over the rounds), errors, and
-the memory of the server's processes, in which pages that several share count once (Linux only).
+Results have requests per second, p50 and p99 in milliseconds, the CPU time of a request in all
+processes of the server, their memory, in which pages that several share count once (medians over
+the rounds), and errors.  CPU time can be compared on a machine that does other work, too.  Linux.
 """
 
 import argparse
@@ -35,6 +36,7 @@ from benchmarks.common import (
     cache_bytecode,
     describe_machine,
     list_processes,
+    measure_cpu,
     measure_shared_memory,
     serving,
 )
@@ -215,15 +217,21 @@ def load(
     for name, (path, bodies) in kinds.items():
         asyncio.run(post_all(address, path, bodies, max(options.clients), WARM_UP_SECONDS))
         for clients in options.clients:
+            processes = list_processes(pid)
+            before = measure_cpu(*processes)
             found = asyncio.run(post_all(address, path, bodies, clients, options.seconds))
-            memory = measure_shared_memory(*list_processes(pid))
-            yield {"request": name, "clients": clients, **found, "memory_mb": round(memory, 1)}
+            seconds = measure_cpu(*processes) - before
+            figures = {
+                "cpu_ms": 1000 * seconds / found["requests"],
+                "memory_mb": measure_shared_memory(*processes),
+            }
+            yield {"request": name, "clients": clients, **found, **figures}
 
 
 def summarize(rounds: Rows) -> dict[str, Any]:
     """Return the medians of the rounds, and all errors."""
     first = rounds[0]
-    names = ("requests_per_second", "p50_ms", "p99_ms", "memory_mb")
+    names = ("requests_per_second", "p50_ms", "p99_ms", "cpu_ms", "memory_mb")
     return {
         "request": first["request"],
         "clients": first["clients"],
@@ -234,14 +242,16 @@ def summarize(rounds: Rows) -> dict[str, Any]:
 
 def format_table(rows: Rows) -> str:
     """Return a line for each setting, with the other tree's rate and the ratio to it."""
-    heads = ["request", "clients", "workers", "threads", "requests/s", "p50, ms", "p99, ms", "MB"]
+    heads = ["request", "clients", "workers", "threads", "requests/s", "p50, ms", "p99, ms"]
+    heads += ["CPU, ms", "MB"]
     others = {_get_key(row): row for row in rows if row["tree"] == "other"}
     heads += ["before", "ratio"] if others else []
     lines = [heads, ["---", *["---:"] * (len(heads) - 1)]]
     for row in rows:
         if row["tree"] == "other":
             continue
-        figures = [row["requests_per_second"], row["p50_ms"], row["p99_ms"], row["memory_mb"]]
+        names = ("requests_per_second", "p50_ms", "p99_ms", "cpu_ms", "memory_mb")
+        figures = [row[name] for name in names]
         cells = [*_get_key(row), *(f"{figure:.1f}" for figure in figures)]
         if others:
             before = others[_get_key(row)]["requests_per_second"]

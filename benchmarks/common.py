@@ -134,6 +134,12 @@ def measure_shared_memory(*pids: int) -> float:
     return sum(read_rollup(pid)["Pss"] for pid in pids) / 1e3
 
 
+def measure_cpu(*pids: int) -> float:
+    """Return the seconds of CPU time that processes have taken, on Linux."""
+    fields = (Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split() for pid in pids)
+    return sum(int(own[11]) + int(own[12]) for own in fields) / os.sysconf("SC_CLK_TCK")
+
+
 def read_rollup(pid: int) -> dict[str, int]:
     """Return the kilobytes of each kind of memory of a process, like `Pss`, on Linux."""
     lines = Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines()[1:]
