@@ -33,6 +33,8 @@ SLOW = (
     *(
         "test_clients_benchmark",
         "test_docs",
+       
+        "test_search_threads_benchmark",
         "test_index_speed",
         "test_large_training",
         "test_limits",

@@ -11,7 +11,7 @@ import os
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import partial
 from hashlib import sha256
 from pathlib import Path
@@ -47,6 +47,7 @@ from rejoinder.index.sqlite.documents import (
 )
 from rejoinder.index.vectors.vector_index import VectorIndex
 from rejoinder.index.writer import Writer
+from rejoinder.models.parallel import running_beside
 from rejoinder.models.sentence_encoder.encoder import SentenceEncoder
 from rejoinder.models.sidecar import SidecarEncoder
 from rejoinder.storage.files import get_cache_folder
@@ -78,6 +79,9 @@ READ_LATE = 20
 """Sentences that are read once the deadline has passed: nothing will rank more."""
 BRIEF_MS = 3.0
 """With no more time than this, only the rarest words of a question are searched for."""
+
+BESIDE = 100_000
+"""Sentences of an index whose search by meaning runs beside the one by words."""
 
 log = logging.getLogger(__name__)
 
@@ -704,11 +708,25 @@ def _search_both(
     words = full_text.search(question, READ_LATE, where, is_brief=True) if is_brief else {}
     if words:
         return merge(words, {}), True
-    words = full_text.search(question, limit, where)
-    if words and deadline and deadline.left_ms <= 0:
-        return merge(words, {}), True
-    meaning = files.vectors.search(full_text.correct(question), limit, where)
-    return merge(words, meaning), max(len(words), len(meaning)) < limit
+
+    def search_meaning() -> dict[Place, float]:
+        return files.vectors.search(full_text.correct(question), limit, where)
+
+    with _running_beside(search_meaning, files) as meaning:
+        words = full_text.search(question, limit, where)
+        if words and deadline and deadline.left_ms <= 0:
+            return merge(words, {}), True
+        found = meaning()
+    return merge(words, found), max(len(words), len(found)) < limit
+
+
+def _running_beside(
+    search: Callable[[], dict[Place, float]], files: IndexFiles
+) -> AbstractContextManager[Callable[[], dict[Place, float]]]:
+    """Start a search of a large index on another thread; it keeps the files open."""
+    if files.vectors.rows < BESIDE or not files.acquire():
+        return nullcontext(search)
+    return running_beside(search, on_end=files.release)
 
 
 def get_cached_index(paths: Iterable[Path]) -> Path:

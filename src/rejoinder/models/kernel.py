@@ -189,15 +189,46 @@ class Kernel:
             largest: the largest distance.
             keep: choose at most so many.
         """
+        counts = np.zeros(largest + 1, dtype=np.int64)
+        chosen = np.empty(min(keep, len(bits)), dtype=np.int64)
+        self._compare_rows(bits, places, allowed, planes, counts, keep, chosen)
+        return chosen[: counts.sum()]
+
+    def measure_rows(
+        self,
+        bits: NDArray[np.uint64],
+        places: NDArray[np.uint32],
+        allowed: NDArray[np.bool_],
+        planes: NDArray[np.uint64],
+        largest: int,
+    ) -> tuple[NDArray[np.uint16], Ids]:
+        """Return the distance of each row, and how many allowed rows have each distance.
+
+        Rows that are not allowed are at a distance above the largest.  For other arguments see
+        `choose_rows`.
+        """
+        counts = np.zeros(largest + 1, dtype=np.int64)
+        none = np.empty(0, dtype=np.int64)
+        return self._compare_rows(bits, places, allowed, planes, counts, 0, none), counts
+
+    def _compare_rows(
+        self,
+        bits: NDArray[np.uint64],
+        places: NDArray[np.uint32],
+        allowed: NDArray[np.bool_],
+        planes: NDArray[np.uint64],
+        counts: Ids,
+        keep: int,
+        chosen: Ids,
+    ) -> NDArray[np.uint16]:
+        """Fill counts and chosen rows; return the distances."""
         rows, words = bits.shape
         assert planes.shape == (1 + PLANES, words), "a question needs one sign per bit"
-        counts = np.zeros(largest + 1, dtype=np.int64)
         distances = np.empty(rows, dtype=np.uint16)
-        chosen = np.empty(min(keep, rows), dtype=np.int64)
-        question = (planes[0], planes[1:], counts, largest)
+        question = (planes[0], planes[1:], counts, len(counts) - 1)
         documents = (allowed, len(allowed))
         self._choose_rows(bits, places, rows, words, *documents, *question, distances, keep, chosen)
-        return chosen[: counts.sum()]
+        return distances
 
     def score_rows(
         self, data: NDArray[np.uint8], chosen: Ids, question: Matrix

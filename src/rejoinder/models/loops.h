@@ -382,6 +382,7 @@ void NAME(choose_rows)(const uint8_t *restrict bits, const uint32_t *restrict pl
     else
         MEASURE(words);
 #undef MEASURE
+    if (keep <= 0) return; /* the caller chooses, by the distances and counts of several parts */
     int64_t limit = 0, left = keep;
     while (limit <= largest && counts[limit] <= left) left -= counts[limit++];
     for (int64_t row = 0; row < rows; row++) {

@@ -1,8 +1,10 @@
 """Work on several threads; numpy, onnxruntime and the compiled kernel release the GIL."""
 
 import os
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
 from typing import Any, TypeVar
 
 Item = TypeVar("Item")
@@ -37,3 +39,35 @@ def spread(
         return [function(item) for item in items]
     with ThreadPoolExecutor(min(threads, len(items))) as pool:
         return list(pool.map(function, items))
+
+
+@contextmanager
+def running_beside(
+    function: Callable[[], Result], *, on_end: Callable[[], object]
+) -> Iterator[Callable[[], Result]]:
+    """Start a function on another thread, and give one that returns its result.
+
+    If no thread is free by then, that one runs the function itself.  A block that leaves without
+    the result does not wait for it.
+
+    Args:
+        on_end: called once, when the other thread has finished or will not begin.
+    """
+    if count_cores() < 2:
+        try:
+            yield function
+        finally:
+            on_end()
+        return
+    future = _get_threads().submit(function)
+    future.add_done_callback(lambda _: on_end())
+    try:
+        yield lambda: function() if future.cancel() else future.result()
+    finally:
+        future.cancel()
+
+
+@cache
+def _get_threads() -> ThreadPoolExecutor:
+    """Return the threads of this process: with those that ask, about as many as cores."""
+    return ThreadPoolExecutor(count_cores() - 1, "beside")

@@ -1,5 +1,7 @@
 """Codes and nearest neighbours: the kernel and numpy against exact cosines."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -8,7 +10,7 @@ from rejoinder.index.vectors import codes, nearest
 from rejoinder.index.vectors.codes import encode_question, encode_vectors, get_rotation
 from rejoinder.index.vectors.nearest import choose_rows, score_rows
 from rejoinder.index.vectors.store import _to_rows
-from rejoinder.models.kernel import Kernel, load_kernel
+from rejoinder.models.kernel import Kernel, load_kernel, load_library
 
 Matrix = NDArray[np.float32]
 
@@ -90,6 +92,51 @@ def test_kernel_and_numpy_choose_the_same_rows(monkeypatch: pytest.MonkeyPatch) 
     assert compiled.tolist() == plain.tolist()
     assert len(plain) == 5 * 1414 + 1
     assert allowed[places[plain, 0]].all()
+
+
+@pytest.mark.parametrize("limit", [1, 100, 10**9])
+@pytest.mark.parametrize("threads", [2, 3, 7])
+def test_parts_on_threads_choose_the_same_rows(limit: int, threads: int) -> None:
+    if load_kernel() is None:
+        pytest.skip("the kernel is not built")
+    vectors = draw(20_000, 128)
+    vectors[2_000:12_000] = vectors[0]  # of the same distance, in several parts
+    bits, places = encode_vectors(vectors).bits.view("<u8"), make_places(20_000)
+    allowed = np.random.default_rng(0).random(1_600) < 0.8
+    for vector in (vectors[0], draw(1, 128, seed=2)[0]):
+        question = encode_question(vector)
+
+        parts = choose_rows(bits, places, allowed, question, limit, threads=threads)
+
+        whole = choose_rows(bits, places, allowed, question, limit, threads=1)
+        np.testing.assert_array_equal(parts, whole)
+
+
+@pytest.mark.parametrize(("cores", "rows", "expected"), [(2, 600, 1), (4, 600, 3), (4, 250, 2)])
+def test_large_stores_are_divided_over_all_cores_but_one(
+    cores: int, rows: int, expected: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kernel = load_kernel()
+    if kernel is None:
+        pytest.skip("the kernel is not built")
+    parts = []
+
+    class Counted(Kernel):
+        def _compare_rows(self, bits: NDArray[np.uint64], *others: Any) -> NDArray[np.uint16]:
+            parts.append(len(bits))
+            return super()._compare_rows(bits, *others)
+
+    library = load_library()
+    assert library
+    monkeypatch.setattr(nearest, "load_kernel", lambda: Counted(library))
+    monkeypatch.setattr(nearest, "count_cores", lambda: cores)
+    monkeypatch.setattr(nearest, "PART", 100)
+    bits = encode_vectors(draw(rows, 64)).bits.view("<u8")
+
+    choose_rows(bits, make_places(rows), np.ones(1, np.bool_), encode_question(draw(1, 64)[0]), 5)
+
+    assert len(parts) == expected
+    assert sum(parts) == rows
 
 
 def test_all_rows_of_few_documents_are_chosen(kernel: Kernel | None) -> None:

@@ -73,6 +73,11 @@ class VectorIndex:
         current = self._find()
         return current is not None and current.state.generation != self._store.generation
 
+    @property
+    def rows(self) -> int:
+        """How many vectors the last search has compared; 0 before the first."""
+        return self._current.state.rows if self._current else 0
+
     def close(self) -> None:
         """Close the files of the writer; uncommitted rows are dropped."""
         writer, self._writer = self._writer, None
