@@ -33,7 +33,7 @@ SLOW = (
     *(
         "test_clients_benchmark",
         "test_docs",
-       
+        "test_growth_benchmark",
         "test_search_threads_benchmark",
         "test_index_speed",
         "test_large_training",

@@ -1,6 +1,8 @@
 import asyncio
+import statistics
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -203,9 +205,17 @@ def test_a_budget_of_1_ms_is_kept(tmp_path: Path) -> None:
         index.add_documents(documents)
         engine = Engine(index, rejoinder.load())
         engine.prepare()
-        # Other work on the machine takes time from some of them.
-        answers = [engine.answer(" ".join(row[:8]), budget_ms=1) for row in words[:60]]
+        answers, milliseconds = [], []
+        for row in words[:60]:
+            start = time.process_time()
+            answers.append(engine.answer(" ".join(row[:8]), budget_ms=1))
+            milliseconds.append(1000 * (time.process_time() - start))
 
+    # CPU time of all threads: it is at least the time that an answer takes on an idle machine, and
+    # other work does not add to it while it has the core.  It still makes single answers slower,
+    # because it empties caches, so the median is compared; the wall-clock time of the fastest
+    # answer shows that none of them waits.
+    assert statistics.median(milliseconds) <= 1 + 5
     assert min(item.milliseconds for item in answers) <= 1 + 5
     assert all(item.answers for item in answers)
 
@@ -458,6 +468,7 @@ def test_the_first_question_opens_nothing(index: Index, monkeypatch: pytest.Monk
 
 FIRST = """
 import sys
+import time
 import rejoinder
 with rejoinder.open(sys.argv[1]) as engine:
     known = {*sys.modules}
