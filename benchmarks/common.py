@@ -20,7 +20,6 @@ from safetensors.numpy import save
 
 from rejoinder.bundle.folder import Manifest, write_bundle
 from rejoinder.datasets.catalogue import open_dataset
-from rejoinder.models.onnx_session import import_onnxruntime
 from rejoinder.models.static_vectors.vectors import load_vectors, to_files
 
 CHANNELS, HIDDEN, KERNEL = 300, 150, 5
@@ -104,15 +103,6 @@ def _answers(port: int) -> bool:
         return False
     finally:
         connection.close()
-
-
-def open_session(path: Path, threads: int) -> Any:
-    """Open an ONNX file with onnxruntime on so many threads."""
-    onnxruntime = import_onnxruntime()
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.log_severity_level = 3
-    return onnxruntime.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
 
 
 def get_percentiles(times: Sequence[float], *percents: int) -> dict[str, float]:

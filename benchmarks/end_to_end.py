@@ -40,6 +40,7 @@ from typing import Any
 import numpy as np
 
 from benchmarks.common import describe_machine, get_percentiles
+from benchmarks.function_words import STOP_WORDS
 from rejoinder.cascade.loading import load
 from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.engine.engine import Engine
@@ -50,11 +51,6 @@ from rejoinder.text.words import split_words
 from rejoinder.types import Example
 
 RECALL_AT = (1, 10, 100)
-STOP_WORDS = """
-a an and are as at be been by can could did do does for from had has have how i if in into is it its
-many me much my of on or s should that the their there these they this to was we were what when
-where which who whom whose why will with would you your
-"""
 RATES = (0.2, 0.4, 0.6, 0.8, 1.0)
 
 

@@ -36,7 +36,8 @@ import torch
 from threadpoolctl import threadpool_limits
 from torch import Tensor, nn
 
-from benchmarks.common import describe_machine, make_texts, open_session
+from benchmarks.common import describe_machine, make_texts
+from benchmarks.sessions import open_session
 from benchmarks.train_speed import CHUNKS, PlainRanker
 from rejoinder.bundle.folder import open_bundle
 from rejoinder.errors import RejoinderError

@@ -45,8 +45,9 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.common import describe_machine, open_session
+from benchmarks.common import describe_machine
 from benchmarks.conversions import Sources, write_sources
+from benchmarks.sessions import open_session
 from rejoinder.bundle.folder import WEIGHTS, Bundle, open_bundle
 from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.evaluation.measures import Protocol

@@ -28,7 +28,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from benchmarks.common import describe_machine, open_session
+from benchmarks.common import describe_machine
+from benchmarks.sessions import open_session
 from rejoinder.bundle.folder import Bundle, open_bundle
 from rejoinder.datasets.catalogue import open_dataset
 from rejoinder.evaluation import evaluate

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.common import open_session
+from benchmarks.sessions import open_session
 
 CROSS_ENCODER = "ms-marco-minilm-l12"
 MAX_TOKENS = 512

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import groupby
 
 from benchmarks.corpora.indexes import Entry
-from benchmarks.corpora.questions import FUNCTION_WORDS
+from benchmarks.function_words import FUNCTION_WORDS
 
 SENTENCES = 8
 

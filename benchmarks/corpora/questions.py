@@ -7,19 +7,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from benchmarks.end_to_end import STOP_WORDS
+from benchmarks.function_words import FUNCTION_WORDS
 from benchmarks.manuals.pages import normalize
 from rejoinder.documents.blocks import fold
 
 MANUALS_DEV = Path(__file__).with_name("manuals_dev.jsonl")
 """Questions over the manuals, written before the manuals were opened, and regular expressions of
 their answers; null where the manuals do not answer."""
-MORE_FUNCTION_WORDS = """
-about after all also any because before between both but during each ever else get he her here him
-his just may might more most must no not off only other our out over shall she so some such than
-them then through too under until up us very want when while within without
-"""
-FUNCTION_WORDS = frozenset([*STOP_WORDS.split(), *MORE_FUNCTION_WORDS.split()])
 KEYBOARD = ("qwertyuiop", "asdfghjkl", "zxcvbnm")
 
 
