@@ -30,15 +30,8 @@ SLOW = (
     *("models/selector/test_multiway", "models/selector/test_scorer", "models/sentence_encoder"),
     *("models/static_vectors/test_export", "models/test_cold_start", "models/test_foreign"),
     *("models/test_importing", "models/test_other_processors"),
-    *(
-        "test_clients_benchmark",
-        "test_docs",
-        "test_growth_benchmark",
-        "test_search_threads_benchmark",
-        "test_index_speed",
-        "test_large_training",
-        "test_limits",
-    ),
+    *("test_clients_benchmark", "test_comparison", "test_docs", "test_growth_benchmark"),
+    *("test_index_speed", "test_large_training", "test_limits", "test_search_threads_benchmark"),
     *("test_many_questions", "test_page_benchmark", "test_portability", "test_published_sizes"),
     *("test_runtimes", "test_vector_search", "test_wikipedia_vectors"),
 )
