@@ -4,7 +4,7 @@ Usage: python -m benchmarks.compare_all --packages
        python -m benchmarks.compare_all --install-sizes
        python -m benchmarks.compare_all --data DATA --manuals FOLDER --weights WEIGHTS --cache CACHE
            [--set NAME]... [--contender NAME]... [--threads N]... [--questions 300]
-           [--embed-minutes 30] [--again] [--page docs/comparison.md]
+           [--minutes 150] [--embed-minutes 30] [--again] [--page docs/comparison.md]
        python -m benchmarks.compare_all --page docs/comparison.md
 
 Sets, of 300 questions drawn with a fixed seed, or all if there are about as many or fewer:
@@ -29,7 +29,8 @@ computed once and kept in CACHE; an encoder that would need more than --embed-mi
 is left out of it.
 
 An interrupted run continues with the task that it was doing (--again starts over); another source
-of rejoinder starts another run.  About two hours on two idle cores.
+of rejoinder starts another run.  After --minutes no other task is begun.  About two hours on two
+idle cores.
 """
 
 import argparse
@@ -95,6 +96,7 @@ def parse_options() -> argparse.Namespace:
     parser.add_argument("--contender", choices=CONTENDERS, action="append")
     parser.add_argument("--threads", type=int, choices=THREADS, action="append")
     parser.add_argument("--questions", type=int, default=QUESTIONS, metavar="N", help="of each set")
+    parser.add_argument("--minutes", type=float, default=150.0, metavar="M")
     parser.add_argument("--embed-minutes", type=float, default=30.0, metavar="M")
     parser.add_argument("--again", action="store_true", help="forget an earlier run")
     parser.add_argument("--results", type=Path, default=RESULTS)
@@ -117,15 +119,12 @@ def measure(options: argparse.Namespace, names: Sequence[str]) -> dict[str, Any]
     sets = read_sets(options.sets or SETS, options.data, options.manuals, options.questions)
     start, load_before = time.monotonic(), os.getloadavg()[0]
     threads = options.threads or THREADS
-    failed = measure_sets(run, sets, chosen, threads)
-    append_journal(
-        run.journal,
-        {
-            "key": f"run {time.time_ns()}",
-            "minutes": (time.monotonic() - start) / 60,
-            "load_before": load_before,
-        },
-    )
+    try:
+        failed = measure_sets(run, sets, chosen, threads)
+    finally:
+        minutes = (time.monotonic() - start) / 60
+        own = {"key": f"run {time.time_ns()}", "minutes": minutes, "load_before": load_before}
+        append_journal(run.journal, own)
     entries = run.read()
     described = {own.name: own.describe() for own in sets}
     for name in CORPORA.keys() & described.keys():
@@ -171,7 +170,7 @@ def open_run(options: argparse.Namespace, weights: Path | None) -> Run:
         shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True, exist_ok=True)
     cache_bytecode(cache / "bytecode")
-    return Run(folder, cache, weights, options.embed_minutes)
+    return Run(folder, cache, weights, options.embed_minutes, options.minutes)
 
 
 def compute_digest() -> str:

@@ -149,6 +149,14 @@ def test_a_worker_that_takes_too_long_is_stopped(run: Run, examples: ExampleSet)
         work(run, task, None, 0.001)
 
 
+def test_a_run_ends_after_its_minutes_and_is_continued(run: Run, examples: ExampleSet) -> None:
+    failed = measure_sets(replace(run, minutes=-1.0), [examples], ["fts5"], (1,))
+
+    assert failed["fts5, wikiqa"].endswith("the same command continues it")
+    assert measure_sets(run, [examples], ["fts5"], (1,)) == {}
+    assert "rank wikiqa fts5 1" in run.read()
+
+
 def test_a_contender_without_its_packages_or_weights_is_left_out(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -252,7 +260,9 @@ def test_a_size_belongs_to_the_packages_of_a_contender() -> None:
 
 
 def test_another_source_or_number_of_questions_is_another_run(tmp_path: Path) -> None:
-    options = argparse.Namespace(cache=tmp_path, questions=3, again=False, embed_minutes=1.0)
+    options = argparse.Namespace(
+        cache=tmp_path, questions=3, again=False, embed_minutes=1.0, minutes=1.0
+    )
     first = compare_all.open_run(options, None)
     options.questions = 4
     other = compare_all.open_run(options, None)

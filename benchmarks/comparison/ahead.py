@@ -36,14 +36,15 @@ def list_quality(result: Mapping[str, Any]) -> Iterator[str]:
     Those of most threads: no answer depends on them but those of our budgets.
     """
     for set_, by_threads in result["rows"].items():
+        kind = result["sets"][set_]["kind"]
         for name, row in by_threads[max(by_threads, key=int)].items():
             for measure, own in row["values"].items():
                 low, high = own.get("points_interval", (0.0, 0.0))
                 if low > 0 and not _is_ours(result, name):
+                    label = name_contender(result["contenders"][name], kind)
                     yield (
-                        f"{result['sets'][set_]['title']}, {NAMES[measure]}:"
-                        f" {_label(result, name)} {own['points']:+.1f} points"
-                        f" ({low:+.1f} to {high:+.1f})"
+                        f"{result['sets'][set_]['title']}, {NAMES[measure]}: {label}"
+                        f" {own['points']:+.1f} points ({low:+.1f} to {high:+.1f})"
                     )
 
 
@@ -65,19 +66,19 @@ def list_latencies(result: Mapping[str, Any]) -> Iterator[str]:
                 continue
             best = f"ours has {max(fast):.1f}" if fast else "none of ours is as fast"
             yield (
-                f"{place}, at {row['p50_ms']:.1f} ms: {_label(result, name)} has {own:.1f} % first"
+                f"{place}, at {row['p50_ms']:.1f} ms:"
+                f" {name_contender(result['contenders'][name], 'search')} has {own:.1f} % first"
                 f" answers right, {best}"
             )
 
 
 def list_costs(result: Mapping[str, Any]) -> Iterator[str]:
     """Yield each cost that is lower for others than for our default."""
-    for place, rows in iterate_rows(result):
-        if OURS not in rows:
-            continue
-        for cost, title in COSTS.items():
-            values = {name: row[cost] for name, row in rows.items()}
-            yield from _list_lower(result, f"{place}, {title}", values, UNITS[cost])
+    for kind in ("search", "rank"):
+        for place, rows in iterate_rows(result, kind):
+            for cost, title in COSTS.items():
+                values = {name: row[cost] for name, row in rows.items()}
+                yield from _list_lower(result, f"{place}, {title}", values, UNITS[cost], kind)
     for set_, indexes in result["indexes"].items():
         for cost, title in {"seconds": "index time", "mb": "index size"}.items():
             if "rejoinder" not in indexes:
@@ -85,32 +86,32 @@ def list_costs(result: Mapping[str, Any]) -> Iterator[str]:
             ours = indexes["rejoinder"][cost]
             unit = UNITS.get(cost, "MB")
             lower = [
-                f"{name} {own[cost]:,.0f}" for name, own in indexes.items() if own[cost] < ours
+                f"{name}: {own[cost]:,.0f}" for name, own in indexes.items() if own[cost] < ours
             ]
             if lower:
                 title_ = f"{result['sets'][set_]['title']}, {title}"
-                yield f"{title_}: {', '.join(lower)}; ours {ours:,.0f} {unit}"
+                yield f"{title_}, ours {ours:,.0f} {unit}: {'; '.join(lower)}"
     sizes = {
         name: own["install_mb"] + (own["weights_mb"] or 0.0)
         for name, own in result["contenders"].items()
         if own["install_mb"] is not None
     }
-    yield from _list_lower(result, "installation with weights", sizes, "MB")
+    yield from _list_lower(result, "installation with weights", sizes, "MB", "rank")
 
 
 def _list_lower(
-    result: Mapping[str, Any], title: str, values: Mapping[str, float], unit: str
+    result: Mapping[str, Any], title: str, values: Mapping[str, float], unit: str, kind: str
 ) -> Iterator[str]:
     if OURS not in values:
         return
     lower = sorted(
-        (value, _label(result, name))
+        (value, name_contender(result["contenders"][name], kind))
         for name, value in values.items()
         if value < values[OURS] and not _is_ours(result, name)
     )
     if lower:
-        shown = ", ".join(f"{label} {value:,.1f}" for value, label in lower)
-        yield f"{title}: {shown}; ours {values[OURS]:,.1f} {unit}"
+        shown = "; ".join(f"{label}: {value:,.1f}" for value, label in lower)
+        yield f"{title}, ours {values[OURS]:,.1f} {unit}: {shown}"
 
 
 def list_highlighting(result: Mapping[str, Any]) -> Iterator[str]:
@@ -154,5 +155,7 @@ def _is_ours(result: Mapping[str, Any], name: str) -> bool:
     return bool(result["contenders"][name]["is_ours"])
 
 
-def _label(result: Mapping[str, Any], name: str) -> str:
-    return str(result["contenders"][name]["label"]).strip("*")
+def name_contender(contender: Mapping[str, Any], kind: str) -> str:
+    """Return how a contender is called; over a corpus, what finds its sentences is a part of it."""
+    is_found = kind == "search" and not contender["is_ours"]
+    return str(contender["family" if is_found else "label"])

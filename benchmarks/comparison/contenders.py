@@ -171,6 +171,8 @@ def _list_cross_encoders() -> dict[str, Contender]:
             packages=(*packages, "bm25s", "PyStemmer"),
             **common,
         )
+        if runtime == "flashrank":
+            continue  # the same weights as in onnxruntime
         found[f"ours-{runtime}"] = Contender(
             f"rejoinder's search → ms-marco-MiniLM-L-12 in {label}",
             f"rejoinder's search → ms-marco-MiniLM-L-12 in {label}",

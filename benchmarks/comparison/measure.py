@@ -69,6 +69,9 @@ class Run:
     cache: Path
     weights: Path | None
     embed_minutes: float = 60.0
+    """The most that one encoder may take for one corpus."""
+    minutes: float = float("inf")
+    """After so many, no other task is begun."""
 
     @property
     def journal(self) -> Path:
@@ -87,7 +90,8 @@ class Run:
 def measure_sets(
     run: Run, sets: Sequence[QuestionSet], names: Sequence[str], threads: Sequence[int] = THREADS
 ) -> dict[str, str]:
-    """Do all tasks that are not in the journal; return why others failed, by contender and set."""
+    """Do the tasks that are not in the journal; return why others failed, by contender and set."""
+    end = time.monotonic() + 60 * run.minutes
     failed: dict[str, str] = {}
     warm: set[str] = set()
     for own in sets:
@@ -103,7 +107,7 @@ def measure_sets(
                 continue
             for task in list_tasks(name, own, threads):
                 try:
-                    ask(run, own, task, warm)
+                    ask(run, own, task, warm, end)
                 except TaskError as error:
                     failed[f"{name}, {own.name}"] = str(error)
                     break
@@ -174,14 +178,20 @@ def build_index(run: Run, own: CorpusSet, task: Task) -> None:
         write_sentences(Setting(own.name, folder, 1, run.weights, run.cache))
 
 
-def ask(run: Run, own: QuestionSet, task: Task, warm: set[str]) -> None:
+def ask(run: Run, own: QuestionSet, task: Task, warm: set[str], end: float) -> None:
     """Ask a contender all questions, unless it was asked before.
 
     Args:
         warm: names of contenders whose packages and weights are in the disk's cache.
+        end: the moment after which it is not asked.
+
+    Raises:
+        TaskError: it failed, or it is too late.
     """
     if task.key in run.read():
         return
+    if time.monotonic() > end:
+        raise TaskError("the time of this run was up; the same command continues it")
     print(task.key, file=sys.stderr)
     if task.name not in warm:
         work(run, replace(task, limit=1), None, 60 * TASK_MINUTES)

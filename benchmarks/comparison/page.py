@@ -12,13 +12,17 @@ from benchmarks.comparison.ahead import (
     list_highlighting,
     list_latencies,
     list_quality,
+    name_contender,
 )
+from benchmarks.comparison.contenders import OURS
 from benchmarks.highlighting import render as render_highlighting
 from rejoinder.evaluation.plots import plotting
 
 BEGIN, END = "<!-- benchmarks.compare_all -->\n", "<!-- end of benchmarks.compare_all -->"
 IDLE = 0.5
 """The load of the machine before the first contender was asked, below which it was idle."""
+COLOURS = 10
+"""Of lines, before the marks differ."""
 Rows = Mapping[str, Mapping[str, Any]]
 
 
@@ -109,7 +113,7 @@ def _render_corpus(
         values = row["values"]
         table.append(
             [
-                contenders[name]["label"],
+                name_contender(contenders[name], "search"),
                 *(_show_mean(values["first"]), _show_points(values["first"])),
                 *(_show_mean(values["five"]), _show_points(values["five"])),
                 *(f"{row[key]:,.1f}" for key in ("p50_ms", "p95_ms", "five_p50_ms")),
@@ -178,7 +182,13 @@ def _render_contenders(result: Mapping[str, Any]) -> str:
                 *("–" if size is None else f"{size:,.0f}" for size in sizes),
             ]
         )
-    return "## Contenders\n\n" + _join(table)
+    return (
+        "## Contenders\n\n"
+        "One thread or two are those of the process, of OpenMP, of torch and of onnxruntime's"
+        " sessions; over corpora, a bi-encoder's question is encoded on one. Megabytes are those of"
+        " an installation on Linux with torch's build for CPUs; ours includes its weights.\n\n"
+        + _join(table)
+    )
 
 
 def _render_left_out(result: Mapping[str, Any]) -> str:
@@ -199,8 +209,9 @@ def draw(result: Mapping[str, Any], folder: Path) -> None:
         if own["kind"] != "search":
             continue
         by_threads = result["rows"][name]
-        with plotting(folder / name_picture(name), panels=len(by_threads)) as axes:
-            panels = axes if len(by_threads) > 1 else [axes]
+        path, count = folder / name_picture(name), len(by_threads)
+        with plotting(path, panels=count, legend_beside=True) as axes:
+            panels = axes if count > 1 else [axes]
             for panel, (threads, rows) in zip(panels, by_threads.items(), strict=True):
                 _draw_panel(panel, rows, result["contenders"])
                 plural = "" if threads == "1" else "s"
@@ -224,12 +235,14 @@ def _draw_panel(axes: Any, rows: Rows, contenders: Mapping[str, Any]) -> None:
             [rate["interval"][1] - rate["mean"] for _, rate in points],
         ]
         is_ours = family.startswith("rejoinder,")
+        marker = "*" if is_ours else "o" if number < COLOURS else "s"
+        colour = "black" if family == contenders[OURS]["family"] else f"C{number % COLOURS}"
         axes.errorbar(
             [place for place, _ in points],
             means,
             yerr=errors,
-            fmt="*-" if is_ours else "o-",
-            color=f"C{number % 10}" if number < 10 else "black",
+            fmt=f"{marker}-",
+            color=colour,
             capsize=2,
             elinewidth=0.5,
             label=family,

@@ -73,11 +73,12 @@ def plot_learning_curves(
 
 
 @contextmanager
-def plotting(path: Path, *, panels: int = 1) -> Iterator[Any]:
+def plotting(path: Path, *, panels: int = 1, legend_beside: bool = False) -> Iterator[Any]:
     """Yield the axes of a new picture, then save it with a grid and a legend.
 
     Args:
         panels: side by side, on one scale; the axes are an array if there are several.
+        legend_beside: one legend for all panels, beside them, for many lines.
 
     Raises:
         InputError: the file cannot be written, or its suffix is not a known image format.
@@ -91,13 +92,17 @@ def plotting(path: Path, *, panels: int = 1) -> Iterator[Any]:
     mpl.use("Agg")
     from matplotlib import pyplot as plt
 
-    size = (7 if panels == 1 else 4.5 * panels, 4.5)
+    size = ((7 if panels == 1 else 4.5 * panels) + 3.5 * legend_beside, 4.5)
     figure, axes = plt.subplots(ncols=panels, sharey=True, figsize=size, layout="constrained")
     try:
         yield axes
         for panel in figure.axes if panels > 1 else [axes]:
             panel.grid(alpha=0.3)
-            panel.legend(fontsize=8)
+            if not legend_beside:
+                panel.legend(fontsize=8)
+        if legend_beside:
+            lines = figure.axes[0].get_legend_handles_labels()
+            figure.legend(*lines, loc="outside right center", fontsize=8)
         figure.savefig(path, dpi=150)
     except (OSError, ValueError) as error:
         raise InputError(f"cannot plot {path}: {error}") from error
