@@ -1,7 +1,7 @@
 """Proxies before a real server.
 
 One speaks HTTP: it asks for a password, or delays, refuses and drops requests.  The other passes
-bytes on, so it fits every engine: it hangs, or is cut.
+bytes on, so it fits every engine: it hangs, is cut, or passes other bytes on.
 """
 
 import base64
@@ -105,6 +105,8 @@ class Wire:
         self._flows.set()
         self.passed = 0
         """Bytes, in both directions."""
+        self.replaced: dict[bytes, bytes] = {}
+        """What else is passed on in place of some bytes."""
         self._ends: list[socket.socket] = []
         self.port = int(self._listening.getsockname()[1])
         threading.Thread(target=self._accept, daemon=True).start()
@@ -147,6 +149,8 @@ class Wire:
             while data := source.recv(65536):
                 self._flows.wait()
                 self.passed += len(data)
+                for own, other in self.replaced.items():
+                    data = data.replace(own, other)
                 target.sendall(data)
         for end in (source, target):
             with suppress(OSError):

@@ -97,7 +97,7 @@ def download_npm(*requirements: str, joins: str = "") -> Path:
 
 
 def _cached(name: str, fetch: Callable[[Path], None]) -> Path:
-    """Return the folder of a package; skip the test where it cannot be had."""
+    """Return the folder of a package; fail the test where it cannot be had."""
     folder = HOME / name.strip("@").replace("/", "-").replace("==", "-")
     if folder.exists():
         return folder
@@ -108,7 +108,12 @@ def _cached(name: str, fetch: Callable[[Path], None]) -> Path:
             with lock_folder(HOME):
                 return folder if folder.exists() else _fetch(folder, fetch)
         except (OSError, subprocess.CalledProcessError) as error:
-            pytest.skip(f"needs the package {name}, which cannot be downloaded ({error})")
+            said = getattr(error, "stderr", None) or b""
+            pytest.fail(
+                f"the package {name} cannot be downloaded ({error}) {said.decode()[-500:]};"
+                " set the variable of a running server (tests/retrieval/servers.py)",
+                pytrace=False,
+            )
         except Exception as error:  # another process is downloading
             if type(error).__name__ != "LockedError":
                 raise

@@ -64,7 +64,7 @@ def test_another_index_is_refused(index: Index, url: str, tmp_path: Path) -> Non
     export_index(index, url)
     with Index(tmp_path / "other", create=True) as other:
         other.add([tmp_path / "docs" / "tea.md"])
-        with pytest.raises(StoreError, match="has the documents of another index; export to an"):
+        with pytest.raises(StoreError, match="has the documents of another index; choose an"):
             export_index(other, url)
     check_holds(url, index)
 

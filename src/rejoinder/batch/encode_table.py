@@ -63,14 +63,17 @@ def add_parts(index: Index, batches: Iterable[pa.RecordBatch]) -> Iterator[int]:
     """
     with index.writing() as writer:
         for batch in batches:
-            rows = batch.to_pylist()
             with writer.change() as change:
-                for row in rows:
-                    change.replace(
-                        ParsedDocument(row["name"], row["title"], _decode(row["blocks"]))
-                    )
-            yield len(rows)
+                for document in to_documents(batch):
+                    change.replace(document)
+            yield batch.num_rows
         writer.commit()
+
+
+def to_documents(batch: pa.RecordBatch) -> Iterator[ParsedDocument]:
+    """Yield the documents of encoded rows, with the tokens of their sentences."""
+    for row in batch.to_pylist():
+        yield ParsedDocument(row["name"], row["title"], _decode(row["blocks"]))
 
 
 def _decode(blocks: Iterable[Mapping[str, Any]]) -> Iterator[SegmentedBlock]:

@@ -7,7 +7,7 @@ finished partitions, so that it can be resumed.
 
 import platform
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple, Protocol
 
@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from rejoinder.batch.encode_table import encode_table
 from rejoinder.batch.job_output import begin_job, record_part, write_part
+from rejoinder.batch.load_engine import EngineTarget, check_ids, load_part
 from rejoinder.batch.packed_scorer import PackedScorer, load_packed_scorer
 from rejoinder.batch.partitions import Partition, PartitionedTable, open_table, read_partition
 from rejoinder.batch.rank_table import rank_table
@@ -46,12 +47,17 @@ class Task:
     output: str
     top: int | None = None
     min_confidence: float | None = None
+    engine: str = field(default="", repr=False)
+    """The URL of the search engine that documents are loaded into; empty for none."""
 
     def __call__(self, partition: Partition) -> PartitionResult:
         """Read a partition, process it, and write its part."""
         try:
             batch = read_partition(partition, self.columns)
-            write_part(Path(self.output), partition.number, self._process(batch, partition))
+            processed = self._process(batch, partition)
+            if self.engine:
+                load_part(processed, self.engine)
+            write_part(Path(self.output), partition.number, processed)
         except RejoinderError as error:
             return PartitionResult(partition.number, f"{error} (on {platform.node()})")
         return PartitionResult(partition.number)
@@ -118,6 +124,7 @@ def run_job(
     executor: Executor = run_locally,
     top: int | None = None,
     min_confidence: float | None = None,
+    engine: EngineTarget | None = None,
 ) -> Iterator[JobProgress]:
     """Run or resume a job, and yield its progress, first that of earlier runs.
 
@@ -126,28 +133,36 @@ def run_job(
         top: keep only so many candidates of each question.
         min_confidence: abstain below this confidence, instead of where the scorer finds
             no answer likely.
+        engine: the search engine that encoded documents are loaded into.
 
     Raises:
         InputError: the table cannot be used, the output belongs to another job, or the scorer
             has no confidence to compare.
         DataError: a partition cannot be read, or a row is invalid.
-        StoreError: the output cannot be written, or another process is writing it.
+        StoreError: the output cannot be written, another process is writing it, or the engine
+            does not answer or has something else.
     """
     table = open_table(source, QUESTIONS if scorer else DOCUMENTS)
     if scorer and min_confidence is not None:  # before the output is begun
         check_min_confidence(min_confidence, load_packed_scorer(scorer))
+    if engine:
+        check_ids(table)
+        engine.check()
     _make_folder(output)
+    job = _describe(table, scorer, top, min_confidence, engine)
     with lock_folder(output, name="_lock"):
-        done = begin_job(output, _describe(table, scorer, top, min_confidence))
+        done = begin_job(output, job)
+        if engine:
+            engine.create(done=len(done))
         remaining = [item for item in table.partitions if item.number not in done]
         total = len(table.partitions)
         rows = table.rows - sum(partition.count for partition in remaining)
         yield JobProgress(total - len(remaining), total, rows, table.ignored_columns)
-        if not remaining:
-            return
-        task = Task(scorer, table.columns, str(output.resolve()), top, min_confidence)
+        place = str(output.resolve())
+        url = engine.url if engine else ""
+        task = Task(scorer, table.columns, place, top, min_confidence, url)
         waiting = {partition.number for partition in remaining}
-        for result in executor(task, remaining):
+        for result in executor(task, remaining) if remaining else ():
             if result.problem:
                 raise InputError(
                     f"{result.problem}; {total - len(waiting)} of {total} partitions are done;"
@@ -162,6 +177,8 @@ def run_job(
                 f"{output}: {len(waiting)} partitions are not done;"
                 " run the same command again to resume"
             )
+        if engine:  # also where nothing was left: the run before may have been killed here
+            engine.finish()
 
 
 def _describe(
@@ -169,6 +186,7 @@ def _describe(
     scorer: PackedScorer | None,
     top: int | None,
     min_confidence: float | None,
+    engine: EngineTarget | None,
 ) -> dict[str, Any]:
     """Return the values that identify the job, as JSON reads them back."""
     return {
@@ -177,6 +195,7 @@ def _describe(
         "top": top,
         # Only if it is given, so that outputs of earlier versions can be resumed.
         **({} if min_confidence is None else {"min_confidence": min_confidence}),
+        **({} if engine is None else {"to": engine.shown}),
         "partitions": len(table.partitions),
         "files": [list(file) for file in table.files],
     }

@@ -67,6 +67,18 @@ models = click.option(
     help="Only the rows with these names or prefixes; comma-separated.",
 )
 
+embed = click.option(
+    "--embed",
+    "embed",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="BUNDLE",
+    help="Store sentence vectors of this encoder instead of the shipped one.",
+)
+
+no_vectors = click.option(
+    "--no-vectors", "no_vectors", is_flag=True, help="Store no sentence vectors, now and later."
+)
+
 _ACCESS = (
     click.option(
         "--keys",

@@ -9,7 +9,7 @@ The revisions of all documents, of both sides, are held in memory; sentences are
 """
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 from uuid import uuid4
 
@@ -33,6 +33,9 @@ MAX_OPEN = 1_000
 """Documents whose writing is announced in one request."""
 SOURCE = "export source"
 """The setting of an index that identifies it to engines."""
+
+TABLE = "table"
+"""The source of documents that came from tables (load.py)."""
 
 OnProgress = Callable[[int, int], None]
 
@@ -83,10 +86,7 @@ def _export(index: Index, remote: RemoteIndex, on_progress: OnProgress) -> Expor
         if revisions:
             remote.put_revisions(revisions)
         revisions = {item.name: checksums[item.id] for item in group}
-        remote.put_revisions(dict.fromkeys(revisions, ""))
-        changed = {name: revisions[name] for name in revisions if name in known}
-        if changed:
-            remote.delete_sentences(changed)
+        open_documents(remote, revisions, known)
         records = (each for item in group for each in reader.read(item, revisions[item.name]))
         for batch in take_batches(records, BATCH):
             remote.write(batch)
@@ -107,19 +107,47 @@ def _prepare(remote: RemoteIndex, store: DocumentStore, encoder: SentenceEncoder
     if not source:
         source = uuid4().hex
         store.set(SOURCE, source)
-    vectors = (encoder.hash, name_bundle(encoder), encoder.width) if encoder else ("", "", 0)
-    wanted = Schema(source, *vectors)
+    wanted = make_schema(source, encoder)
     found = remote.read_schema()
     if found is None:
         remote.create(wanted)
-        return
-    if found.source != source:
-        what = "it has the documents of another index"
+    else:
+        check_schema(remote, found, wanted, "the index has now")
+
+
+def make_schema(source: str, encoder: SentenceEncoder | None) -> Schema:
+    """Return the schema of records of a source, with the vectors of an encoder."""
+    vectors = (encoder.hash, name_bundle(encoder), encoder.width) if encoder else ("", "", 0)
+    return Schema(source, *vectors)
+
+
+def check_schema(remote: RemoteIndex, found: Schema, wanted: Schema, named: str) -> None:
+    """Raise a StoreError unless records of a schema may be added to those that are there.
+
+    Args:
+        named: what the encoder of the wanted schema is the encoder of.
+    """
+    if found.source != wanted.source:
+        what = f"it has the documents of {'a table' if found.source == TABLE else 'another index'}"
     elif found.encoder != wanted.encoder:
-        what = "its vectors were made by another encoder than the index has now"
+        what = f"its vectors were made by another encoder than {named}"
     else:
         return
-    raise StoreError(f"{remote.label}: {what}; export to another name")
+    raise StoreError(f"{remote.label}: {what}; choose another name")
+
+
+def open_documents(
+    remote: RemoteIndex, revisions: Mapping[str, str], known: Mapping[str, str]
+) -> None:
+    """Announce documents whose sentences are written next, and delete those of other revisions.
+
+    Args:
+        known: has the documents that the engine has.
+    """
+    remote.put_revisions(dict.fromkeys(revisions, ""))
+    changed = {name: own for name, own in revisions.items() if name in known}
+    if changed:
+        remote.delete_sentences(changed)
 
 
 class RecordReader:

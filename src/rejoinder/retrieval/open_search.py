@@ -226,10 +226,20 @@ class OpenSearchIndex(RemoteIndex):
         body = {"settings": settings, "mappings": mappings}
         self._load("PUT", f"/{self.url.name}", body, what="creating the index")
 
-    def get_revisions(self) -> dict[str, str]:
-        """Return the revisions by document that were put."""
-        self.finish()
+    def get_revisions(self, documents: Collection[str] | None = None) -> dict[str, str]:
+        """Return the revisions by document that were put, of these documents or of all."""
         what = "reading the revisions"
+        if documents is not None:
+            if not documents:  # which the engine refuses
+                return {}
+            ids = {"ids": list(map(_make_document_key, documents))}
+            data = self._load("POST", f"/{self.url.name}/_mget", ids, what=what)
+            for each in data["docs"]:
+                if "error" in each:
+                    raise self._refuse(what, _to_error(503, each["error"]))
+            sources = [each["_source"] for each in data["docs"] if each["found"]]
+            return {source["document"]: source["revision"] for source in sources}
+        self.finish()
         body = {"size": PAGE, "sort": ["_doc"], "query": {"term": {"is_document": True}}}
         path = f"/{self.url.name}/_search?scroll=2m"
         revisions: dict[str, str] = {}

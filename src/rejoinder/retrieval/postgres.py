@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 Result = TypeVar("Result")
 OLDEST = (0, 8)
 """The first version of pgvector that searches its graph with filters until it has enough."""
+OLDEST_SERVER = 13
 DIMENSIONS = 1 << 29
 """Of sparse vectors (`number_term`)."""
 MAX_IDLE = 16
@@ -71,6 +72,7 @@ _SEARCHED: Mapping[str, str] = {
 }
 _READ = [name for name in _RECORD if name != "passage"]
 _PASSWORD = "give user and password in the URL: postgresql://USER:PASSWORD@HOST/DATABASE?name=NAME"
+_UNREACHABLE = "check that it runs, and its URL"
 _REMEDIES = {
     "28": _PASSWORD,
     "3D": "give the name of a database that exists: postgresql://HOST/DATABASE?name=NAME",
@@ -81,14 +83,17 @@ _REMEDIES = {
 """What to do, by the beginning of the error's code."""
 _LATE = "57014"
 """The code of a statement that the server has stopped."""
+_TERMS = """
+SELECT unnest(terms) AS term, {change} AS change FROM {rows}
+UNION ALL SELECT '', {change} FROM {rows} AND may_answer
+"""
+"""The terms of some rows, and the empty one, with what is to be added to their counts."""
 _COUNT = """
-INSERT INTO {{terms}} AS own
-SELECT term, {sign}count(*) FROM (
-    SELECT unnest(terms) AS term FROM {rows} UNION ALL SELECT '' FROM {rows} AND may_answer
-) AS each GROUP BY term ORDER BY term
+INSERT INTO {terms} AS own SELECT * FROM pg_temp.counted ORDER BY term
 ON CONFLICT (term) DO UPDATE SET sentences = own.sentences + excluded.sentences
 """
-"""Adds the terms of some rows to the counts; in one order, so that two exports do not deadlock."""
+"""Adds to the counts.  Other writers wait for these rows, so this is the last statement of a
+transaction, and the only one that locks them: in one order, so that writers do not deadlock."""
 
 
 class PostgresIndex(RemoteIndex):
@@ -212,10 +217,13 @@ class PostgresIndex(RemoteIndex):
             comment = schema.to_json().replace("'", "''").replace("{", "{{").replace("}", "}}")
             run(f"COMMENT ON TABLE {{sentences}} IS '{comment}'")
 
-    def get_revisions(self) -> dict[str, str]:
-        """Return the revisions by document."""
+    def get_revisions(self, documents: Collection[str] | None = None) -> dict[str, str]:
+        """Return the revisions by document, of these documents or of all."""
         sql = "SELECT document, revision FROM {documents}"
-        return dict(self._read("reading revisions", LOAD_SECONDS, lambda run: run(sql)))
+        values = None if documents is None else [list(documents)]
+        if values:
+            sql += " WHERE document = ANY(%s)"
+        return dict(self._read("reading revisions", LOAD_SECONDS, lambda run: run(sql, values)))
 
     def put_revisions(self, revisions: Mapping[str, str]) -> None:
         """Store the revision of each of these documents."""
@@ -237,17 +245,21 @@ class PostgresIndex(RemoteIndex):
             with run.connection.cursor() as cursor, cursor.copy(copied) as copy:
                 for record in records:
                     copy.write_row(_to_row(record))
+            _lock(run, {record.document for record in records})
             loaded = "pg_temp.loaded WHERE true"
-            _count(run, f"{{sentences}} WHERE id IN (SELECT id FROM {loaded})", sign="-")
-            _count(run, loaded)
+            replaced = f"{{sentences}} WHERE id IN (SELECT id FROM {loaded})"
+            is_counted = _take_counts(run, {loaded: 1, replaced: -1})
             run(
                 f"INSERT INTO {{sentences}} SELECT * FROM pg_temp.loaded"
                 f" ON CONFLICT (id) DO UPDATE SET {updates}"
             )
+            if is_counted:
+                run(_COUNT)
 
     def delete_sentences(self, revisions: Mapping[str, str]) -> None:
         """Delete the sentences of these documents that are not of the given revision."""
         with self._running("deleting sentences", LOAD_SECONDS) as run:
+            _lock(run, revisions)
             run(
                 "CREATE TEMP TABLE deleted ON COMMIT DROP AS"
                 " SELECT id FROM {sentences} AS own, unnest(%s::text[], %s::text[])"
@@ -256,8 +268,10 @@ class PostgresIndex(RemoteIndex):
                 [list(revisions), list(revisions.values())],
             )
             rows = "{sentences} WHERE id IN (SELECT id FROM pg_temp.deleted)"
-            _count(run, rows, sign="-")
+            is_counted = _take_counts(run, {rows: -1})
             run(f"DELETE FROM {rows}")
+            if is_counted:
+                run(_COUNT)
 
     def delete_revisions(self, documents: Collection[str]) -> None:
         """Delete the revisions of these documents."""
@@ -351,20 +365,28 @@ class PostgresIndex(RemoteIndex):
             connection.close()
         wait = max(2, round(min(seconds or SECONDS, SECONDS)))  # whole seconds, 2 or more
         try:
-            return self._psycopg.connect(
+            connection = self._psycopg.connect(
                 self.url.rest, autocommit=True, connect_timeout=wait, prepare_threshold=2
             )
+        except self._psycopg.errors.ConnectionTimeout as error:
+            late = f"no answer within {1000 * (seconds or wait):.0f} ms"
+            raise self.failed(request, late, _UNREACHABLE) from error
         except self._psycopg.Error as error:
-            is_late = isinstance(error, self._psycopg.errors.ConnectionTimeout)
-            raise self._explain(request, error, seconds, is_late=is_late) from error
+            raise self._explain(request, error, seconds) from error
+        if (version := connection.info.server_version // 10_000) < OLDEST_SERVER:
+            connection.close()
+            remedy = f"use PostgreSQL {OLDEST_SERVER} or later"
+            raise self.failed("opening", f"version {version}", remedy)
+        return connection
 
     def _explain(
-        self, request: str, error: "psycopg.Error", seconds: float, *, is_late: bool
+        self, request: str, error: "psycopg.Error", seconds: float, *, is_late: bool = False
     ) -> StoreError:
         code = error.sqlstate or ""
         reason = shorten(error)
         if is_late or code == _LATE:
-            return self.failed(request, f"no answer within {1000 * seconds:.0f} ms")
+            remedy = "allow more time, or see what the server is busy with (pg_stat_activity)"
+            return self.failed(request, f"no answer within {1000 * seconds:.0f} ms", remedy)
         if code == "42P01":
             return self.missing()
         if code in ("0A000", "58P01") and "vector" in reason:
@@ -374,7 +396,7 @@ class PostgresIndex(RemoteIndex):
             return self.failed(request, reason, _PASSWORD)
         remedy = next((text for start, text in _REMEDIES.items() if code.startswith(start)), "")
         if not remedy and isinstance(error, self._psycopg.OperationalError):
-            remedy = "check that it runs, and its URL"
+            remedy = _UNREACHABLE
         return self.failed(request, reason, remedy)
 
 
@@ -421,10 +443,26 @@ def _is_counted(run: _Run) -> bool:
     return bool(run("SELECT 1 FROM {terms} WHERE term = ''"))
 
 
-def _count(run: _Run, rows: str, *, sign: str = "") -> None:
-    """Add the terms of some rows to the counts, or with the sign `-` take them away."""
-    if _is_counted(run):
-        run(_COUNT.format(sign=sign, rows=rows))
+def _lock(run: _Run, documents: Collection[str]) -> None:
+    """Wait for other writers of these documents, so that what they have counted is seen."""
+    run(
+        "SELECT FROM {documents} WHERE document = ANY(%s) ORDER BY document FOR UPDATE",
+        [list(documents)],
+    )
+
+
+def _take_counts(run: _Run, changes: Mapping[str, int]) -> bool:
+    """Keep what `_COUNT` adds for some rows, by how it changes; False if terms are not counted."""
+    if not _is_counted(run):
+        return False
+    each = " UNION ALL ".join(
+        _TERMS.format(change=change, rows=rows) for rows, change in changes.items()
+    )
+    run(
+        "CREATE TEMP TABLE counted ON COMMIT DROP AS SELECT term, sum(change) AS sentences"
+        f" FROM ({each}) AS each GROUP BY term HAVING sum(change) <> 0"
+    )
+    return True
 
 
 def _shut(descriptor: int) -> None:

@@ -142,16 +142,19 @@ class QdrantIndex(RemoteIndex):
             field = {"field_name": name, "field_schema": kind}
             self._ask("PUT", f"/collections/{self.url.name}/index?wait=true", field)
 
-    def get_revisions(self) -> dict[str, str]:
-        """Return the revisions by document."""
+    def get_revisions(self, documents: Collection[str] | None = None) -> dict[str, str]:
+        """Return the revisions by document, of these documents or of all."""
+        if documents is not None:
+            wanted = {"ids": [_to_uuid(document) for document in documents], "with_payload": True}
+            points = self._ask("POST", f"{self._documents}/points", wanted) or ()
+            return dict(_get_revision(point) for point in points)
         revisions: dict[str, str] = {}
         offset = None
         while True:
             page = {"limit": PAGE, "offset": offset, "with_payload": ["document", "revision"]}
             found = self._ask("POST", f"{self._documents}/points/scroll", page) or {}
-            for point in found["points"]:
-                if point["id"] != _SCHEMA:
-                    revisions[point["payload"]["document"]] = point["payload"]["revision"]
+            points = (point for point in found["points"] if point["id"] != _SCHEMA)
+            revisions.update(map(_get_revision, points))
             offset = found["next_page_offset"]
             if offset is None:
                 return revisions
@@ -269,6 +272,11 @@ def _get_problem(data: bytes) -> str:
 def _to_uuid(id_: str) -> str:
     """Return an id as Qdrant takes it, always the same."""
     return str(uuid5(NAMESPACE_URL, id_))
+
+
+def _get_revision(point: Mapping[str, Any]) -> tuple[str, str]:
+    """Return a document and its revision."""
+    return point["payload"]["document"], point["payload"]["revision"]
 
 
 def _match(key: str, value: object) -> dict[str, Any]:

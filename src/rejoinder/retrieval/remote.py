@@ -137,8 +137,12 @@ class RemoteIndex(Retriever, ABC):
         """Create what holds the records; the engine has nothing of this name yet."""
 
     @abstractmethod
-    def get_revisions(self) -> dict[str, str]:
-        """Return the revisions by document that were put."""
+    def get_revisions(self, documents: Collection[str] | None = None) -> dict[str, str]:
+        """Return the revisions by document that were put.
+
+        Args:
+            documents: only of these, at most a few thousand.
+        """
 
     @abstractmethod
     def put_revisions(self, revisions: Mapping[str, str]) -> None:

@@ -59,16 +59,8 @@ def index() -> None:
     metavar="BUNDLE",
     help="Store the rows that this bundle reads; repeatable.",
 )
-@click.option(
-    "--embed",
-    "embed",
-    type=FOLDER,
-    metavar="BUNDLE",
-    help="Store sentence vectors of this encoder instead of the shipped one.",
-)
-@click.option(
-    "--no-vectors", "no_vectors", is_flag=True, help="Store no sentence vectors, now and later."
-)
+@options.embed
+@options.no_vectors
 @click.option(
     "--watch", "is_watching", is_flag=True, help="Then follow the files, until Ctrl-C or SIGTERM."
 )
