@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from tests.retrieval.proxy import Wire, wire_to
-from tests.retrieval.search_servers import LIGHT, search_nodes
+from tests.retrieval.search_servers import LIGHT, Node, search_nodes
 from tests.retrieval.servers import qdrant_peers
 
 from rejoinder.errors import StoreError
@@ -176,6 +176,13 @@ def opensearch_load(folder: Path) -> Iterator[tuple[RemoteIndex, Callable[[], No
     Of two nodes, the cluster manager has no quorum without itself: a cluster that is to outlive
     any of its nodes needs three.
     """
+    with opensearch_pair(folder) as (remote, nodes):
+        yield remote, nodes[1].kill
+
+
+@contextmanager
+def opensearch_pair(folder: Path) -> Iterator[tuple[OpenSearchIndex, list[Node]]]:
+    """Give two nodes of OpenSearch that have the same pages, the leader first."""
     with search_nodes(LIGHT, 2, heap=256) as nodes:
         hosts = ",".join(node.host for node in nodes)
         with exported(folder, f"opensearch://{hosts}/docs") as remote:
@@ -183,7 +190,7 @@ def opensearch_load(folder: Path) -> Iterator[tuple[RemoteIndex, Callable[[], No
             path = "/_cluster/health/docs?wait_for_status=green&timeout=60s"
             _, health = remote._ask("GET", path, what="waiting for the replica", seconds=60)
             assert (health["status"], health["active_shards"]) == ("green", 2)
-            yield remote, nodes[1].kill
+            yield remote, nodes
 
 
 @contextmanager

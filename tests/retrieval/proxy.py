@@ -28,7 +28,8 @@ class Proxy:
     delay: float = 0.0
     """Seconds before a request is passed on."""
     status: int = 0
-    """Answer with this status instead."""
+    """Answer with this status instead, and with `body`."""
+    body: bytes = b"busy"
     drops: bool = False
     """Close the connection instead of answering."""
     root: bytes = b""
@@ -52,7 +53,7 @@ def proxy_before(target: str) -> Iterator[Proxy]:
                 self.close_connection = True
                 return
             if proxy.status:
-                self._answer(proxy.status, b"busy")
+                self._answer(proxy.status, proxy.body)
             elif proxy.root and self.path == "/":
                 self._answer(200, proxy.root)
             elif proxy.user and self.headers.get("authorization") != _make_header(proxy):

@@ -30,6 +30,8 @@ from tests.batch.clusters import end_with_parent
 from rejoinder.storage.files import lock_folder
 
 PASSWORD = "open-sesame"
+READ_ONLY = "read-sesame"
+"""The key of Qdrant with which nothing can be written."""
 START_SECONDS = 180
 HOST = "127.0.0.1"
 
@@ -271,6 +273,7 @@ def _running_qdrant(
     port = port or find_port()
     settings = {
         "QDRANT__SERVICE__API_KEY": PASSWORD,
+        "QDRANT__SERVICE__READ_ONLY_API_KEY": READ_ONLY,
         "QDRANT__SERVICE__HOST": HOST,
         "QDRANT__SERVICE__HTTP_PORT": str(port),
         "QDRANT__SERVICE__GRPC_PORT": str(find_port()),

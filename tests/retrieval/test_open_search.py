@@ -193,9 +193,10 @@ def test_an_entry_that_cannot_be_stored_is_named(remote: RemoteIndex, index: Ind
     with pytest.raises(StoreError, match="writing failed") as caught:
         remote.put_revisions({"x": {"not": "text"}})  # type: ignore[dict-item]
 
-    assert "mapper_parsing_exception" in str(caught.value) or "document_parsing" in str(
-        caught.value
-    )
+    message = str(caught.value)
+    assert "mapper_parsing_exception" in message or "document_parsing" in message
+    assert f"; see the log of {remote.engine}; if the index is damaged, export to" in message
+    assert "\n" not in message
 
 
 def put_settings(server: str, name: str, settings: dict[str, Any]) -> None:

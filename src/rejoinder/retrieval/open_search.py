@@ -117,9 +117,9 @@ class OpenSearchIndex(RemoteIndex):
     def read_schema(self, seconds: float = SECONDS) -> Schema | None:
         """Return the stored schema; None where the engine has nothing of this name."""
         self._check_version(seconds)
-        reply, data = self._ask(
-            "GET", f"/{self.url.name}", what="reading the mapping", seconds=seconds
-        )
+        # The node's own copy, which it also has while the cluster has no leader.
+        path = f"/{self.url.name}?local=true"
+        reply, data = self._ask("GET", path, what="reading the mapping", seconds=seconds)
         if reply.status == 404:
             return None
         ((_, found),) = data.items()
@@ -128,13 +128,6 @@ class OpenSearchIndex(RemoteIndex):
             raise self.foreign("the index")
         self._has_vectors = "vector" in found["mappings"].get("properties", {})
         return read_schema_json(self.label, meta)
-
-    def check_ready(self) -> None:
-        """Raise a StoreError if the engine does not answer, or not from the whole index."""
-        super().check_ready()
-        _, data = self._ask("GET", f"/_cluster/health/{self.url.name}", what="reading its health")
-        if data.get("status") == "red" or data.get("timed_out"):
-            raise self._red(f"{data.get('unassigned_shards', 'some')} shards have no node")
 
     @property
     def has_vectors(self) -> bool:
@@ -282,8 +275,9 @@ class OpenSearchIndex(RemoteIndex):
             body = {"query": {"bool": {"should": old, "must_not": {"term": {"is_document": True}}}}}
             path = f"/{self.url.name}/_delete_by_query?conflicts=proceed"
             data = self._load("POST", path, body, what=what)
-            if data.get("failures"):
-                raise self.failed(what, json.dumps(data["failures"][0])[:200])
+            if failures := data.get("failures"):
+                cause = failures[0].get("cause") or failures[0].get("reason")
+                raise self._refuse(what, _to_error(failures[0].get("status", 500), cause))
 
     def delete_revisions(self, documents: Collection[str]) -> None:
         """Delete the revisions of these documents."""
@@ -508,7 +502,8 @@ class OpenSearchIndex(RemoteIndex):
             return self.failed(what, "it is overloaded", "send fewer requests, or add nodes")
         if error.status == 503:
             return self._red(error.reason)
-        return self.failed(what, f"{error.status} {error.kind}: {error.reason}")
+        remedy = f"see the log of {self.engine}; if the index is damaged, export to another name"
+        return self.failed(what, f"{error.status} {error.kind}: {error.reason}", remedy)
 
     def _red(self, reason: str) -> StoreError:
         remedy = "start the missing nodes; GET _cluster/allocation/explain says which"

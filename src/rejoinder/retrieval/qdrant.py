@@ -37,6 +37,7 @@ EXACTNESS = 256
 """Points that the search of the HNSW graph keeps; more find more of the nearest."""
 MIN_REORDERED = 1_000
 """Sentences with a content word whose order function words may change."""
+_RED = "free disk space on its nodes, see the log of Qdrant, and repeat the command"
 _SCHEMA = str(UUID(int=0))
 _INDEXED = {"document": "keyword", "tags": "keyword", "digest": "integer"}
 
@@ -199,7 +200,16 @@ class QdrantIndex(RemoteIndex):
             self._ask("POST", f"{self._documents}/points/delete?wait=true", points)
 
     def finish(self) -> None:
-        """Do nothing: all writes were waited for."""
+        """Check that what was written is kept; all writes were waited for, so it is visible."""
+        for path in (f"/collections/{self.url.name}", self._documents):
+            found = self._ask("GET", path) or {}
+            if found.get("status") == "red":
+                state = found.get("optimizer_status")
+                reason = state.get("error", "") if isinstance(state, dict) else ""
+                problem = (
+                    f"its status is red: {' '.join(reason.split())[:200] or 'no reason given'}"
+                )
+                raise self.failed("checking the collection", problem, _RED)
 
     def _choose_replicas(self) -> dict[str, int]:
         """Return the settings by which no sentence is lost with one peer of a cluster."""
@@ -245,13 +255,15 @@ class QdrantIndex(RemoteIndex):
             return {}
         request = f"{method} {path}"
         if reply.status in (401, 403):
-            remedy = "give a key that may do this: qdrant://:KEY@HOST:PORT/NAME"
+            remedy = "give a key that may read and write: qdrant://:KEY@HOST:PORT/NAME"
             raise self.failed(request, _get_problem(reply.body) or "forbidden", remedy)
         if reply.status == 429:
             raise self.failed(request, "it is overloaded", "send fewer requests, or add nodes")
         if reply.status >= 400:
-            problem = f"status {reply.status}: {_get_problem(reply.body)}"
-            raise self.failed(request, problem, "see the log of Qdrant")
+            said = _get_problem(reply.body)
+            is_full = "No space left" in said
+            remedy = "free disk space on its nodes" if is_full else "see the log of Qdrant"
+            raise self.failed(request, f"status {reply.status}: {said}", remedy)
         try:
             found = json.loads(reply.body)
         except ValueError:

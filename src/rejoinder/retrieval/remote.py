@@ -34,6 +34,10 @@ SECONDS = 10.0
 """How long a request may take that has no deadline."""
 LOAD_SECONDS = 120.0
 """How long a request of an export may take."""
+READY_SECONDS = 2.0
+"""How long all shards may take to answer that they are there."""
+NOWHERE = make_id("", 0)
+"""The id of no sentence: documents have a name."""
 MIN_SECONDS = 0.001
 Item = TypeVar("Item")
 NEAR = {"sentence": 0, "paragraph": 40, "section": 300}
@@ -200,9 +204,11 @@ class RemoteIndex(Retriever, ABC):
         return encoder
 
     def check_ready(self) -> None:
-        """Raise a StoreError if the engine does not answer, or the index is gone."""
+        """Raise a StoreError if the index is gone, or a part of it does not answer."""
         if self.read_schema() is None:
             raise self.missing()
+        # Each shard is asked for a sentence that none of them has.
+        self.fetch([NOWHERE], (), READY_SECONDS)
 
     def search(
         self,
