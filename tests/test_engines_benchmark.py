@@ -87,7 +87,11 @@ def test_an_engine_is_measured_beside_the_index(
     assert not is_good({**own, "against": {**own["against"], "first": [-2.1, -4.0, 0.0]}})
     tables = make_tables(result)
     assert "| Qdrant | 100.0 % | +0.0 (+0.0 to +0.0) | " in tables, tables
-    assert "0 of 3 documents" in tables
+    row = [line for line in tables.splitlines() if line.startswith("| Qdrant |")][1]
+    exact = [f"0 of {own['filtered']} sentences", f"0 beside {own['filtered']} found"]
+    assert row.endswith(f"| {' | '.join(exact)} | 0 of 3 documents |")
+    result["engines"]["qdrant"]["filtered_missed"] = 7
+    assert f"| 7 beside {own['filtered']} found |" in make_tables(result)
 
 
 def test_what_a_filter_lets_through_is_counted(

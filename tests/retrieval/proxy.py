@@ -106,6 +106,9 @@ class Wire:
         self._flows.set()
         self.passed = 0
         """Bytes, in both directions."""
+        self.requests = 0
+        """How often the client has sent something after the server had the last word."""
+        self._has_answered = True
         self.replaced: dict[bytes, bytes] = {}
         """What else is passed on in place of some bytes."""
         self._ends: list[socket.socket] = []
@@ -134,8 +137,8 @@ class Wire:
                 client, _ = self._listening.accept()
                 server = self._connect()
                 self._ends += [client, server]
-                for pair in ((client, server), (server, client)):
-                    threading.Thread(target=self._pass_on, args=pair, daemon=True).start()
+                for ends in ((client, server, True), (server, client, False)):
+                    threading.Thread(target=self._pass_on, args=ends, daemon=True).start()
 
     def _connect(self) -> socket.socket:
         if self._target.startswith("/"):
@@ -145,10 +148,12 @@ class Wire:
         host, _, port = self._target.rpartition(":")
         return socket.create_connection((host, int(port)))
 
-    def _pass_on(self, source: socket.socket, target: socket.socket) -> None:
+    def _pass_on(self, source: socket.socket, target: socket.socket, is_client: bool) -> None:
         with suppress(OSError):  # one of them was closed
             while data := source.recv(65536):
                 self._flows.wait()
+                self.requests += is_client and self._has_answered
+                self._has_answered = not is_client
                 self.passed += len(data)
                 for own, other in self.replaced.items():
                     data = data.replace(own, other)

@@ -52,6 +52,15 @@ def test_passages_of_an_engine_that_hangs_are_left_out(wired: tuple[Wire, Remote
         remote.read_passages(found, deadline=Deadline.after(0))
 
 
+def test_the_weights_of_words_are_not_waited_for(wired: tuple[Wire, RemoteIndex]) -> None:
+    wire, remote = wired
+    wire.hang()
+
+    with at_most(2):
+        weights = remote.weigh_words(["vectors", "kernel"], deadline=Deadline.after(BUDGET_MS))
+    assert weights == [1.0, 1.0]
+
+
 def test_a_page_is_not_waited_for(wired: tuple[Wire, RemoteIndex]) -> None:
     wire, remote = wired
     (hit,) = remote.search(QUESTION, 1)

@@ -4,13 +4,14 @@ import os
 import signal
 import socket
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import replace
 from itertools import pairwise
 from uuid import uuid4
 
 import pytest
-from tests.retrieval.proxy import proxy_before
+from tests.retrieval.proxy import proxy_before, wire_to
 from tests.retrieval.servers import HOST, PASSWORD
 
 from rejoinder.cascade.loading import load
@@ -117,6 +118,23 @@ def test_sources_and_contexts_are_those_of_the_index(
         assert drop_local(one) == drop_local(other)
 
 
+def test_words_weigh_what_they_weigh_in_the_index(loaded: RemoteIndex, library: Index) -> None:
+    words = ("sentence", "vectors", "kernel", "zebra", "!")
+    expected = library.weigh_words(words)
+    assert expected == sorted(expected)
+    assert expected[0] < 0.6
+    weights = loaded.weigh_words(words)
+    assert loaded.weigh_words(["!"]) == [1.0]
+    assert loaded.weigh_words(words, deadline=Deadline.after(0)) == [1.0] * len(words)
+    if isinstance(loaded, QdrantIndex):  # which does not tell
+        assert weights == [1.0] * len(words)
+    elif isinstance(loaded, PostgresIndex):  # which counts the sentences around one, too
+        assert weights == sorted(weights)
+        assert weights[0] < weights[2] < weights[3] == 1
+    else:
+        assert weights == pytest.approx(expected, rel=0.01)
+
+
 def test_an_engine_answers_from_it(loaded: RemoteIndex, library: Index) -> None:
     here, there = Engine(library, load("cosinet")), Engine(None, load("cosinet"), retriever=loaded)
     answers = [there.answer(question, top=3) for question in QUESTIONS]
@@ -131,6 +149,34 @@ def test_an_engine_answers_from_it(loaded: RemoteIndex, library: Index) -> None:
     )
     assert all(len(own.answers) == 3 and own.answers[0].context for own in answers)
     assert all(own.retrieved == 100 for own in answers)
+
+
+def test_context_is_one_request_for_all_answers(loaded: RemoteIndex, pattern: str) -> None:
+    with (
+        wire_to(pattern.format(name=loaded.url.name)) as (wire, url),
+        open_retriever(url) as remote,
+    ):
+
+        def count(ask: Callable[[], object]) -> int:
+            before = wire.requests
+            ask()
+            return wire.requests - before
+
+        candidates = [
+            hit.candidate for question in QUESTIONS for hit in remote.search(question, 10)
+        ]
+        assert len({item.document.id for item in candidates if item.document}) > 3
+        one = count(lambda: remote.read_surroundings(candidates[:1], "section"))
+        assert count(lambda: remote.read_surroundings(candidates, "section")) == one
+        engine = Engine(None, load("bm25"), retriever=remote)
+        for question in QUESTIONS:  # some of which are answered from one paragraph
+            answers = engine.answer(question, top=10).answers
+            assert all(answer.context for answer in answers)
+            searching = count(lambda: remote.search(question, 100))  # noqa: B023
+            asking = count(lambda: engine.answer(question, top=10))  # noqa: B023
+            assert (len(answers), asking) == (10, searching + one)
+        if not isinstance(remote, PostgresIndex):  # which begins and ends a transaction
+            assert (searching, one) == (1, 1)
 
 
 def test_sentences_and_passages_are_fetched(loaded: RemoteIndex, library: Index) -> None:

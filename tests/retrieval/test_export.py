@@ -99,6 +99,23 @@ def test_a_schema_of_another_version_is_refused(
     assert re.search(r"another version of rejoinder \(format 1\.\d+, this is 99", str(caught.value))
 
 
+def test_a_change_of_the_terms_is_noticed(
+    index: Index, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Stems of another version would not be found by the words of questions."""
+    export_index(index, url)
+    monkeypatch.setattr("rejoinder.retrieval.record.TERMS_FORMAT", 99)
+
+    with pytest.raises(StoreError) as caught:
+        export_index(index, url)
+    assert re.search(
+        r"another version of rejoinder \(format \d+\.\d+, this is \d+.99\)", str(caught.value)
+    )
+    assert "export the index again, under another name" in str(caught.value)
+    with open_retriever(url) as remote, pytest.raises(StoreError, match="another version of rejo"):
+        remote.search("tea", 1)
+
+
 def test_a_process_that_is_killed_is_continued(tmp_path: Path, pattern: str) -> None:
     assert kill_exports(tmp_path, pattern, 2) > 0
 

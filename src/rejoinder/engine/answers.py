@@ -3,6 +3,7 @@
 import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 from operator import itemgetter
 from typing import TYPE_CHECKING, TypedDict
 
@@ -18,6 +19,15 @@ MIN_SHARED = 0.8
 
 MAX_GROUPED = 32
 """Candidates whose near-duplicates are collected."""
+
+BESIDE = {"sentence": 0, "paragraph": 12, "section": 60}
+"""Sentences between two answers of which one is probably shown by the context of the other."""
+
+MAX_BESIDE = 4
+"""For each answer, at most so many contexts are read at once."""
+
+FoundAnswer = tuple[ScoredCandidate, list[Candidate]]
+"""A candidate and its near-duplicates."""
 
 
 class TextOptions(TypedDict, total=False):
@@ -49,9 +59,7 @@ def group_by_document(candidates: Iterable[Candidate]) -> list[Candidate]:
     ]
 
 
-def group_near_duplicates(
-    items: Sequence[ScoredCandidate],
-) -> Iterator[tuple[ScoredCandidate, list[Candidate]]]:
+def group_near_duplicates(items: Sequence[ScoredCandidate]) -> Iterator[FoundAnswer]:
     """Yield each candidate that is no near-duplicate of a better one, and its near-duplicates.
 
     Near-duplicates are collected among the first candidates that the last stage scored; later
@@ -89,6 +97,33 @@ def take_distinct(answers: Iterable[Answer], top: int) -> list[Answer]:
             break
     taken = sorted([*distinct, *shown][:top], key=itemgetter(0))
     return [replace(answer, rank=rank) for rank, (_, answer) in enumerate(taken, start=1)]
+
+
+def take_group(found: Iterator[FoundAnswer], top: int, form: str) -> list[FoundAnswer]:
+    """Return the next answers whose context is read at once: `top`, and those beside them.
+
+    An answer beside a better one probably takes no place, because the context of that one shows it;
+    a search engine is then not asked again for the context of another.
+    """
+    group: list[FoundAnswer] = []
+    apart: list[Candidate] = []
+    for item, same in islice(found, MAX_BESIDE * top):
+        group.append((item, same))
+        if not any(_is_beside(item.candidate, other, BESIDE[form]) for other in apart):
+            apart.append(item.candidate)
+        if len(apart) == top:
+            break
+    return group
+
+
+def _is_beside(candidate: Candidate, other: Candidate, reach: int) -> bool:
+    """Return whether two sentences are at most so many positions apart in a document."""
+    if candidate.document is None or other.document is None:
+        return False
+    if candidate.position is None or other.position is None:
+        return False
+    is_near = abs(candidate.position - other.position) <= reach
+    return is_near and candidate.document.id == other.document.id
 
 
 def _shows(answer: Answer, source: Source) -> bool:

@@ -7,17 +7,18 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from functools import partial, wraps
-from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar, Unpack
 
 from rejoinder.cascade.loading import DEFAULT, to_scorer
 from rejoinder.engine.answers import (
     AnswerOptions,
+    FoundAnswer,
     build_answers,
     group_by_document,
     group_near_duplicates,
     take_distinct,
+    take_group,
 )
 from rejoinder.engine.binding import bind_scorer
 from rejoinder.errors import InputError, StoreError
@@ -243,7 +244,8 @@ class Engine:
             return answers
         from rejoinder.engine.explain import explain_answers
 
-        return explain_answers(answers, self.retriever.weigh_words)
+        weigh = partial(self.retriever.weigh_words, deadline=deadline)
+        return explain_answers(answers, weigh)
 
     async def aanswer(self, question: str, **options: Unpack[AnswerOptions]) -> Answers:
         """Return the same as `answer`, without blocking the event loop."""
@@ -379,14 +381,14 @@ class Engine:
 
     def _to_answers(
         self,
-        found: Iterator[tuple[ScoredCandidate, list[Candidate]]],
+        found: Iterator[FoundAnswer],
         top: int,
         where: Where | None,
         form: str,
         deadline: Deadline | None,
     ) -> Iterator[Answer]:
-        """Yield answers in their order; the context of `top` is read at once."""
-        while group := list(islice(found, top)):
+        """Yield answers in their order; the context of a group is read at once."""
+        while group := take_group(found, top, form):
             chosen = [
                 self._choose_page([item.candidate, *same], where, deadline) for item, same in group
             ]

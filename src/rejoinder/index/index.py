@@ -458,7 +458,12 @@ class Index:
             counts = files.store.count_metadata(values=values, leave_out=FOLDER)
             return counts + files.folders.count(values=values)
 
-    def weigh_words(self, words: Sequence[str]) -> list[float]:
+    def weigh_words(
+        self,
+        words: Sequence[str],
+        *,
+        deadline: "Deadline | None" = None,  # noqa: ARG002 (it takes microseconds)
+    ) -> list[float]:
         """Return the inverse document frequency of each word, scaled to 0 … 1.
 
         A word of one sentence, or of none, weighs 1.

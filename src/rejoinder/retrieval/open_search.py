@@ -53,6 +53,7 @@ from rejoinder.retrieval.remote import (
     Found,
     RemoteIndex,
     SentenceQuery,
+    TermCounts,
     sort_hits,
 )
 from rejoinder.retrieval.url import EngineUrl
@@ -193,6 +194,16 @@ class OpenSearchIndex(RemoteIndex):
         replies = self._search_all(searches, monotonic() + seconds)
         found = {hit["_id"]: _to_record(hit["_source"]) for hit in _list_hits(*replies)}
         return list(found.values())
+
+    def count_terms(self, terms: Collection[str], seconds: float) -> TermCounts:
+        """Return how many sentences have each term in their text."""
+        filters = {f"term-{term}": {"term": {"terms.text": term}} for term in terms}
+        filters["total"] = {"term": {"may_answer": True}}
+        search: Json = {"size": 0, "aggs": {"counts": {"filters": {"filters": filters}}}}
+        (reply,) = self._search_all([search], monotonic() + seconds)
+        buckets = reply["aggregations"]["counts"]["buckets"]
+        counts = {term: buckets[f"term-{term}"]["doc_count"] for term in terms}
+        return TermCounts(counts, buckets["total"]["doc_count"])
 
     def create(self, schema: Schema) -> None:
         """Create the index, with as many shards as a template of the cluster says."""

@@ -20,7 +20,14 @@ from rejoinder.errors import MissingExtraError, StoreError, shorten
 from rejoinder.index.candidates import MAX_COPIES
 from rejoinder.retrieval.bm25 import compute_rarity, number_term, weigh_query, weigh_terms
 from rejoinder.retrieval.record import Schema, SentenceRecord, read_schema_json
-from rejoinder.retrieval.remote import LOAD_SECONDS, SECONDS, Found, RemoteIndex, SentenceQuery
+from rejoinder.retrieval.remote import (
+    LOAD_SECONDS,
+    SECONDS,
+    Found,
+    RemoteIndex,
+    SentenceQuery,
+    TermCounts,
+)
 from rejoinder.retrieval.url import EngineUrl
 
 if TYPE_CHECKING:
@@ -190,6 +197,10 @@ class PostgresIndex(RemoteIndex):
         rows = self._read("reading sentences", seconds, lambda run: run(sql, values))
         return [_to_record(row) for row in rows]
 
+    def count_terms(self, terms: Collection[str], seconds: float) -> TermCounts:
+        """Return how many sentences have each term in any field."""
+        return self._read("counting terms", seconds, lambda run: _read_counts(run, terms))
+
     def create(self, schema: Schema) -> None:
         """Create the extension, the tables, and the indexes that filters need."""
         columns = ", ".join(f'"{name}" {kind}' for name, kind in {**_RECORD, **_SEARCHED}.items())
@@ -297,10 +308,7 @@ class PostgresIndex(RemoteIndex):
     def _weigh(self, run: "_Run", query: SentenceQuery) -> str:
         """Return the sparse vector of a question."""
         weights = weigh_query(query)
-        counts = dict(
-            run("SELECT * FROM {terms} WHERE term = ANY(%s)", [[*weights, ""]]),
-        )
-        total = counts.get("", 0)
+        counts, total = _read_counts(run, weights)
         return _to_sparse(
             {
                 term: weight * compute_rarity(counts.get(term, 0), total)
@@ -441,6 +449,11 @@ class _Guard:
 def _is_counted(run: _Run) -> bool:
     """Return whether the terms were counted, so that changes are to be added."""
     return bool(run("SELECT 1 FROM {terms} WHERE term = ''"))
+
+
+def _read_counts(run: _Run, terms: Collection[str]) -> TermCounts:
+    counts = dict(run("SELECT * FROM {terms} WHERE term = ANY(%s)", [[*terms, ""]]))
+    return TermCounts(counts, counts.get("", 0))
 
 
 def _lock(run: _Run, documents: Collection[str]) -> None:

@@ -8,7 +8,7 @@ Words and vectors are merged by the formula of the embedded index (index/merging
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import islice
@@ -18,7 +18,7 @@ from typing import NamedTuple, Self, TypeVar, overload
 from rejoinder.errors import BundleError, StoreError
 from rejoinder.index.candidates import MAX_COPIES, is_page_source
 from rejoinder.index.fulltext.query import split_question
-from rejoinder.index.fulltext.terms import stem_words
+from rejoinder.index.fulltext.terms import stem_words, weigh_counts
 from rejoinder.index.index import MIN_SEARCHED
 from rejoinder.index.merging import merge
 from rejoinder.index.sqlite.context import ReadBlock, Surroundings, choose_context
@@ -40,6 +40,7 @@ NOWHERE = make_id("", 0)
 """The id of no sentence: documents have a name."""
 MIN_SECONDS = 0.001
 Item = TypeVar("Item")
+Result = TypeVar("Result")
 NEAR = {"sentence": 0, "paragraph": 40, "section": 300}
 """Sentences before and after an answer that are read for its context."""
 
@@ -79,6 +80,14 @@ class Found(NamedTuple):
     meaning: Mapping[str, float]
     """Cosines."""
     records: Mapping[str, SentenceRecord]
+
+
+class TermCounts(NamedTuple):
+    """How many sentences have each term; a term that none has may be left out."""
+
+    sentences: Mapping[str, int]
+    total: int
+    """How many sentences may answer."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +144,14 @@ class RemoteIndex(Retriever, ABC):
 
         And, in the same request, up to `MAX_COPIES` others that may answer of each digest.
         """
+
+    def count_terms(
+        self,
+        terms: Collection[str],  # noqa: ARG002
+        seconds: float,  # noqa: ARG002
+    ) -> TermCounts | None:
+        """Return how many sentences have each term; None where the engine does not tell."""
+        return None
 
     @abstractmethod
     def create(self, schema: Schema) -> None:
@@ -277,6 +294,13 @@ class RemoteIndex(Retriever, ABC):
                 return other
         return None
 
+    def weigh_words(self, words: Sequence[str], *, deadline: Deadline | None = None) -> list[float]:
+        """Return how rare each word is, from 0 to 1; 1 where the engine counts no words."""
+        stems = [stem_words(word) for word in words]
+        terms = {term for each in stems for term in each}
+        counts = _ask_in_time(lambda seconds: self.count_terms(terms, seconds), deadline)
+        return weigh_counts(stems, *counts) if counts else super().weigh_words(words)
+
     def read_passages(
         self, candidates: Sequence[Candidate], *, deadline: Deadline | None = None
     ) -> list[Candidate]:
@@ -309,15 +333,8 @@ class RemoteIndex(Retriever, ABC):
         """Return what `fetch` does; None where the deadline has passed."""
         if not ids and not digests:
             return []
-        if deadline is not None and deadline.left_ms <= 0:
-            return None
         unique = list(dict.fromkeys(ids)), list(dict.fromkeys(digests))
-        try:
-            return self.fetch(*unique, _count_seconds(deadline))
-        except StoreError:
-            if deadline is None or deadline.left_ms > 0:
-                raise
-            return None
+        return _ask_in_time(lambda seconds: self.fetch(*unique, seconds), deadline)
 
     # For the engines.
 
@@ -475,6 +492,18 @@ def take_batches(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
     remaining = iter(items)
     while batch := list(islice(remaining, size)):
         yield batch
+
+
+def _ask_in_time(ask: Callable[[float], Result], deadline: Deadline | None) -> Result | None:
+    """Return the answer to a request; None where the deadline has passed."""
+    if deadline is not None and deadline.left_ms <= 0:
+        return None
+    try:
+        return ask(_count_seconds(deadline))
+    except StoreError:
+        if deadline is None or deadline.left_ms > 0:
+            raise
+        return None
 
 
 def _count_seconds(deadline: Deadline | None) -> float:

@@ -75,8 +75,12 @@ class Retriever(Protocol):
         """
         return None
 
-    def weigh_words(self, words: Sequence[str]) -> list[float]:
-        """Return how rare each word is, from 0 to 1; 1 where words are not counted."""
+    def weigh_words(self, words: Sequence[str], *, deadline: Deadline | None = None) -> list[float]:
+        """Return how rare each word is, from 0 to 1; 1 where words are not counted.
+
+        Args:
+            deadline: after it, each word weighs 1.
+        """
         return [1.0] * len(words)
 
     def read_passages(

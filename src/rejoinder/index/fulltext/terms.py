@@ -1,6 +1,6 @@
 """The terms of the full-text index: stems of English words, and other words as they are."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from math import log1p
 from typing import NamedTuple
@@ -84,17 +84,28 @@ def count_sentences(searcher: tantivy.Searcher, term: str) -> int:
 
 
 def weigh_words(searcher: tantivy.Searcher, words: Iterable[str]) -> list[float]:
-    """Return how rare each word is in sentences, from 0 to 1: BM25's IDF over the largest one.
+    """Return how rare each word is in sentences, from 0 to 1 (`weigh_counts`)."""
+    stems = [stem_words(word) for word in words]
+    counts = {term: searcher.doc_freq("text", term) for each in stems for term in each}
+    return weigh_counts(stems, counts, searcher.num_docs)
+
+
+def weigh_counts(
+    stems: Iterable[Sequence[str]], counts: Mapping[str, int], total: int
+) -> list[float]:
+    """Return how rare each word is, from 0 to 1: BM25's IDF over the largest one.
 
     Of a word with several terms, the rarest counts.
+
+    Args:
+        stems: the terms of each word.
+        counts: how many sentences have each term.
+        total: how many sentences there are.
     """
-    total = max(2, searcher.num_docs)
+    total = max(2, total)
     largest = _compute_idf(1, total)
-    counts = (
-        min((searcher.doc_freq("text", term) for term in stem_words(word)), default=0)
-        for word in words
-    )
-    return [_compute_idf(min(max(1, count), total), total) / largest for count in counts]
+    rarest = (min((counts.get(term, 0) for term in each), default=0) for each in stems)
+    return [_compute_idf(min(max(1, count), total), total) / largest for count in rarest]
 
 
 def _compute_idf(count: int, total: int) -> float:
