@@ -1,15 +1,17 @@
 """Which answers have their context read together."""
 
+from collections.abc import Iterator
+
 import pytest
 
-from rejoinder.engine.answers import BESIDE, MAX_BESIDE, take_group
+from rejoinder.engine.answers import BESIDE, MAX_BESIDE, FoundAnswer, take_group
 from rejoinder.types import Candidate, Document, ScoredCandidate
 
 
 def take(places: list[tuple[str, int]], top: int, form: str) -> list[int]:
     """Return the sizes of the groups."""
     documents = {name: Document(name) for name, _ in places}
-    found = iter(
+    found: Iterator[FoundAnswer] = iter(
         [
             (ScoredCandidate(Candidate(str(at), "a", documents[name], position), 1.0, at), [])
             for at, (name, position) in enumerate(places, start=1)
@@ -39,5 +41,7 @@ def test_a_group_has_those_beside_the_ones_that_are_wanted(
 
 
 def test_candidates_without_a_document_stand_alone() -> None:
-    found = [(ScoredCandidate(Candidate(str(at), "a"), 1.0, at), []) for at in range(1, 4)]
+    found: list[FoundAnswer] = [
+        (ScoredCandidate(Candidate(str(at), "a"), 1.0, at), []) for at in range(1, 4)
+    ]
     assert len(take_group(iter(found), 2, "section")) == 2

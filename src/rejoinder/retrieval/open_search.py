@@ -197,7 +197,7 @@ class OpenSearchIndex(RemoteIndex):
 
     def count_terms(self, terms: Collection[str], seconds: float) -> TermCounts:
         """Return how many sentences have each term in their text."""
-        filters = {f"term-{term}": {"term": {"terms.text": term}} for term in terms}
+        filters: Json = {f"term-{term}": {"term": {"terms.text": term}} for term in terms}
         filters["total"] = {"term": {"may_answer": True}}
         search: Json = {"size": 0, "aggs": {"counts": {"filters": {"filters": filters}}}}
         (reply,) = self._search_all([search], monotonic() + seconds)
