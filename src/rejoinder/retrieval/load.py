@@ -53,8 +53,9 @@ def load_documents(
         return 0
     revisions = {each.document.name: each.revision for each in missing}
     open_documents(remote, revisions, known)
+    encoder = remote.encoder if remote.has_vectors else None
     with _storing((each.document for each in missing), tokenizer) as store:
-        for batch in take_batches(_read_records(store, remote.encoder, revisions), BATCH):
+        for batch in take_batches(_read_records(store, encoder, revisions), BATCH):
             remote.write(batch)
     remote.put_revisions(revisions)
     return len(missing)

@@ -200,6 +200,11 @@ class RemoteIndex(Retriever, ABC):
         """The schema of the records."""
         return self.open()
 
+    @property
+    def has_vectors(self) -> bool:
+        """Whether the records have vectors."""
+        return bool(self.schema.encoder)
+
     @cached_property
     def encoder(self) -> SentenceEncoder | None:
         """The encoder of the stored vectors; None where there are none."""

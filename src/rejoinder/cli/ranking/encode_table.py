@@ -60,4 +60,4 @@ def encode_table(
     executor = choose_executor(dask=dask, spark=spark)
     engine = EngineTarget(url, embed, not no_vectors) if url else None
     job = run_job(source, output, scorer=None, executor=executor, engine=engine)
-    follow_job(job, "encoding", as_json=as_json)
+    follow_job(job, "loading" if engine else "encoding", as_json=as_json)
