@@ -38,6 +38,7 @@ Result = TypeVar("Result")
 OLDEST = (0, 8)
 """The first version of pgvector that searches its graph with filters until it has enough."""
 OLDEST_SERVER = 13
+"""The first version of PostgreSQL that pgvector 0.8 runs on."""
 DIMENSIONS = 1 << 29
 """Of sparse vectors (`number_term`)."""
 MAX_IDLE = 16
