@@ -8,8 +8,11 @@ from rejoinder.errors import InputError
 MAX_CHARACTERS = 20_000_000
 """Of all texts of a call together."""
 HTML_PROBLEM = "is HTML; give its text, or add the file to an index"
+# A comment ends at its first "-->": were there several ways to divide comments, their number
+# would be exponential.
 _HTML = re.compile(
-    r"[\s\ufeff]*(<\?xml[^>]{0,200}>\s*|<!--.{0,500}?-->\s*)*<(!doctype\s+html|html)\b",
+    r"[\s\ufeff]*(?:<\?xml[^>]{0,200}>\s*|<!--(?:(?!-->).){0,500}-->\s*)*"
+    r"<(?:!doctype\s+html|html)\b",
     re.IGNORECASE | re.DOTALL,
 )
 
