@@ -54,6 +54,8 @@ REMEDIES = {
 """How to get each provider but the CPU, which every onnxruntime has."""
 CASTS = {"tensor(int32)": np.int32}
 """The types of inputs that our feeds, of 64-bit integers, are cast to."""
+NUMBERS = ("tensor(float)", "tensor(float16)", "tensor(double)", "tensor(int64)")
+"""The types of outputs that can be read as scores or vectors."""
 BATCH = 32
 """Texts or pairs per call on providers other than the CPU."""
 
@@ -102,9 +104,11 @@ def open_session(
     """Return a session; on the CPU it uses one thread, and callers spread calls over threads.
 
     Raises:
-        BundleError: the network is corrupt.
+        BundleError: the network is corrupt, or is refused by `check_network`.
         InputError: onnxruntime does not have the execution provider here.
     """
+    from rejoinder.models.onnx_check import check_network
+
     onnxruntime = import_onnxruntime()
     if not runtime.is_cpu:
         _check_available(runtime.provider)
@@ -113,7 +117,10 @@ def open_session(
     if overflows():
         options.add_session_config_entry(*EXACT)
     options.log_severity_level = 4  # failures are raised, and reported as our errors
+    # Its own format would not be checked.
+    options.add_session_config_entry("session.load_model_format", "ONNX")
     with refuse_corrupt(folder, name):
+        check_network(network)
         session = onnxruntime.InferenceSession(
             network, options, providers=[PROVIDERS[runtime.provider]]
         )
@@ -150,6 +157,7 @@ class OnnxNetwork:
     ) -> None:
         """Open a network; `inputs` are its names of our inputs where they differ."""
         self.name = name
+        self._folder = folder
         self.session = open_session(network, folder, runtime, name=name)
         ours = {theirs: name for name, theirs in inputs.items()}
         # A network may not read all of our inputs: token types, for instance.
@@ -157,7 +165,8 @@ class OnnxNetwork:
             (ours.get(item.name, item.name), item.name, CASTS.get(item.type))
             for item in self.session.get_inputs()
         ]
-        self.output = str(self.session.get_outputs()[0].name)
+        with refuse_corrupt(folder, name):
+            self.output = _find_output(self.session)
         self._threads = (runtime.threads or count_cores()) if runtime.is_cpu else 1
         self._batch = runtime.batch or (1 if runtime.is_cpu else BATCH)
         self._pool = ThreadPoolExecutor(self._threads, "onnx")
@@ -188,8 +197,19 @@ class OnnxNetwork:
             for ours, theirs, kind in self._inputs
             if ours in feed
         }
-        outputs: Sequence[Any] = self.session.run([self.output], named)[0]
+        with refuse_corrupt(self._folder, self.name):
+            outputs: Sequence[Any] = self.session.run([self.output], named)[0]
+            rows = len(next(iter(feed.values())))
+            if np.ndim(outputs) == 0 or len(outputs) != rows:
+                raise ValueError(f"its output {self.output!r:.60} has no row for each text")
         return outputs
+
+
+def _find_output(session: Any) -> str:
+    outputs = session.get_outputs()
+    if not outputs or outputs[0].type not in NUMBERS:
+        raise ValueError("its first output is no tensor of numbers")
+    return str(outputs[0].name)
 
 
 def _measure(feed: Feed) -> int:

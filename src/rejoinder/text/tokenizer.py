@@ -4,11 +4,13 @@ Uncased WordPiece has a module of its own, which is faster.  Every other tokeniz
 library `tokenizers`, which the extra `encoders` installs.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import cached_property
 from hashlib import sha256
 from typing import Any, NamedTuple, Protocol
 
-from rejoinder.errors import InputError, MissingExtraError
+from rejoinder.errors import InputError, MissingExtraError, is_panic, shorten
 
 PROBES = ("a", "the", "1", ".", "一")
 """Texts that show where special tokens stand; a vocabulary has at least one of them."""
@@ -61,16 +63,18 @@ class JsonTokenizer:
             from tokenizers import Tokenizer as Library
         except ImportError as error:
             raise MissingExtraError("reading tokenizer.json", extra="encoders") from error
+        from rejoinder.text.tokenizer_check import check_tokenizer
+
+        check_tokenizer(content)
         self.content = content
-        try:
+        with _refusing("not a tokenizer.json"):
             tokenizer: Any = Library.from_str(content)
-        except Exception as error:  # the library raises nothing more specific
-            raise InputError(f"not a tokenizer.json: {str(error).splitlines()[0]}") from error
         # The file may pad and truncate; models do that themselves.
         tokenizer.no_padding()
         tokenizer.no_truncation()
         self._tokenizer = tokenizer
-        self.frame = _find_frame(tokenizer)
+        with _refusing("it cannot read a text"):
+            self.frame = _find_frame(tokenizer)
         ids = [tokenizer.token_to_id(token) for token in UNKNOWN]
         known = [id_ for id_ in ids if id_ is not None]
         self.unknown = known[0] if known else self.frame.last[-1]
@@ -85,9 +89,27 @@ class JsonTokenizer:
         return sha256(self.content.encode()).hexdigest()[:16]
 
     def to_ids(self, text: str) -> list[int]:
-        """Return the ids of a text, without special tokens around it."""
-        ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
+        """Return the ids of a text, without special tokens around it.
+
+        Raises:
+            InputError: the tokenizer cannot read it.
+        """
+        with _refusing("the scorer's tokenizer cannot read this text"):
+            ids: list[int] = self._tokenizer.encode(text, add_special_tokens=False).ids
         return ids
+
+
+@contextmanager
+def _refusing(problem: str) -> Iterator[None]:
+    """Turn errors and panics of the library, which raises nothing more specific, into ours."""
+    try:
+        yield
+    except InputError:
+        raise
+    except BaseException as error:
+        if not isinstance(error, Exception) and not is_panic(error):
+            raise
+        raise InputError(f"{problem}: {shorten(error)}") from error
 
 
 def _find_frame(tokenizer: Any) -> Frame:

@@ -30,10 +30,10 @@ def read_weights(content: bytes | mmap) -> dict[str, Array]:
     """
     weights = {}
     try:
-        for number, graph in _list_fields(memoryview(content)):
+        for number, graph in list_fields(memoryview(content)):
             if number != GRAPH:
                 continue
-            for number_inside, tensor in _list_fields(graph):
+            for number_inside, tensor in list_fields(graph):
                 if number_inside == INITIALIZER:
                     name, array = _read_tensor(tensor)
                     if array is not None:
@@ -45,9 +45,9 @@ def read_weights(content: bytes | mmap) -> dict[str, Array]:
 
 def _read_tensor(content: memoryview) -> tuple[str, Array | None]:
     name, kind, shape, data = "", "", [], None
-    for number, value in _list_fields(content):
+    for number, value in list_fields(content):
         if number == DIMENSIONS:
-            shape += [value] if isinstance(value, int) else _read_varints(value)
+            shape += [value] if isinstance(value, int) else read_varints(value)
         elif number == ELEMENT_TYPE:
             kind = ELEMENT_TYPES.get(value, "")
         elif number == NAME:
@@ -59,11 +59,17 @@ def _read_tensor(content: memoryview) -> tuple[str, Array | None]:
     return name, np.frombuffer(data, dtype=kind).reshape(shape)
 
 
-def _list_fields(content: memoryview) -> Iterator[tuple[int, Any]]:
-    """Yield the number and the value of each field of a message."""
+def list_fields(content: memoryview) -> Iterator[tuple[int, Any]]:
+    """Yield the number and the value of each field of a message: an integer or bytes.
+
+    Raises:
+        ValueError, IndexError: the message is corrupt.
+    """
     at = 0
     while at < len(content):
         key, at = _read_varint(content, at)
+        if key >> 32:  # other readers keep the lower bits, and find another field
+            raise ValueError("a field has a number of more than 29 bits")
         number, wire_type = key >> 3, key & 7
         if wire_type == VARINT:
             value, at = _read_varint(content, at)
@@ -95,7 +101,8 @@ def _read_varint(content: memoryview, at: int) -> tuple[int, int]:
             raise ValueError("a number has more than 64 bits")
 
 
-def _read_varints(content: memoryview) -> list[int]:
+def read_varints(content: memoryview) -> list[int]:
+    """Return integers that are packed into one field."""
     numbers, at = [], 0
     while at < len(content):
         number, at = _read_varint(content, at)
