@@ -8,6 +8,7 @@ from starlette.requests import Request
 from starlette.testclient import TestClient
 from starlette.types import Message
 
+from rejoinder.server.intake import Intake
 from rejoinder.server.operation import read_chunks
 from rejoinder.server.problems import Problem
 
@@ -90,7 +91,7 @@ def test_slow_body_times_out() -> None:
 
     async def read() -> None:
         request = Request({"type": "http", "method": "POST", "headers": []}, receive)
-        async for _ in read_chunks(request, 1000, 0.1):
+        async for _ in read_chunks(request, Intake(1000), 1000, 0.1):
             pass
 
     with pytest.raises(Problem, match=r"did not arrive within 0\.1 s") as caught:
@@ -104,7 +105,7 @@ def test_disconnect_is_not_a_server_error() -> None:
 
     async def read() -> None:
         request = Request({"type": "http", "method": "POST", "headers": []}, receive)
-        async for _ in read_chunks(request, 1000, 1):
+        async for _ in read_chunks(request, Intake(1000), 1000, 1):
             pass
 
     with pytest.raises(Problem, match="disconnected") as caught:

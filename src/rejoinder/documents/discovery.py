@@ -11,6 +11,7 @@ from rejoinder.documents.formats import FORMATS, find_format
 from rejoinder.errors import InputError
 
 MAX_FILE_BYTES = 200_000_000
+OUTSIDE = "a link out of its folder; name its target to add it"
 
 
 @dataclass(slots=True)
@@ -39,7 +40,8 @@ def list_files(paths: Iterable[Path], *, missing_ok: bool = False) -> FoundFiles
     """Return the files below the paths, perhaps none.
 
     Hidden files and folders are skipped, and links to folders are not followed, so that a
-    folder may link to itself.
+    folder may link to itself.  Nor is a link to a file outside the folder: whoever may write into
+    the folder could else read files of whoever indexes it.
 
     Args:
         missing_ok: leave out paths that do not exist, and list those that cannot be reached as
@@ -61,6 +63,14 @@ def list_files(paths: Iterable[Path], *, missing_ok: bool = False) -> FoundFiles
             found.unlisted[path] = error.strerror or "cannot be read"
     found.files = list(files)
     return found
+
+
+def leads_outside(path: Path, home: Path) -> bool:
+    """Return whether a path is a link out of a folder, which is given without links."""
+    try:
+        return path.is_symlink() and not path.resolve().is_relative_to(home)
+    except (OSError, RuntimeError):  # links in a circle; reading the file says so
+        return False
 
 
 def stat_file(path: Path) -> os.stat_result:
@@ -97,13 +107,16 @@ def _walk(folder: Path, found: FoundFiles) -> Iterator[Path]:
     def note(error: OSError) -> None:
         found.unlisted[Path(error.filename)] = error.strerror or "cannot be read"
 
+    home = folder.resolve()
     for place, folders, files in os.walk(folder, onerror=note):
         folders[:] = sorted(name for name in folders if not name.startswith("."))
         for name in sorted(files):
             if name.startswith("."):
                 continue
             path = Path(place, name)
-            if find_format(name):
+            if find_format(name) and leads_outside(path, home):
+                found.unlisted[path] = OUTSIDE
+            elif find_format(name):
                 yield path
             else:
                 found.unread[path.suffix.lower()] += 1

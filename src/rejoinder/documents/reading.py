@@ -92,7 +92,9 @@ def parse_document(
     segmented = segment(chain(first, blocks))
     if is_record:
         segmented = _offer_lone(segmented)
-    return ParsedDocument(name, sanitize(title or fallback), segmented, extracted.metadata)
+    return ParsedDocument(
+        name, sanitize(title or fallback)[: formats.MAX_TITLE], segmented, extracted.metadata
+    )
 
 
 def _offer_lone(blocks: Iterator[SegmentedBlock]) -> Iterator[SegmentedBlock]:

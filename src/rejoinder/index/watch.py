@@ -16,7 +16,7 @@ from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING, NamedTuple
 
-from rejoinder.documents.discovery import list_files, show_path
+from rejoinder.documents.discovery import leads_outside, list_files, show_path
 from rejoinder.documents.formats import find_format
 from rejoinder.errors import InputError, LockedError, MissingExtraError
 from rejoinder.index.report import FileEvent, OnEvent, OnProgress, UpdateReport
@@ -211,14 +211,14 @@ class Follower:
 
 
 def _is_visible(path: Path, root: Path) -> bool:
-    """Whether a path is in a folder, not hidden and not behind a link to another folder."""
+    """Whether a path is in a folder, not hidden, and neither a link out of it nor behind a link."""
     if not path.is_relative_to(root):
         return False
     parts = path.relative_to(root).parts
     parents = path.parents[: max(0, len(parts) - 1)]
-    return not any(part.startswith(".") for part in parts) and not any(
-        parent.is_symlink() for parent in parents
-    )
+    if any(part.startswith(".") for part in parts) or any(one.is_symlink() for one in parents):
+        return False
+    return path == root or not leads_outside(path, root)
 
 
 def _get_stamp(path: Path) -> Stamp | None:

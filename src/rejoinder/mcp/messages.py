@@ -24,13 +24,19 @@ MAX_SENTENCE = 2_000
 MAX_PARAGRAPH = 3_000
 MAX_TITLE = 200
 MAX_HEADINGS = 8
-"""Characters of a sentence, of a paragraph and of a title or heading; headings of a sentence."""
+MAX_URL = 2_000
+"""Characters of a sentence, of a paragraph and of a title or heading; headings of a sentence;
+characters of a URL; a longer one is left out."""
+MAX_METADATA = 50
+"""Values of a document that is added."""
 
 MAX_HIGHLIGHTS = 50
 """Sentences that `highlight` returns, the most likely ones."""
 
 Question = Annotated[str, Meta(min_length=1, max_length=MAX_QUESTION)]
 Name = Annotated[str, Meta(min_length=1, max_length=4_096)]
+Key = Annotated[str, Meta(min_length=1, max_length=200)]
+Value = Annotated[str, Meta(max_length=2_000)]
 Offset = Annotated[int, Meta(ge=0, le=2**53)]
 
 
@@ -316,7 +322,7 @@ class AddArguments(Struct, frozen=True, forbid_unknown_fields=True):
     """A file name such as notes.md; its suffix determines the format."""
     text: Annotated[str, Meta(min_length=1, max_length=MAX_ADDED)]
     """The text of the document."""
-    metadata: dict[str, str] | None = None
+    metadata: Annotated[dict[Key, Value], Meta(max_length=MAX_METADATA)] | None = None
     """Values that `where` may ask for later."""
 
 

@@ -142,7 +142,8 @@ class HttpTransport(Gate):
         if self._assistant.is_full:
             raise retry_later(429, "too many requests are queued; retry in a second")
         limits = self._settings.max_body_bytes, self._settings.body_timeout_seconds
-        body = b"".join([chunk async for chunk in read_chunks(request, *limits)])
+        chunks = read_chunks(request, self.intake, *limits)
+        body = b"".join([chunk async for chunk in chunks])
         received: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
         sent: list[Message] = []
 

@@ -14,6 +14,7 @@ from starlette.middleware.cors import CORSMiddleware
 from starlette.requests import Request
 from starlette.responses import Response
 
+from rejoinder.server.intake import Intake
 from rejoinder.server.operation import Call, Operation
 from rejoinder.server.problems import ErrorShape, NativeError, Problem, respond
 from rejoinder.server.routes import Endpoint, make_routes
@@ -43,6 +44,7 @@ class Gate:
         self._settings = settings
         self._metrics = metrics
         self._guard = Guard(settings)
+        self.intake = Intake(settings.max_arriving_bytes)
         self.is_stopping = False
         """If set, every response closes its connection."""
 
@@ -117,7 +119,7 @@ class Server(Gate):
 
     def _make_endpoint(self, operation: Operation) -> Endpoint:
         async def handle(request: Request) -> Response:
-            call = Call(request, self._settings, self._backend, self._metrics)
+            call = Call(request, self._settings, self._backend, self._metrics, self.intake)
             return await operation.handle(call)
 
         access = Access(

@@ -12,6 +12,7 @@ import msgspec
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import Response
 
+from rejoinder.server.intake import Intake
 from rejoinder.server.problems import ErrorShape, NativeError, Problem
 from rejoinder.server.settings import Settings
 from rejoinder.server.telemetry import Metrics
@@ -36,6 +37,7 @@ class Call:
     settings: Settings
     backend: Backend
     metrics: Metrics
+    intake: Intake
 
     async def read(self, shape: type[Shape]) -> Shape:
         """Return the JSON body as a typed value; a full queue is reported before it is read."""
@@ -45,7 +47,8 @@ class Call:
         """Return the body; a full queue is reported before it is read."""
         self.backend.check_capacity()
         limits = self.settings.max_body_bytes, self.settings.body_timeout_seconds
-        return b"".join([chunk async for chunk in read_chunks(self.request, *limits)])
+        chunks = read_chunks(self.request, self.intake, *limits)
+        return b"".join([chunk async for chunk in chunks])
 
     async def submit(self, job: Job) -> bytes:
         """Return the reply to a job as JSON; abandon it when the client disconnects."""
@@ -173,20 +176,22 @@ BUDGET_PARAMETER = describe_parameter(
 )
 
 
-async def read_chunks(request: Request, max_bytes: int, seconds: float) -> AsyncIterator[bytes]:
+async def read_chunks(
+    request: Request, intake: Intake, max_bytes: int, seconds: float
+) -> AsyncIterator[bytes]:
     """Yield the body of a request as it arrives; refuse one that is too large or too slow."""
     close = {"connection": "close"}
     too_large = Problem(413, f"the body is larger than {max_bytes} bytes", headers=close)
     if int(request.headers.get("content-length", "0")) > max_bytes:
         raise too_large
-    received = 0
     try:
-        async with asyncio.timeout(seconds):
-            async for chunk in request.stream():
-                received += len(chunk)
-                if received > max_bytes:
-                    raise too_large
-                yield chunk
+        with intake.receiving() as arriving:
+            async with asyncio.timeout(seconds):
+                async for chunk in request.stream():
+                    arriving.add(len(chunk))
+                    if arriving.bytes > max_bytes:
+                        raise too_large
+                    yield chunk
     except TimeoutError as error:
         message = f"the body did not arrive within {seconds:g} s"
         raise Problem(408, message, headers=close) from error

@@ -10,10 +10,12 @@ that begin with # are comments.  A key has 256 random bits, so its hash needs no
 
 import hashlib
 import hmac
+import logging
 import os
 import re
 import secrets
 import socket
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -25,6 +27,7 @@ from rejoinder.errors import DataError, InputError
 from rejoinder.server.problems import Problem
 from rejoinder.server.settings import Settings, parse_address
 
+_log = logging.getLogger(__name__)
 _LINE = re.compile(r"sha256:([0-9a-f]{64}) (\S.*)")
 
 
@@ -61,7 +64,7 @@ class Guard:
     def _check_host(self, headers: Headers) -> None:
         host = _strip_port(headers.get("host", ""))
         if not (host in self._hosts or "*" in self._hosts or parse_address(host)):
-            raise Problem(403, f"unknown host name {host!r}; allow it with --allow-host")
+            raise Problem(403, f"unknown host name {host[:200]!r}; allow it with --allow-host")
 
     def _check_origin(self, headers: Headers) -> None:
         origin = headers.get("origin")
@@ -92,6 +95,7 @@ def read_keys(path: Path) -> Keys:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise InputError(f"{path}: not a key file; create one with 'rejoinder key'") from error
+    _warn_if_writable(path)
     names = {}
     for number, line in enumerate(lines, start=1):
         if not line.strip() or line.startswith("#"):
@@ -104,6 +108,12 @@ def read_keys(path: Path) -> Keys:
     if not names:
         raise InputError(f"{path}: has no key; add one with 'rejoinder key'")
     return Keys(names)
+
+
+def _warn_if_writable(path: Path) -> None:
+    """Log that other users could add a key of their own; some systems know no permissions."""
+    if os.name == "posix" and path.stat().st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        _log.warning("%s: other users can add keys to it; run 'chmod go-w' on it", path)
 
 
 def add_key(path: Path, name: str) -> str:

@@ -246,6 +246,7 @@ class _Uvicorn(uvicorn.Server):
         config = uvicorn.Config(
             app.make_app(),
             http=Connection,
+            ws="none",  # there are no WebSockets, and the guard would not see them
             # Longer than clients keep idle connections, so that none is closed as it is used.
             timeout_keep_alive=75,
             log_config=None,

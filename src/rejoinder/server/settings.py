@@ -39,6 +39,8 @@ class Settings:
     body_timeout_seconds: float = 20.0
     max_body_bytes: int = 8_000_000
     max_upload_bytes: int = 64_000_000
+    max_arriving_bytes: int = 512_000_000
+    """Of all bodies that are arriving."""
     max_documents: int = 1_000
     max_question_characters: int = 10_000
 

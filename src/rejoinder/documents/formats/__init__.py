@@ -6,6 +6,7 @@ To add a format, write its module and add its suffixes to `FORMATS`.
 import re
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
+from hashlib import sha256
 from importlib import import_module
 from pathlib import PurePath
 from typing import IO
@@ -78,19 +79,37 @@ def find_suffix(name: str) -> str | None:
 
 
 MAX_HEADING = 300
-"""Characters of a heading in a path, which every block below it repeats."""
+"""Characters of a heading in a path, which every block below it repeats, and of an anchor."""
+MAX_TITLE = 500
+"""Characters of a title, which every answer repeats."""
+MAX_ROW = 500
+"""Characters of the name that a row of a table gives itself."""
 
 
 def read(file: IO[bytes], format_: str) -> Iterator[ExtractedDocument]:
     """Yield the documents of a file; the format's module is imported with its first file."""
     module = import_module(f"{__name__}.{format_}")
     for document in module.read(file):
-        yield replace(document, blocks=_shorten_paths(document.blocks))
+        yield replace(
+            document,
+            title=document.title[:MAX_TITLE],
+            row=_shorten_row(document.row),
+            blocks=_shorten_places(document.blocks),
+        )
 
 
-def _shorten_paths(blocks: Iterable[Block]) -> Iterator[Block]:
+def _shorten_row(name: str) -> str:
+    """Return a name that is still another one for another row."""
+    if len(name) <= MAX_ROW:
+        return name
+    return f"{name[: MAX_ROW - 20]}~{sha256(name.encode()).hexdigest()[:16]}"
+
+
+def _shorten_places(blocks: Iterable[Block]) -> Iterator[Block]:
     """Yield blocks; a book without line ends in its first heading would else repeat it all."""
     for block in blocks:
         if any(len(heading) > MAX_HEADING for heading in block.path):
             block = block._replace(path=tuple(heading[:MAX_HEADING] for heading in block.path))
+        if len(block.anchor) > MAX_HEADING:
+            block = block._replace(anchor="")
         yield block

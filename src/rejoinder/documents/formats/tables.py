@@ -100,7 +100,7 @@ def to_document(row: Mapping[str, Any], begin: int, end: int) -> ExtractedDocume
         for key, value in row.items()
         if key not in {"text", "title", "id"} and isinstance(value, str | int | float)
     }
-    title, id_ = (sanitize(str(row.get(key) or "")).strip() for key in ("title", "id"))
+    title, id_ = (fold(sanitize(str(row.get(key) or ""))) for key in ("title", "id"))
     # The lines of a text are no lines of the file.
     blocks = (block._replace(line=begin) for block in read_text(row["text"]))
     return ExtractedDocument(title, blocks, id_ or str(end), metadata)

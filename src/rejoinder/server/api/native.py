@@ -221,7 +221,7 @@ async def add_document(call: Call) -> Response:
     suffix = find_suffix(name)
     limits = call.settings.max_upload_bytes, call.settings.write_timeout_seconds
     with NamedTemporaryFile(suffix=".unknown" if suffix is None else suffix) as file:
-        async for chunk in read_chunks(call.request, *limits):
+        async for chunk in read_chunks(call.request, call.intake, *limits):
             file.write(chunk)
         file.flush()
         # A complete upload is added even if the client disconnects.
@@ -316,6 +316,6 @@ def _parse_metadata(pairs: list[str]) -> dict[str, str]:
         check_text(pair, "meta")
         key, mark, value = pair.partition("=")
         if not key or not mark:
-            raise Problem(422, f"meta must be KEY=VALUE, got {pair!r}")
+            raise Problem(422, f"meta must be KEY=VALUE, got {pair!r:.80}")
         metadata[key] = value
     return metadata
