@@ -18,7 +18,7 @@ settings.load_profile("rejoinder")
 TESTS = Path(__file__).parent
 SLOW = (
     *("adapters", "batch", "cli/documents", "cli/models", "cli/research", "mcp", "newcomers"),
-    *("papers", "reliability", "retrieval", "server", "training"),
+    *("papers", "reliability", "retrieval", "security", "server", "training"),
     *("datasets/test_real_data", "documents/test_hostile", "engine/test_citing"),
     *("engine/test_live_index", "evaluation/test_stored_answers", "index/sidecar/test_answers"),
     *("index/sidecar/test_context", "index/test_copies", "index/test_costs", "index/test_folders"),
@@ -29,7 +29,7 @@ SLOW = (
     *("models/selector/test_export", "models/selector/test_module"),
     *("models/selector/test_multiway", "models/selector/test_scorer", "models/sentence_encoder"),
     *("models/static_vectors/test_export", "models/test_cold_start", "models/test_foreign"),
-    *("models/test_importing", "models/test_other_processors"),
+    *("models/test_importing", "models/test_other_processors", "models/test_trial"),
     *("test_clients_benchmark", "test_comparison", "test_docs", "test_growth_benchmark"),
     *("test_index_speed", "test_large_training", "test_limits", "test_search_threads_benchmark"),
     *("test_many_questions", "test_page_benchmark", "test_portability", "test_published_sizes"),
@@ -38,7 +38,9 @@ SLOW = (
 """Folders and modules that train, start processes or measure; `make quick` leaves them out."""
 FAST = (
     *("adapters/test_extras", "batch/test_packed_scorer", "mcp/test_mcp_page"),
-    *("papers/test_table", "retrieval/test_record", "retrieval/test_url", "server/test_bodies"),
+    *("papers/test_table", "retrieval/test_record", "retrieval/test_url"),
+    *("security/test_links", "security/test_table", "security/test_tokenizers"),
+    *("server/test_bodies", "server/test_intake"),
     *("server/test_openapi", "server/test_telemetry", "training/test_batches"),
     "training/test_losses",
 )

@@ -82,7 +82,7 @@ def make_graph(
     nodes: list[NodeProto], inputs: list[tuple[str, int]], outputs: list[tuple[str, int]]
 ) -> GraphProto:
     def describe(given: list[tuple[str, int]]) -> list[Any]:
-        shapes = {"turn": [], "go": [], "goes": []}
+        shapes: dict[str, list[int]] = {"turn": [], "go": [], "goes": []}
         return [helper.make_tensor_value_info(name, kind, shapes.get(name)) for name, kind in given]
 
     return helper.make_graph(nodes, "inside", describe(inputs), describe(outputs))

@@ -21,7 +21,7 @@ FRAME = {
     },
 }
 WORDS = ["<s>", "</s>", "<unk>", "a", "tea", "ice"]
-MODEL = {
+MODEL: dict[str, Any] = {
     "type": "WordLevel",
     "vocab": {word: place for place, word in enumerate(WORDS)},
     "unk_token": "<unk>",
@@ -30,7 +30,7 @@ MODEL = {
 
 def make_tokenizer_json(**parts: Any) -> str:
     """Return a tokenizer.json of a few words, with other parts where they are given."""
-    whole = {
+    whole: dict[str, Any] = {
         "version": "1.0",
         "truncation": None,
         "padding": None,

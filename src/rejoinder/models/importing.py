@@ -3,11 +3,12 @@
 from pathlib import Path
 from typing import Any
 
-from rejoinder.bundle.folder import Manifest
+from rejoinder.bundle.folder import Manifest, check_place
 from rejoinder.errors import InputError, MissingExtraError
 from rejoinder.models.encoders.foreign import find_home, find_onnx
 from rejoinder.models.encoders.source import SELECTOR, SENTENCE_ENCODER, ImportOptions, read_json
 from rejoinder.models.registry import load_object
+from rejoinder.models.trial import try_in_child
 
 __all__ = ["ImportOptions", "import_model"]
 
@@ -15,11 +16,16 @@ ONNX = {
     SELECTOR: "rejoinder.models.selector.importing:import_onnx",
     SENTENCE_ENCODER: "rejoinder.models.sentence_encoder.importing:import_onnx",
 }
+OPEN = {
+    SELECTOR: "rejoinder.models.selector.importing:open_described",
+    SENTENCE_ENCODER: "rejoinder.models.sentence_encoder.importing:open_described",
+}
 TORCH = {
     SELECTOR: "rejoinder.models.selector.export_pretrained:import_classifier",
     SENTENCE_ENCODER: "rejoinder.models.sentence_encoder.export:import_encoder",
 }
-"""What imports a model of each kind, from ONNX and from weights that torch reads."""
+"""What imports a model of each kind from ONNX, what opens it for a trial, and what imports it from
+weights that torch reads."""
 
 
 def import_model(options: ImportOptions, *, command: str = "") -> Manifest:
@@ -39,6 +45,8 @@ def import_model(options: ImportOptions, *, command: str = "") -> Manifest:
         config = read_json(find_home(file) / "config.json", {})
         kind = options.kind or _find_kind(config.get("architectures"))
         _check_context(options, kind)
+        check_place(Path(options.to))
+        try_in_child(OPEN[kind], options, file)
         manifest: Manifest = load_object(ONNX[kind])(options, file, command=command)
         return manifest
     if source.is_file() or source.suffix == ".onnx":

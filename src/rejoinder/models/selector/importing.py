@@ -54,9 +54,7 @@ def import_onnx(options: ImportOptions, file: Path, *, command: str = "") -> Man
     """
     folder = Path(options.to)
     check_place(folder)
-    bundle = _describe(file)
-    with opening(file):
-        scorer = SelectorScorer(bundle)
+    scorer, bundle = open_described(options, file)
     config, files = list_files(bundle)
     if options.context != "none":
         config["context"] = {"form": options.context}
@@ -70,6 +68,16 @@ def import_onnx(options: ImportOptions, file: Path, *, command: str = "") -> Man
     card = make_card(options, precision, config[ACTIVATION], config["max_tokens"])
     write_bundle(folder, replace(manifest, precision=precision), {**files, "README.md": card})
     return open_bundle(folder).manifest
+
+
+def open_described(
+    options: ImportOptions,  # noqa: ARG001 - what opens a sentence encoder reads them
+    file: Path,
+) -> tuple[SelectorScorer, Bundle]:
+    """Open a cross-encoder in ONNX where it is; return it and its description."""
+    bundle = _describe(file)
+    with opening(file):
+        return SelectorScorer(bundle), bundle
 
 
 def _describe(file: Path) -> Bundle:

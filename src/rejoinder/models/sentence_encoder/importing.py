@@ -44,13 +44,10 @@ def import_onnx(options: ImportOptions, file: Path, *, command: str = "") -> Man
             its vectors too much.
         MissingExtraError: a library that it needs is not installed.
     """
-    folder, home = Path(options.to), find_home(file)
+    folder = Path(options.to)
     check_place(folder)
-    options = complete(options, lambda name, default: read_json(home / name, default))
-    settings = {"pooling": options.pooling, "question_prefix": options.question_prefix}
-    bundle = describe_onnx(file, KIND, settings, max_tokens=MAX_TOKENS)
-    with opening(file):
-        encoder = TransformerEncoder(bundle)
+    options = _complete(options, file)
+    encoder, bundle = open_described(options, file)
     config, files = list_files(bundle)
     precision = find_precision(files[NETWORK])
     manifest = Manifest(KIND, config, training=describe_training(options, command))
@@ -65,6 +62,20 @@ def import_onnx(options: ImportOptions, file: Path, *, command: str = "") -> Man
     card = make_card(options, precision)
     write_bundle(folder, replace(manifest, precision=precision), {**files, "README.md": card})
     return open_bundle(folder).manifest
+
+
+def open_described(options: ImportOptions, file: Path) -> tuple[TransformerEncoder, Bundle]:
+    """Open a sentence encoder in ONNX where it is; return it and its description."""
+    options = _complete(options, file)
+    settings = {"pooling": options.pooling, "question_prefix": options.question_prefix}
+    bundle = describe_onnx(file, KIND, settings, max_tokens=MAX_TOKENS)
+    with opening(file):
+        return TransformerEncoder(bundle), bundle
+
+
+def _complete(options: ImportOptions, file: Path) -> ImportOptions:
+    home = find_home(file)
+    return complete(options, lambda name, default: read_json(home / name, default))
 
 
 def check_vectors(expected: Matrix, bundle: Bundle, precision: str) -> dict[str, Any]:
