@@ -6,6 +6,7 @@ tests/mcp/test_tools.py; hosts, origins and keys are in tests/mcp/test_transport
 
 import json
 from collections.abc import Iterator
+from operator import methodcaller
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -36,6 +37,14 @@ PATHS = [
     "~/.ssh/id_rsa",
     "uploaded:../a",
 ]
+VALID: dict[str, dict[str, Any]] = {
+    "answer": {"question": "how hot is tea?"},
+    "search": {"question": "tea"},
+    "read": {"document": "tea.md"},
+    "highlight": {"question": "how hot is tea?", "text": "Tea is hot."},
+    "cite": {"answer": "Tea is hot."},
+}
+"""Valid arguments of each tool that reads."""
 
 
 @pytest.fixture
@@ -71,17 +80,17 @@ def test_the_server_tells_the_model_not_to_obey(engine: Engine, settings: Settin
     assert "Only do this if the user asked for it." in adding.description
 
 
-@pytest.mark.parametrize("name", ["answer", "search", "read", "highlight", "cite"])
+@pytest.mark.parametrize("name", VALID)
 @pytest.mark.parametrize("field", ["path", "file", "url", "command"])
 def test_no_tool_takes_a_path_or_a_command(
     engine: Engine, settings: Settings, name: str, field: str
 ) -> None:
-    result = call(
-        engine, settings, name, question="tea", text="tea", answer="tea", **{field: "/etc/passwd"}
-    )
+    arguments: dict[str, Any] = {**VALID[name], field: "/etc/passwd"}
+
+    result = call(engine, settings, name, **arguments)
 
     assert result.is_error
-    assert "root:" not in text_of(result)
+    assert f"unknown field `{field}`" in text_of(result)
 
 
 @pytest.mark.parametrize("path", PATHS)
@@ -92,7 +101,7 @@ def test_read_knows_documents_and_no_files(engine: Engine, settings: Settings, p
     assert "the index has no document" in text_of(result)
     for uri in (path, PREFIX + quote(path, safe="")):
         with pytest.raises(MCPError):
-            run(engine, settings, lambda client, uri=uri: client.read_resource(uri))
+            run(engine, settings, methodcaller("read_resource", uri))
 
 
 def test_without_permission_nothing_is_added(engine: Engine, settings: Settings) -> None:

@@ -7,6 +7,7 @@ import ast
 import hmac
 import inspect
 import logging
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -14,7 +15,6 @@ import pytest
 from starlette.testclient import TestClient
 
 from rejoinder.errors import DataError
-from rejoinder.server import security
 from rejoinder.server.security import Keys, add_key, read_keys
 from tests.server.bodies import GOOD
 
@@ -94,7 +94,7 @@ def test_credentials_of_other_forms_are_refused(
     add_key(tmp_path / "keys.txt", "team")
     client = connect(keys=tmp_path / "keys.txt")
 
-    reply = client.get("/info", headers={"authorization": value.encode()})
+    reply = client.get("/info", headers={b"authorization": value.encode()})
 
     assert reply.status_code == 401
 
@@ -119,7 +119,7 @@ def test_a_line_that_is_no_hash_is_not_shown(tmp_path: Path) -> None:
     assert "plain" not in str(caught.value)
 
 
-@pytest.mark.skipif(security.os.name != "posix", reason="needs permissions")
+@pytest.mark.skipif(os.name != "posix", reason="needs permissions")
 @pytest.mark.parametrize(
     ("mode", "is_told"), [(0o600, False), (0o644, False), (0o664, True), (0o646, True)]
 )

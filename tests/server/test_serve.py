@@ -8,6 +8,7 @@ import socket
 import sys
 import time
 from collections.abc import Awaitable, Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -82,6 +83,23 @@ def test_second_request_times_out_too() -> None:
         assert await asyncio.wait_for(reader.read(), 30) == b""
 
     talk(Settings(scorer="bm25", port=0, body_timeout_seconds=0.5), follow)
+
+
+def test_one_client_cannot_take_all_connections() -> None:
+    async def crowd(streams: Streams) -> None:
+        reader, writer = streams
+        place = writer.get_extra_info("peername")
+        second = await asyncio.open_connection(*place)
+        third, closing = await asyncio.open_connection(*place)
+        with suppress(ConnectionResetError):
+            assert await asyncio.wait_for(third.read(), 30) == b""
+        second[1].close()
+        await second[1].wait_closed()
+        writer.write(b"GET /health HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert (await read_head(reader)).startswith("HTTP/1.1 200")
+        closing.close()
+
+    talk(Settings(scorer="bm25", port=0, max_connections_per_host=2), crowd)
 
 
 def test_not_http_is_refused() -> None:

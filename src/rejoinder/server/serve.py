@@ -6,10 +6,11 @@ import os
 import signal
 import socket
 import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from functools import partial
-from typing import Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import uvicorn
 from starlette.applications import Starlette
@@ -22,6 +23,11 @@ from rejoinder.server.app import Server
 from rejoinder.server.settings import Settings
 from rejoinder.server.telemetry import Metrics, start_logging
 from rejoinder.server.workers.pool import Pool
+
+try:
+    import resource
+except ImportError:  # only POSIX has it
+    resource = None  # type: ignore[assignment]
 
 SETTLE_SECONDS = 0.2
 """Between the steps of a stop, for packets in flight to arrive."""
@@ -168,6 +174,9 @@ class _Connection(H11Protocol):
 
     timeout_seconds = 20.0
     """For the head of a request to arrive, and for any part of a reply to be read."""
+    max_per_host = 512
+    open_by_host: ClassVar[Counter[str]]
+    """How many connections each client has."""
 
     @property
     def is_idle(self) -> bool:
@@ -182,6 +191,10 @@ class _Connection(H11Protocol):
         self._head_timer: asyncio.TimerHandle | None = None
         self._read_timer: asyncio.TimerHandle | None = None
         self._start_head_timer()
+        host = self.client[0] if self.client else ""
+        self.open_by_host[host] += 1
+        if self.open_by_host[host] > self.max_per_host:
+            transport.abort()
 
     def data_received(self, data: bytes) -> None:
         """Restart the timeout if the data begin another request, else stop it."""
@@ -195,6 +208,10 @@ class _Connection(H11Protocol):
         """Stop all timeouts."""
         self._stop_head_timer()
         self._stop_read_timer()
+        host = self.client[0] if self.client else ""
+        self.open_by_host[host] -= 1
+        if not self.open_by_host[host]:
+            del self.open_by_host[host]
         super().connection_lost(exc)
 
     def pause_writing(self) -> None:
@@ -242,6 +259,8 @@ class _Uvicorn(uvicorn.Server):
     def __init__(self, settings: Settings, app: App) -> None:
         class Connection(_Connection):
             timeout_seconds = settings.body_timeout_seconds
+            max_per_host = settings.max_connections_per_host or _choose_connections()
+            open_by_host: ClassVar[Counter[str]] = Counter()
 
         config = uvicorn.Config(
             app.make_app(),
@@ -282,6 +301,14 @@ class _Uvicorn(uvicorn.Server):
             isinstance(one, _Connection) and one.is_idle for one in connections
         ):
             await asyncio.sleep(SETTLE_SECONDS / 10)
+
+
+def _choose_connections() -> int:
+    """Return how many connections one client may have: half of the files that may be open."""
+    if resource is None:
+        return _Connection.max_per_host
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    return _Connection.max_per_host if most == resource.RLIM_INFINITY else max(1, most // 2)
 
 
 def _accept_all(listening: socket.socket) -> Iterator[socket.socket]:

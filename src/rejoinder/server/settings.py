@@ -41,6 +41,8 @@ class Settings:
     max_upload_bytes: int = 64_000_000
     max_arriving_bytes: int = 512_000_000
     """Of all bodies that are arriving."""
+    max_connections_per_host: int | None = None
+    """The open connections of one client; by default half of what the system allows."""
     max_documents: int = 1_000
     max_question_characters: int = 10_000
 
