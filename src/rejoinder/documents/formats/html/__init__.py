@@ -53,12 +53,14 @@ def _parse(page: bytes) -> tuple[Any, bool]:
     parser.feed(page)
     try:
         root = parser.close()
-    except etree.XMLSyntaxError:  # nothing but white space or comments
-        return None, False
+    except etree.XMLSyntaxError:  # nothing but white space or comments, or no memory to begin with
+        root = None
     log = parser.feed_error_log
     if any(entry.type == etree.ErrorTypes.ERR_NO_MEMORY for entry in log):
         raise MemoryError  # libxml2 would give the beginning of the page for all of it
-    return root, bool(log) and log[-1].type == etree.ErrorTypes.ERR_RESOURCE_LIMIT
+    return root, root is not None and bool(log) and log[
+        -1
+    ].type == etree.ErrorTypes.ERR_RESOURCE_LIMIT
 
 
 def read_title(root: Any) -> str:
