@@ -60,22 +60,21 @@ def read(home: Path, name: str, raw: bytes, sandbox: SandboxedReader) -> str:
     return text
 
 
-def rename(raw: bytes, part: str, name: str, *, is_link: bool = False) -> bytes:
-    """Return an archive in which a part has another name, or is a symbolic link."""
+def make_links(raw: bytes, part: str, target: Path) -> bytes:
+    """Return an archive all of whose parts are marked as symbolic links; one leads to a file."""
     packed = io.BytesIO()
-    with zipfile.ZipFile(io.BytesIO(raw)) as source, zipfile.ZipFile(packed, "w") as target:
-        for item in source.infolist():
-            info = zipfile.ZipInfo(name if item.filename == part else item.filename)
-            if is_link and item.filename == part:
-                info.create_system = 3  # Unix
-                info.external_attr = (stat.S_IFLNK | 0o777) << 16
-            target.writestr(info, source.read(item))
+    with zipfile.ZipFile(io.BytesIO(raw)) as source, zipfile.ZipFile(packed, "w") as links:
+        for name in source.namelist():
+            info = zipfile.ZipInfo(name)
+            info.create_system = 3  # Unix
+            info.external_attr = (stat.S_IFLNK | 0o777) << 16
+            links.writestr(info, os.fsencode(target) if name == part else source.read(name))
     return packed.getvalue()
 
 
 @pytest.mark.parametrize("suffix", ARCHIVES)
 @pytest.mark.parametrize(
-    "name", ["../../evil.xml", "/tmp/evil.xml", "C:\\evil.xml", "..\\evil.xml"]
+    "name", ["../../evil.xml", "/etc/evil.xml", "C:\\evil.xml", "..\\evil.xml"]
 )
 def test_parts_with_names_of_other_places_are_not_written(
     home: Path, sandbox: SandboxedReader, suffix: str, name: str
@@ -89,19 +88,10 @@ def test_parts_with_names_of_other_places_are_not_written(
 def test_a_part_that_is_a_link_is_read_as_its_own_text(
     home: Path, sandbox: SandboxedReader, suffix: str
 ) -> None:
-    link = rename(make_archive(suffix, ""), ARCHIVES[suffix], ARCHIVES[suffix], is_link=True)
-    with zipfile.ZipFile(io.BytesIO(link)) as archive:
-        parts = {name: archive.read(name) for name in archive.namelist()}
-    parts[ARCHIVES[suffix]] = os.fsencode(home.parent / "secret.xml")
-    packed = io.BytesIO()
-    with zipfile.ZipFile(packed, "w") as archive:
-        for name, content in parts.items():
-            info = zipfile.ZipInfo(name)
-            info.create_system = 3
-            info.external_attr = (stat.S_IFLNK | 0o777) << 16
-            archive.writestr(info, content)
+    raw = make_archive(suffix, "")
+    links = make_links(raw, ARCHIVES[suffix], home.parent / "secret.xml")
 
-    assert "password" not in read(home, f"a.{suffix}", packed.getvalue(), sandbox)
+    assert "password" not in read(home, f"a.{suffix}", links, sandbox)
 
 
 @pytest.mark.parametrize(
@@ -117,18 +107,15 @@ def test_a_part_that_is_a_link_is_read_as_its_own_text(
 def test_relations_do_not_lead_out_of_the_archive(
     home: Path, sandbox: SandboxedReader, suffix: str, target: str
 ) -> None:
-    part, main, kind = {
-        "pptx": ("ppt/_rels/presentation.xml.rels", "slides", "slide"),
-        "xlsx": ("xl/_rels/workbook.xml.rels", "worksheets", "worksheet"),
+    part, kind = {
+        "pptx": ("ppt/_rels/presentation.xml.rels", "slide"),
+        "xlsx": ("xl/_rels/workbook.xml.rels", "worksheet"),
     }[suffix]
     place = target.format(root=home.parent)
     links = f'<r><Relationship Id="a" Type="urn:x/{kind}" Target="{place}"/></r>'
     raw = make_archive(suffix, TEXTS[suffix].format("It is hot."), **{part: links})
 
-    text = read(home, f"a.{suffix}", raw, sandbox)
-
-    assert main
-    assert "password" not in text
+    assert "password" not in read(home, f"a.{suffix}", raw, sandbox)
 
 
 @pytest.mark.parametrize(
