@@ -60,13 +60,14 @@ adapters: .venv/full
 clients: .venv/full
 	$(BIN)/python -m tests.server.run
 
-# Inject every fault and write docs/reliability.md: hours. ONLY=TEXT selects cases.
-# Outcomes are kept under build, so that an interrupted run resumes.
+# Inject every fault and write docs/reliability.md: hours. ONLY=TEXT selects cases, and replaces
+# their rows alone. Outcomes are kept under build, so that an interrupted run resumes, unless the
+# code has changed.
 reliability: .venv/full .venv/system
 	@mkdir -p build
 	REJOINDER_TEST_LONG=1 $(BIN)/python -m pytest -q tests/retrieval
 	$(BIN)/python -m tests.reliability --long --only "$(ONLY)" --runs build/reliability.jsonl \
-	  $(if $(ONLY),,--to docs/reliability.md)
+	  --to docs/reliability.md
 
 # The files of a release, into dist: a wheel with the kernel (cibuildwheel; on Linux it needs a
 # container engine), and on a system without a C compiler the wheel for all others.

@@ -6,11 +6,10 @@ import pytest
 
 from rejoinder.documents import formats
 from tests.reliability import document_parsers
-from tests.reliability.case import CannotRunError, Case, Outcome
+from tests.reliability.case import CannotRunError, Case
 from tests.reliability.cases import CASES
 from tests.reliability.parser import parse
 from tests.reliability.parsers import PARSERS
-from tests.reliability.report import CaseResult, keep_result, read_result
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if case.short], ids=lambda case: case.name)
@@ -34,16 +33,3 @@ def test_valid_input_is_parsed(name: str) -> None:
     parser = PARSERS[name]
     valid = parser.seeds if name.startswith("HTTP") else parser.seeds[:1]
     assert all(parse(parser, seed) for seed in valid)
-
-
-def test_only_outcomes_without_loss_are_kept(tmp_path: Path) -> None:
-    journal, case = tmp_path / "runs.jsonl", CASES[0]
-    outcome = Outcome(7, 0, "all there")
-
-    keep_result(journal, CaseResult(case, Outcome(7, 1)), 7)
-    keep_result(journal, CaseResult(case, None, "cannot mount a disk"), 7)
-    assert read_result(journal, case, 7) is None
-
-    keep_result(journal, CaseResult(case, outcome), 7)
-    assert read_result(journal, case, 7) == CaseResult(case, outcome)
-    assert read_result(journal, case, 8) is None
