@@ -2,33 +2,50 @@
 
 Usage: python -m tests.index.kill FOLDER KILLS
 
-The process announces each change before (`?`) and acknowledges it after (`+`, `-`), and stores
-vectors and sidecar rows.  After the kill every acknowledged change must be complete; the announced
-one is complete or absent.  Each document must be found by words and by vectors, and the rows must
-equal newly made ones.
+The process adds documents, changes their files and removes them.  It announces each change before
+(`?`) and acknowledges it after (`+`, `-`), with the edition of the document, and stores vectors
+and sidecar rows.  After the kill every acknowledged change must be complete; the announced one is
+complete or absent.  Each document must be found by words and by vectors, in one edition alone, and
+the rows must equal newly made ones.
 """
 
 import random
 import subprocess
 import sys
 import time
+from functools import partial
 from pathlib import Path
+from typing import NamedTuple
 
 from rejoinder.index import file_reader
 from rejoinder.index.index import Index
-from rejoinder.text.wordpiece import WordPiece
+from rejoinder.index.report import FileEvent
 from tests.index.digests import Digests
+from tests.index.rereading import (
+    PIECES,
+    SENTENCES,
+    Editions,
+    check_rows,
+    find_problem,
+    make_text,
+    read_edition,
+)
 from tests.index.vectors.encoders import HashedWords
 from tests.systems import KILLED_STATUSES
 
-PIECES = WordPiece(["[UNK]"])
-SENTENCES = 40
-FIRST = 5
 ROOT = Path(__file__).parents[2]
 
 
+class Doubt(NamedTuple):
+    """A change that was announced and not acknowledged."""
+
+    name: str = ""
+    edition: str | None = None
+    """The new one; None for a removal."""
+
+
 def work(folder: Path, seed: int) -> None:
-    """Add and remove documents, and compact, until someone ends this."""
+    """Add, change and remove documents, and compact, until someone ends this."""
     rng = random.Random(seed)
     if seed % 2:  # as if the files were too large to be read before they are written
         file_reader.MAX_HELD_SENTENCES = SENTENCES // 2
@@ -37,19 +54,31 @@ def work(folder: Path, seed: int) -> None:
         for number in range(1_000_000):
             if rng.random() < 0.1:
                 index.compact()
-            if present and rng.random() < 0.4:
+            action = rng.random()
+            if present and action < 0.25:
                 name = present.pop(rng.randrange(len(present)))
                 say("?", name)
                 index.remove([Path(name)])
                 say("-", name)
-                index.store_sidecar(Digests())
+            elif present and action < 0.5:
+                put(index, Path(rng.choice(present)), f"{seed}x{number}")
             else:
                 path = folder / f"{seed}-{number}.txt"
-                path.write_text(f"Document {path.stem} holds this. " * SENTENCES, encoding="utf-8")
-                say("?", str(path))
-                index.add([path], on_event=lambda event: say("+", event.path))
+                put(index, path, f"{seed}x{number}")
                 present.append(str(path))
-                index.store_sidecar(Digests())
+            index.store_sidecar(Digests())
+
+
+def put(index: Index, path: Path, edition: str) -> None:
+    """Write an edition of a document, and let the index read it."""
+    path.write_text(make_text(path, edition), encoding="utf-8")
+    say("?", path, edition)
+    index.add([path], on_event=partial(_acknowledge, edition))
+
+
+def _acknowledge(edition: str, event: FileEvent) -> None:
+    if event.what in {"added", "changed"}:
+        say("+", event.path, edition)
 
 
 def open_index(folder: Path) -> Index:
@@ -57,13 +86,13 @@ def open_index(folder: Path) -> Index:
     return Index(folder / "index", create=True, tokenizer=PIECES, encoder=HashedWords())
 
 
-def say(sign: str, name: str) -> None:
+def say(sign: str, name: Path | str, edition: str = "") -> None:
     """Tell the one who kills."""
-    sys.stdout.write(f"{sign}{name}\n")
+    sys.stdout.write(f"{sign}{edition} {name}\n")
     sys.stdout.flush()
 
 
-def kill_once(folder: Path, seed: int, expected: set[str]) -> set[str]:
+def kill_once(folder: Path, seed: int, expected: Editions) -> Editions:
     """Run the work for a random while, kill it, and return what is there now."""
     rng = random.Random(seed)
     process = subprocess.Popen(
@@ -83,57 +112,51 @@ def kill_once(folder: Path, seed: int, expected: set[str]) -> set[str]:
     said += process.stdout.readlines()
     process.stdout.close()
     assert process.wait() in KILLED_STATUSES, "the work ended before it was killed"
-    doubtful = set()
+    return check(folder, *follow(said, expected))
+
+
+def follow(said: list[str], expected: Editions) -> tuple[Editions, Doubt]:
+    """Return the documents that must be there after what was said, and the change in doubt."""
+    known, doubt = dict(expected), Doubt()
     for line in said:
-        name = line[1:].strip()
+        edition, _, name = line[1:].rstrip("\n").partition(" ")
         if line.startswith("?"):
-            doubtful = {name}
-        elif line.startswith(("+", "-")):
-            doubtful = set()
-            expected = expected | {name} if line[0] == "+" else expected - {name}
-    return check(folder, expected, doubtful)
+            doubt = Doubt(name, edition or None)
+        elif line.startswith("+"):
+            known[name], doubt = edition, Doubt()
+        elif line.startswith("-"):
+            del known[name]
+            doubt = Doubt()
+    return known, doubt
 
 
-def check(folder: Path, expected: set[str], doubtful: set[str]) -> set[str]:
-    """Return the documents that are there, all of them whole."""
+def check(folder: Path, expected: Editions, doubt: Doubt) -> Editions:
+    """Return the documents that are there, each whole and in one edition."""
+    there: Editions = {}
     with open_index(folder) as index:
         check_rows(index)
         problems = index.check()
-        there = {item.name for item in index.store.get_documents()}
         assert not problems, problems
-        assert there - doubtful == expected - doubtful, (there ^ expected) - doubtful
-        for document in index.store.get_documents():
-            stem = Path(document.name).stem
-            found = index.search(stem, 1, where={"suffix": ".txt"})
-            assert found, f"{document.name} is there but not found"
-            nearest = index.vectors.search(f"document {stem} holds this", 1, {"suffix": ".txt"})
-            assert list(nearest) == [(document.id, 0)], f"{document.name} has no vectors"
+        for document in index.documents():
+            edition = there[document.id] = read_edition(index, document.id)
+            problem = find_problem(index, document.id, edition)
+            assert not problem, problem
+    if doubt.name in there and there[doubt.name] == doubt.edition:
+        expected = expected | {doubt.name: doubt.edition}
+    elif doubt.name not in there and doubt.edition is None:
+        expected = {name: own for name, own in expected.items() if name != doubt.name}
+    assert there == expected, {*there.items()} ^ {*expected.items()}
     return there
-
-
-def check_rows(index: Index) -> None:
-    """Let stored rows follow, as who opens an index does, and hold them against new ones."""
-    maker = Digests()
-    found = index.open_sidecar(maker)
-    documents = index.store.get_documents()
-    # The first documents may be there before the first rows are.
-    assert found is not None or len(documents) < FIRST, "the rows are gone"
-    for document in documents if found else []:
-        made = index.sidecars.encode(maker, document)
-        assert found is not None
-        kept = found.store.find_document(document.id)
-        assert kept is not None, f"{document.name} has no rows"
-        assert kept.tobytes() == b"".join(rows.tobytes() for rows in made), document.name
 
 
 def main() -> None:
     folder = Path(sys.argv[1])
     if sys.argv[2] == "work":
         work(folder, int(sys.argv[3]))
-    there: set[str] = set()
+    there: Editions = {}
     for seed in range(int(sys.argv[2])):
         there = kill_once(folder, seed, there)
-    say("", f"{sys.argv[2]} kills, {len(there)} documents, none lost, none half there")
+    sys.stdout.write(f"{sys.argv[2]} kills, {len(there)} documents, none lost, none half there\n")
 
 
 if __name__ == "__main__":
