@@ -1,7 +1,13 @@
-"""A mix of all requests: every dialect, valid and invalid."""
+"""A mix of all requests: every dialect, lists of questions, uploads; valid and invalid.
+
+Another process may write the index: then the server says so, and clients try again.
+"""
 
 import json
 import random
+import time
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import httpx2 as httpx
@@ -11,6 +17,9 @@ from tests.server.bodies import GOOD
 GETS = ("/", "/health", "/ready", "/info", "/metrics", "/openapi.json", "/v1/documents?limit=10")
 WORDS = ("tea", "water", "glacier", "honey", "leaf", "dance", "queen", "valley", "stone", "river")
 MAX_UPLOADS = 50
+LOCKED = "another process is writing"
+MAX_TRIES = 200
+RETRY_SECONDS = 0.05
 
 _rng = random.Random(0)
 
@@ -26,7 +35,8 @@ def ask_anything(client: httpx.Client) -> None:
         _expect(client.get(_rng.choice(GETS)), 200)
     elif kind < 0.95:
         name = f"{_rng.randrange(MAX_UPLOADS)}.txt"
-        _expect(client.post(f"/v1/documents?name={name}", content=_draw_text(300)), 200)
+        text = _draw_text(300)
+        _expect(_try(partial(client.post, f"/v1/documents?name={name}", content=text)), 200)
     else:
         _remove(client)
 
@@ -39,7 +49,8 @@ def _post(client: httpx.Client) -> None:
             drawn = [_draw_text(_rng.randrange(60)) for _ in range(_rng.randrange(40))]
             body[name] = [*body[name], *drawn]
     # A mark that another client has removed cannot be removed.
-    _expect(client.post(path, json=body), 200, *([422] if path == "/v1/feedback" else []))
+    reply = _try(partial(client.post, path, json=body))
+    _expect(reply, 200, *([422] if path == "/v1/feedback" else []))
 
 
 def _post_badly(client: httpx.Client) -> None:
@@ -53,8 +64,20 @@ def _remove(client: httpx.Client) -> None:
     listed = client.get("/v1/documents", params={"contains": name, "limit": 1})
     _expect(listed, 200)
     for document in listed.json()["documents"]:
+        path = f"/v1/documents/{document['id']}"
         # Another client may have removed it first.
-        _expect(client.delete(f"/v1/documents/{document['id']}"), 200, 404)
+        _expect(_try(partial(client.delete, path)), 200, 404)
+
+
+def _try(send: Callable[[], httpx.Response]) -> httpx.Response:
+    """Send a request again while another process writes the index."""
+    for _ in range(MAX_TRIES):
+        reply = send()
+        if reply.status_code != 503 or LOCKED not in reply.text:
+            break
+        assert reply.headers["retry-after"]
+        time.sleep(RETRY_SECONDS)
+    return reply
 
 
 def _draw_text(words: int) -> str:

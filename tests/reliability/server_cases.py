@@ -1,7 +1,6 @@
 """Server faults: overload, bad clients, dead workers, reloads, stops, and a soak test."""
 
 import asyncio
-import os
 import random
 import re
 import shutil
@@ -19,10 +18,10 @@ from tests.index import editions
 from tests.reliability import server_faults
 from tests.reliability.bundles import write_small_bundle
 from tests.reliability.case import Case, Outcome
-from tests.reliability.mixed_load import ask_anything
 from tests.reliability.server_faults import ask_slowly, begin
-from tests.server.load import TEXTS, Load, ask_for_one, loading
-from tests.server.local import make_index, write_documents
+from tests.reliability.soak import MAX_GROWTH, soak
+from tests.reliability.worker_kills import kill_workers, kill_workers_of_lists
+from tests.server.load import TEXTS, ask_for_one, loading
 from tests.server.running import MAX_SECONDS, Running, serving
 
 SMALL = ("--scorer", "bm25", "--workers", "2", "--timeout", str(MAX_SECONDS))
@@ -36,11 +35,6 @@ AT_ONCE = 40
 """Concurrent slow clients; they finish together, so there are fewer than the queue holds."""
 MAX_NOTICE_SECONDS = 2.0
 """Until `/ready` reports that the index is gone, or back."""
-MAX_GROWTH = 0.05
-MIN_WARMED_SECONDS = 600
-"""A soak test that is longer than this warms up first."""
-WARM_UP_STEPS = 170
-"""Of 30 requests each: memory grows until the buffers and the token caches are full."""
 
 
 def overload(folder: Path, requests: int) -> Outcome:
@@ -71,7 +65,7 @@ def overload(folder: Path, requests: int) -> Outcome:
         with httpx.Client(base_url=running.address, timeout=MAX_SECONDS) as client:
             ask_for_one(client)
         left = _count_jobs(running)
-    _check(load)
+    load.check()
     percentiles = statistics.quantiles(rejections, n=20)
     note = (
         f"{len(rejections):,} rejected, after {1000 * statistics.median(rejections):.0f} ms (p50),"
@@ -93,7 +87,7 @@ def send_slowly(folder: Path, clients: int) -> Outcome:
 
     with serving(folder, *SMALL) as running, loading(running.address, clients=4) as load:
         answered = asyncio.run(send_all(running.address))
-    _check(load)
+    load.check()
     note = f"all answered; meanwhile {load.answered:,} requests of other clients"
     return Outcome(clients, clients - answered, note)
 
@@ -115,7 +109,7 @@ def never_finish(folder: Path, clients: int) -> Outcome:
         seconds = time.monotonic() - start
         for connection in connections:
             connection.close()
-    _check(load)
+    load.check()
     note = (
         f"all closed within {seconds:.0f} s; meanwhile {load.answered:,} requests of other clients"
     )
@@ -134,23 +128,9 @@ def disconnect(folder: Path, clients: int) -> Outcome:
                 time.sleep(0.005)  # lets the server notice before abandoned jobs fill the queue
             running.wait_until(lambda: running.count_files() <= before, "connections to close")
         running.wait_until(lambda: _count_jobs(running) == 0, "jobs to end")
-    _check(load)
+    load.check()
     note = f"nothing leaked; meanwhile {load.answered:,} requests of other clients"
     return Outcome(clients, 0, note)
-
-
-def kill_workers(folder: Path, kills: int) -> Outcome:
-    """Kill workers with -9, one after the other; no request fails."""
-    rng = random.Random(0)
-    with serving(folder, *SMALL) as running, loading(running.address) as load:
-        for number in range(kills):
-            load.wait_for(10)
-            os.kill(rng.choice(running.list_workers()), signal.SIGKILL)
-            running.wait_until(partial(_has_replaced, running, number + 1), "another worker")
-        retried = running.read_metric("jobs_retried_total")
-    _check(load)
-    note = f"{load.answered:,} requests, {retried:.0f} of them retried by another worker"
-    return Outcome(kills, 0, note)
 
 
 def reload_bundles(folder: Path, reloads: int) -> Outcome:
@@ -198,7 +178,7 @@ def reload_bundles(folder: Path, reloads: int) -> Outcome:
                 _reload(running, link, bundle, "not reloaded" if is_corrupt else "reloaded")
                 current[0] = expected
                 load.wait_for(10)
-    _check(load)
+    load.check()
     note = (
         f"{load.answered:,} requests, each answered by one bundle; {refused} corrupt ones refused"
     )
@@ -255,7 +235,7 @@ def replace_index(folder: Path, replacements: int, options: Sequence[str] = SMAL
                 shutil.rmtree(folder / str(edition - 1))
                 load.wait_for(10)
         restarts = int(running.read_metric("worker_restarts_total"))
-    _check(load)
+    load.check()
     note = f"{load.answered:,} requests, {state.refused} of them refused while there was no index"
     return Outcome(replacements, restarts, note)
 
@@ -280,7 +260,7 @@ def rebuild_index(folder: Path, rebuilds: int) -> Outcome:
                 state.absences += 1
                 load.wait_for(10)
         restarts = int(running.read_metric("worker_restarts_total"))
-    _check(load)
+    load.check()
     note = f"{load.answered:,} requests, {state.refused} of them refused while there was no index"
     return Outcome(rebuilds, restarts, note)
 
@@ -293,35 +273,9 @@ def stop(folder: Path, stops: int) -> Outcome:
             load.wait_for(20)
             load.may_be_refused = True
             assert running.stop() == 0, running.log.read_text()[-2000:]
-        _check(load)
+        load.check()
         answered += load.answered
     return Outcome(stops, 0, f"{answered:,} requests, no failures")
-
-
-def soak(folder: Path, seconds: int) -> Outcome:
-    """Send a mix of all requests to the shipped cascade, over an index that changes."""
-    index = make_index(folder, write_documents(folder / "documents"))
-    sizes = []
-    with serving(folder, str(index), "--workers", "2", "--timeout", str(MAX_SECONDS)) as running:
-        with loading(running.address, clients=6, ask=ask_anything) as load:
-            is_long = seconds >= MIN_WARMED_SECONDS
-            for _ in range(WARM_UP_STEPS if is_long else 1):
-                load.wait_for(30)
-            end = time.monotonic() + seconds
-            while time.monotonic() < end:
-                sizes.append(running.measure_memory())
-                time.sleep(0.5)
-        restarts = int(running.read_metric("worker_restarts_total"))
-    third = len(sizes) // 3
-    before, after = max(sizes[:third]), max(sizes[-third:])
-    growth = after - before if is_long else 0.0
-    _check(load)
-    losses = restarts + (int(growth) if growth > MAX_GROWTH * before else 0)
-    note = (
-        f"{seconds / 60:.2g} minutes; at most {before:.0f} MB in the first third,"
-        f" {after:.0f} MB in the last"
-    )
-    return Outcome(load.answered, losses, note)
 
 
 def _wait_for_ready(running: Running, status: int) -> None:
@@ -333,11 +287,6 @@ def _wait_for_ready(running: Running, status: int) -> None:
 
 def _count_jobs(running: Running) -> int:
     return int(running.read_metric("jobs_queued") + running.read_metric("jobs_running"))
-
-
-def _has_replaced(running: Running, workers: int) -> bool:
-    restarts = running.read_metric("worker_restarts_total")
-    return restarts >= workers and running.read_metric("workers_ready") == 2
 
 
 def _reload(running: Running, link: Path, bundle: Path, message: str) -> None:
@@ -357,12 +306,6 @@ def _point(link: Path, to: Path) -> None:
     new_link.replace(link)
 
 
-def _check(load: Load) -> None:
-    """Fail with the reasons if any request failed."""
-    reasons = sorted(set(load.failed))[:3]
-    assert not reasons, f"{len(load.failed)} requests failed: {reasons}"
-
-
 FAILED = "failed requests"
 CASES = [
     Case(
@@ -377,6 +320,14 @@ CASES = [
     Case("server", "clients that never finish", never_finish, 0, 30, "leaked connections"),
     Case("server", "clients that disconnect", disconnect, 40, 2_000, "leaked jobs or connections"),
     Case("server", "worker killed with -9", kill_workers, 2, 100, FAILED),
+    Case(
+        "server",
+        "worker killed with -9 under lists of questions",
+        kill_workers_of_lists,
+        2,
+        100,
+        f"{FAILED}, questions of a list that are not answered once and right",
+    ),
     Case(
         "server", "bundle reloaded", reload_bundles, 3, 100, "answers of the wrong bundle or of two"
     ),
@@ -414,7 +365,8 @@ CASES = [
         soak,
         5,
         30 * 60,
-        f"{FAILED}, restarted workers, and memory growth of more than {MAX_GROWTH:.0%}, in MB",
+        f"{FAILED}, restarted workers, changed files that are not followed, and memory growth of"
+        f" more than {MAX_GROWTH:.0%}, in MB",
     ),
 ]
 """The short form of clients that never finish is in `tests/server/test_serve.py`."""

@@ -11,6 +11,7 @@ GOOD: dict[str, list[dict[str, Any]]] = {
         {"question": QUESTION, "top": 2, "explain": True, "where": {"source": ["a", "b"]}},
         {"question": QUESTION, "text": "It rained. Green tea is brewed at 75 °C.", "budget_ms": 50},
         {"question": QUESTION},
+        {"question": [QUESTION, "What do bees dance for?"], "context": "section", "top": 1},
     ],
     "/v1/rank": [
         {
@@ -20,6 +21,36 @@ GOOD: dict[str, list[dict[str, Any]]] = {
             "spans": 3,
             "budget_ms": 20.5,
         }
+    ],
+    "/v1/highlight": [
+        {
+            "question": QUESTION,
+            "documents": [*DOCUMENTS, {"id": "b", "text": "Tea is hot.", "title": "Tea"}],
+            "threshold": 0.4,
+            "prune": True,
+            "pruning_threshold": 0.1,
+            "budget_ms": 50,
+        },
+        {"question": QUESTION, "documents": DOCUMENTS[:2]},
+    ],
+    "/v1/cite": [
+        {"answer": "Green tea is brewed at 75 °C. Whales dance.", "top": 2, "budget_ms": 50},
+        {
+            "answer": "Tea is hot.",
+            "sources": ["It rained.", {"id": "b", "text": "Green tea is hot.", "title": "Tea"}],
+            "min_support": 0.4,
+        },
+    ],
+    "/opensearch/highlight": [
+        {"question": QUESTION, "context": DOCUMENTS[1], "inputs": []},
+        {
+            "question": "",
+            "context": "",
+            "inputs": [
+                {"question": QUESTION, "context": DOCUMENTS[1]},
+                {"question": "did it rain?", "context": "It rained 🌧. Bees dance."},
+            ],
+        },
     ],
     "/v1/feedback": [
         {"question": QUESTION, "sentence": "Green tea is brewed at 75 °C.", "right": True},

@@ -42,6 +42,11 @@ class Load:
             assert time.monotonic() < end, f"no {more} answers within {MAX_SECONDS} s"
             time.sleep(0.02)
 
+    def check(self) -> None:
+        """Fail with the reasons if any request failed."""
+        reasons = sorted(set(self.failed))[:3]
+        assert not reasons, f"{len(self.failed)} requests failed: {reasons}"
+
     def run_client(self, address: str) -> None:
         """Ask until the load ends."""
         with httpx.Client(base_url=address, timeout=MAX_SECONDS) as client:
