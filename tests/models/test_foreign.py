@@ -383,7 +383,9 @@ def test_pooling_and_prefix_are_those_of_sentence_transformers(
         ("modules.json", [{"type": "a.Dense"}], r"pass through Dense, which is not supported"),
         ("modules.json", {}, r"modules\.json: holds no JSON list"),
         ("1_Pooling/config.json", {"pooling_mode_max_tokens": True}, r"pools by max_tokens"),
+        ("modules.json", ["a.Dense"], r"an entry of its modules\.json is no object"),
         ("1_Pooling/config.json", {"pooling_mode": "lasttoken"}, r"pools by lasttoken"),
+        ("config_sentence_transformers.json", {"prompts": ["ask: "]}, r"prompts .* no object"),
     ],
 )
 def test_other_vectors_of_sentence_transformers_are_refused(

@@ -1,6 +1,7 @@
 """Bundles whose sums are right and whose content is not: refused in our words, never run."""
 
 import json
+import shutil
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -10,10 +11,11 @@ import pytest
 from safetensors.numpy import load, save
 
 from rejoinder.bundle.folder import Manifest, write_bundle
-from rejoinder.errors import BundleError, UnknownNameError
+from rejoinder.errors import BundleError, RejoinderError, UnknownNameError
 from rejoinder.models.registry import open_scorer
 from rejoinder.models.static_vectors.vectors import StaticVectors, to_files
 
+SEEDS = Path(__file__).parents[1] / "reliability" / "seeds" / "bundle"
 Change = Callable[[dict[str, Any]], object]
 
 
@@ -96,6 +98,20 @@ def test_a_head_that_does_not_exist_is_refused(tmp_path: Path, head: object) -> 
 
     with pytest.raises(UnknownNameError, match="head"):
         open_scorer(folder)
+
+
+@pytest.mark.parametrize(
+    "context",
+    [[], {"form": {}}, {"similarity": ["static"]}, {"neighbours": "1"}, {"colour": "red"}],
+)
+def test_a_context_of_other_types_is_refused(tmp_path: Path, context: object) -> None:
+    shutil.copytree(SEEDS / "selector", tmp_path / "b")
+    manifest = json.loads((tmp_path / "b" / "manifest.json").read_text(encoding="utf-8"))
+    manifest["config"]["context"] = context
+    (tmp_path / "b" / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+
+    with pytest.raises(RejoinderError, match=r"manifest\.json: "):
+        open_scorer(tmp_path / "b")
 
 
 def spoil_vectors(change: Change) -> bytes:

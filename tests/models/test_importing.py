@@ -212,6 +212,12 @@ def drop_head(folder: Path) -> None:
     save_file(kept, path, metadata={"format": "pt"})
 
 
+def state_a_list_of_lengths(folder: Path) -> None:
+    path = folder / "tokenizer_config.json"
+    settings = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**settings, "model_max_length": [64]}), encoding="utf-8")
+
+
 @pytest.mark.parametrize(
     ("change", "settings", "problem"),
     [
@@ -219,6 +225,7 @@ def drop_head(folder: Path) -> None:
         (None, {"model_type": "gpt2"}, r"architecture 'gpt2' is not supported; supported: bert,"),
         (None, {"model_type": "t5", "is_encoder_decoder": True}, r"generative model"),
         (None, {"architectures": ["BertLMHeadModel"]}, r"is a generative model \(bert\)"),
+        (None, {"architectures": [5]}, r"architectures .* must be a list of names"),
         (None, {"id2label": {"0": "a", "1": "b"}}, r"its head has 2 labels; .* has one"),
         (None, {"vocab_size": 50}, r"cannot be loaded as an encoder|its tokenizer has"),
         (None, {"activation_fn": "torch.nn.ReLU"}, r"ReLU is not supported; .* sigmoid"),
@@ -226,6 +233,7 @@ def drop_head(folder: Path) -> None:
         (spoil("config.json"), {}, r"cannot be loaded"),
         (spoil("model.safetensors"), {}, r"cannot be loaded"),
         (truncate, {}, r"cannot be loaded"),
+        (state_a_list_of_lengths, {}, r"model_max_length of its tokenizer is no number"),
         (drop_head, {}, r"its weights lack 2 tensors of this architecture, such as classifier"),
     ],
 )

@@ -6,9 +6,9 @@ Usage: python -m tests.reliability.fuzz hypothesis|atheris|mutation|repetition P
 `repetition` repeats a part of a valid input to 100 kB, to find parsers that take quadratic time.
 
 Prints one JSON object: the number of inputs, how many of them were parsed (not rejected), the CPU
-seconds of all of them and of the slowest, and its size.  The exit status is not 0 if an exception
-other than a RejoinderError escapes, or if an input takes too long; then the last line of the
-error names a file with the input.
+seconds of all of them and of the slowest, its size, and the most memory that the process had.  The
+exit status is not 0 if an exception other than a RejoinderError escapes, or if an input takes too
+much time or memory; then the last line of the error names a file with the input.
 """
 
 import json
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 MAX_SECONDS = 2.0
 """For an input of 100 kB and less; longer ones have more."""
+MAX_MEGABYTES = 2_000
+"""Of the fuzzing process, all libraries included; measured on Linux."""
 MAX_BYTES = 16_000
 REPEATED_BYTES = 100_000
 
@@ -34,7 +36,11 @@ class Fuzzer:
     """Runs a parser on inputs, and counts."""
 
     def __init__(self, parser: "Parser") -> None:
+        from tests.reliability.parser import parse
+
         self.parser = parser
+        # Imports libraries, too, for which no input is to be blamed.
+        assert parse(parser, parser.seeds[0]), "a valid input is rejected"
         self.inputs = 0
         self.parsed = 0
         self.seconds = 0.0
@@ -50,7 +56,9 @@ class Fuzzer:
             seconds = time.process_time() - start
             limit = MAX_SECONDS * max(1.0, len(raw) / 100_000)
             assert seconds <= limit, f"{seconds:.1f} s for {len(raw)} bytes"
-        except Exception as error:
+            size = measure_memory()
+            assert size <= MAX_MEGABYTES, f"{size:,} MB after {len(raw)} bytes"
+        except BaseException as error:  # also what panics in Rust raise
             error.add_note(f"input: {_keep(raw)}")
             raise
         self.inputs += 1
@@ -65,9 +73,21 @@ class Fuzzer:
             "seconds": round(self.seconds, 1),
             "slowest": round(self.slowest, 3),
             "slowest_size": self.slowest_size,
+            "megabytes": measure_memory(),
         }
         sys.stdout.write(json.dumps(counts) + "\n")
         sys.stdout.flush()
+
+
+def measure_memory() -> int:
+    """Return the most memory that this process has had, in megabytes; 0 where nothing says it.
+
+    `getrusage` would count that of the process which started this one, too.
+    """
+    if sys.platform != "linux":
+        return 0
+    status = Path("/proc/self/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) // 1000
 
 
 def _find_parser(name: str) -> "Parser":

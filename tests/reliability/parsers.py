@@ -23,6 +23,7 @@ from rejoinder.datasets.readers.jsonl import read_examples
 from rejoinder.models.registry import make_scorer, open_scorer
 from rejoinder.models.static_vectors.files import read_vector_file
 from rejoinder.models.static_vectors.vectors import read_vectors
+from tests.reliability import mcp_bodies
 from tests.reliability.bundles import (
     make_static_weights,
     make_weights,
@@ -30,7 +31,8 @@ from tests.reliability.bundles import (
     write_static_bundle,
 )
 from tests.reliability.document_parsers import DOCUMENT_PARSERS
-from tests.reliability.http_bodies import make_reader
+from tests.reliability.http_bodies import make_reader, make_upload_reader
+from tests.reliability.model_parsers import make_parsers
 from tests.reliability.parser import Parser
 from tests.server.bodies import GOOD
 
@@ -130,8 +132,16 @@ facts = { data = "wikiqa" }
 """
 BINARY = b"2 3\nthe " + np.ones(3, "<f4").tobytes() + b"\ntea " + np.ones(3, "<f4").tobytes()
 
+UPLOADS = (
+    b"name=tea.md&meta=lang%3Den\n# Green tea\n\nTea is brewed at 75 degrees. It rained.\n",
+    b"name=a%2Fb.csv\ntext,title\nTea is hot.,Tea\n",
+    b"meta=a%3Db&meta=c%3Dd&name=rows.jsonl\n" + ROW,
+    b"name=page.html\n<title>Tea</title><p>Tea is hot.</p>",
+)
+
 PARSERS: dict[str, Parser] = {
     **DOCUMENT_PARSERS,
+    **make_parsers(FOLDER),
     "JSON Lines of questions": Parser(
         _from_file("q.jsonl", lambda path: list(read_examples(path))), (EXAMPLE, EXAMPLE + b"\n")
     ),
@@ -172,4 +182,6 @@ PARSERS: dict[str, Parser] = {
         )
         for path, bodies in GOOD.items()
     },
+    "HTTP upload": Parser(make_upload_reader(FOLDER), UPLOADS),
+    "MCP message": Parser(mcp_bodies.make_reader(FOLDER), mcp_bodies.MESSAGES),
 }

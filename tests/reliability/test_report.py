@@ -9,6 +9,7 @@ import pytest
 
 from tests.reliability import __main__ as command
 from tests.reliability.case import CannotRunError, Case, Outcome
+from tests.reliability.cases import CASES
 from tests.reliability.page import UNKNOWN, make_page, read_page
 from tests.reliability.report import CaseResult, keep_result, read_result
 from tests.reliability.source import FILES, FOLDERS, ROOT, Source, read_source
@@ -130,17 +131,17 @@ def test_the_inputs_of_all_parsers_are_added_up() -> None:
 
 
 def test_the_published_page_is_one_that_a_run_can_add_to() -> None:
-    # After a case has another name: `python -m tests.reliability --long --only '???' --to` the page.
+    # After a case has another name: `make reliability ONLY='???'`, which runs no case.
     page = (ROOT / "docs" / "reliability.md").read_text(encoding="utf-8")
 
-    assert make_page(command.CASES, [], page) == page
+    assert make_page(CASES, [], page) == page
 
 
 @pytest.fixture
 def call(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., int]:
     """Return a function that runs the command over two cases; the second loses what is listed."""
-    monkeypatch.setattr(command, "read_source", lambda: sources[0])
     sources = [HERE]
+    monkeypatch.setattr(command, "read_source", lambda: sources[0])
 
     def run(*arguments: str, lose: int = 0, edit: bool = False) -> int:
         def flip(_: Path, count: int) -> Outcome:

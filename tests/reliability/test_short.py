@@ -27,9 +27,24 @@ def test_every_reader_of_documents_is_fuzzed() -> None:
     assert set(document_parsers.FORMATS.values()) == set(formats.FORMATS.values())
 
 
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [
+        ("index: writer killed with -9", 300),
+        ("index: full disk", 200),
+        ("index: bit flipped or file truncated", 3_000),
+        ("input: ", 1_500_000),
+        ("server: mixed load", 30 * 60),
+    ],
+)
+def test_the_long_form_is_long_enough(name: str, least: int) -> None:
+    assert sum(case.long for case in CASES if case.name.startswith(name)) >= least
+
+
 @pytest.mark.parametrize("name", PARSERS)
 def test_valid_input_is_parsed(name: str) -> None:
     # A parser that rejects everything would pass all fuzzing.
     parser = PARSERS[name]
-    valid = parser.seeds if name.startswith("HTTP") else parser.seeds[:1]
+    has_forms = name.startswith(("HTTP", "MCP", "bundle of", "import of ONNX"))
+    valid = parser.seeds if has_forms else parser.seeds[:1]
     assert all(parse(parser, seed) for seed in valid)

@@ -9,11 +9,12 @@ import logging
 from collections.abc import Iterable
 from functools import partial
 from importlib.util import find_spec
+from math import isnan
 from pathlib import Path
 from typing import Any
 
 from rejoinder.errors import InputError, MissingExtraError, shorten
-from rejoinder.models.encoders.source import Json, read_json
+from rejoinder.models.encoders.source import NO_LIMIT, Json, read_json
 from rejoinder.text.tokenizer import JsonTokenizer, Tokenizer
 from rejoinder.text.wordpiece import CLS, SEP, WordPiece
 
@@ -114,7 +115,10 @@ def read_config(name: str) -> Any:
     from rejoinder.models.encoders.architectures import ARCHITECTURES
 
     config = _call(name, partial(_import_transformers().AutoConfig.from_pretrained))
-    written = " ".join(config.architectures or [])
+    stated = config.architectures or []
+    if not isinstance(stated, list) or not all(isinstance(item, str) for item in stated):
+        raise InputError(f"{name}: architectures in its config.json must be a list of names")
+    written = " ".join(stated)
     if config.is_encoder_decoder or any(kind in written for kind in GENERATIVE):
         raise InputError(
             f"{name}: is a generative model ({config.model_type}); rejoinder reads encoders"
@@ -138,7 +142,10 @@ def load_tokenizer(name: str) -> Tokenizer:
 
 def read_max_length(name: str) -> int:
     """Return the maximum length that the tokenizer of a pretrained model states."""
-    return int(_call(name, _import_transformers().AutoTokenizer.from_pretrained).model_max_length)
+    limit = _call(name, _import_transformers().AutoTokenizer.from_pretrained).model_max_length
+    if not isinstance(limit, int | float) or isnan(limit):
+        raise InputError(f"{name}: the model_max_length of its tokenizer is no number")
+    return int(min(limit, NO_LIMIT))
 
 
 def read_settings(name: str, file: str, default: Json) -> Json:

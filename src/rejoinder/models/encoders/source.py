@@ -22,6 +22,7 @@ NO_LIMIT = 100_000
 """A tokenizer without a maximum length has a larger one."""
 POOLINGS = {"mean": "mean", "mean_tokens": "mean", "cls": "first", "cls_token": "first"}
 """How sentence-transformers names the poolings that are supported."""
+PROMPTS = "config_sentence_transformers.json"
 MODULES = ("Transformer", "Pooling", "Normalize")
 """The modules of sentence-transformers that a sentence encoder may consist of."""
 Json = TypeVar("Json", dict[str, Any], list[Any])
@@ -109,16 +110,21 @@ def complete(options: ImportOptions, read: Reader) -> ImportOptions:
         read: returns a JSON file of the source by name, or the default that it is given.
 
     Raises:
-        InputError: it pools in another way, or has a layer after it.
+        InputError: it pools in another way, or has a layer after it, or its files do not say.
     """
-    modules = [str(item.get("type", "")).rpartition(".")[2] for item in read("modules.json", [])]
+    listed = read("modules.json", [])
+    if not all(isinstance(item, dict) for item in listed):
+        raise InputError(f"{options.source}: an entry of its modules.json is no object")
+    modules = [str(item.get("type", "")).rpartition(".")[2] for item in listed]
     if others := [module for module in modules if module not in MODULES]:
         raise InputError(
             f"{options.source}: its vectors pass through {others[0]}, which is not supported;"
             f" supported: {', '.join(MODULES)}"
         )
     pooling = options.pooling or _find_pooling(options.source, read("1_Pooling/config.json", {}))
-    prompts = read("config_sentence_transformers.json", {}).get("prompts") or {}
+    prompts = read(PROMPTS, {}).get("prompts") or {}
+    if not isinstance(prompts, dict):
+        raise InputError(f"{options.source}: the prompts in its {PROMPTS} are no object")
     prefix = options.question_prefix
     stated = str(prompts.get("query") or "") if prefix is None else prefix
     return replace(options, pooling=pooling, question_prefix=stated)

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rejoinder.bundle.folder import Bundle, open_bundle
+from rejoinder.bundle.folder import MANIFEST, Bundle, open_bundle
 from rejoinder.errors import BundleError, StoreError
 from rejoinder.models.encoders.network import Encoded, Readout, open_network, to_length_1
 from rejoinder.models.encoders.onnx_weights import Array
@@ -45,6 +45,7 @@ from rejoinder.models.selector.similarity import (
 )
 from rejoinder.models.sidecar import Bytes, SidecarRows
 from rejoinder.models.static_vectors.vectors import SHIPPED_VECTORS, load_vectors
+from rejoinder.storage.typed import convert
 from rejoinder.text.tokenizer import Tokenizer
 from rejoinder.text.wordpiece import WordPiece, hash_vocabulary
 from rejoinder.types import Candidate, Document, to_candidates
@@ -79,7 +80,8 @@ class SelectorScorer:
         try:
             self._max_tokens = int(settings["max_tokens"])
             self._tokens = PairTokens(self._tokenizer, max_tokens=self._max_tokens)
-            context = ContextConfig(**settings.get("context", {}))
+            given = settings.get("context", {})
+            context = convert(given, ContextConfig, path=bundle.folder / MANIFEST)
             self._activation = ACTIVATIONS[settings.get(ACTIVATION, "identity")]
         except (KeyError, TypeError, ValueError) as error:
             raise bundle.refuse(f"setting or word piece is missing: {error}") from error
