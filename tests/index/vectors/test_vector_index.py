@@ -74,6 +74,13 @@ def test_an_update_stores_the_vectors_of_another_encoder_document_by_document(fo
     assert steps == [(1, 3), (2, 3), (3, 3)]
 
 
+def test_the_shipped_encoder_is_opened_once(tmp_path: Path) -> None:
+    # A server opens its index for each upload; an encoder of its own took 13 MB each time.
+    with Index(tmp_path / "a", create=True) as one, Index(tmp_path / "b", create=True) as other:
+        assert one.vectors.find_encoder() is other.vectors.find_encoder()
+        assert one.vectors.find_encoder() is not None
+
+
 def test_sentences_are_found_by_vectors(index: Index) -> None:
     assert ask(index, "green tea is hot")[0] == "Green tea is hot."
     assert ask(index, "one queen has")[0] == "A colony has one queen."

@@ -14,6 +14,7 @@ import shutil
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -256,7 +257,7 @@ class VectorIndex:
             return None
         folder = Path(bundle) if bundle else SHIPPED_ENCODER
         try:
-            return open_sentence_encoder(folder)
+            return open_sentence_encoder(folder) if bundle else _open_shipped(folder)
         except BundleError as error:
             if bundle or folder.exists():
                 self._no_encoder = f"{self._folder}: vectors are neither used nor stored: {error}"
@@ -408,6 +409,12 @@ class VectorIndex:
 _COMPACT = "rebuild them with 'rejoinder index compact'"
 _REBUILD = f"{_COMPACT}, or with the next 'index add'"
 _HOW = f"questions are answered by words; {_REBUILD}"
+
+
+@cache
+def _open_shipped(folder: Path) -> SentenceEncoder:
+    """Return the shipped encoder, opened once: a server opens its index for each change."""
+    return open_sentence_encoder(folder)
 
 
 def _say_embed(encoder: SentenceEncoder) -> str:
