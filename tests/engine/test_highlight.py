@@ -232,6 +232,15 @@ def test_ten_megabytes_take_seconds() -> None:
     assert time.process_time() - begun < 60
 
 
+def test_too_many_sentences_are_refused_before_they_are_rated() -> None:
+    begun = time.process_time()
+
+    with pytest.raises(InputError, match="the texts have 300,001 sentences; the limit is 300,000"):
+        highlight_texts("who?", ["Ada did it. " * 300_000, "Ada."], scorer=lexical())
+
+    assert time.process_time() - begun < 20
+
+
 def test_one_text_is_not_a_list_of_letters() -> None:
     with pytest.raises(InputError, match="the candidates are one text"):
         highlight_texts("who?", "Ada.", scorer=lexical())

@@ -51,7 +51,7 @@ def test_the_largest_body_is_answered_or_given_up(tmp_path: Path, path: str) -> 
         )
 
     (reply,) = replies
-    assert reply.status_code in {200, 504}
+    assert reply.status_code in {200, 422, 504}, reply.text[:500]
     assert reply.elapsed.total_seconds() < 3 * TIMEOUT + 20
     assert len(reply.content) < MAX_REPLY
     assert max(megabytes) < MAX_MEGABYTES

@@ -7,6 +7,8 @@ from rejoinder.errors import InputError
 
 MAX_CHARACTERS = 20_000_000
 """Of all texts of a call together."""
+MAX_SENTENCES = 300_000
+"""Of all texts of a call together: each takes 6 kB while it is rated."""
 HTML_PROBLEM = "is HTML; give its text, or add the file to an index"
 # A comment ends at its first "-->": were there several ways to divide comments, their number
 # would be exponential.
@@ -45,4 +47,13 @@ def check_size(texts: Sequence[str], noun: str) -> None:
         raise InputError(
             f"the {noun}s have {total:,} characters; the limit is {MAX_CHARACTERS:,}: add them to"
             " an index instead"
+        )
+
+
+def check_sentences(count: int, noun: str) -> None:
+    """Refuse more sentences than a call can rate in seconds, and in 2 GB."""
+    if count > MAX_SENTENCES:
+        raise InputError(
+            f"the {noun}s have {count:,} sentences; the limit is {MAX_SENTENCES:,}: add them to an"
+            " index instead"
         )

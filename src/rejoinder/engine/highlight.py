@@ -9,7 +9,13 @@ from rejoinder.cascade.calibration import SentenceCalibration
 from rejoinder.cascade.cascade import Cascade
 from rejoinder.cascade.loading import DEFAULT, load, to_scorer
 from rejoinder.cascade.sentences import make_candidates, rate_sentences
-from rejoinder.engine.given import HTML_PROBLEM, check_size, check_texts, is_html
+from rejoinder.engine.given import (
+    HTML_PROBLEM,
+    check_sentences,
+    check_size,
+    check_texts,
+    is_html,
+)
 from rejoinder.engine.layout import PlacedSentence, find_kept, join_spans, place_sentences
 from rejoinder.errors import InputError
 from rejoinder.models.ranking import check_candidates, check_question
@@ -114,7 +120,7 @@ def highlight(
 
     Raises:
         InputError: the question is empty, the text is no text, is HTML or has more than 20 million
-            characters, the threshold is not between 0 and 1, or the scorer is not calibrated for
+            characters or 300,000 sentences, the threshold is not between 0 and 1, or the scorer is not calibrated for
             sentences.
     """
     if not isinstance(text, str):
@@ -154,6 +160,7 @@ def highlight_texts(
     start = time.perf_counter()
     deadline = None if budget_ms is None else Deadline.after(budget_ms)
     placed = [[] if is_html(text) else place_sentences(text) for text in texts]
+    check_sentences(sum(map(len, placed)), "text")
     named = titles if titles is not None else [""] * len(texts)
     candidates = [
         to_candidates(text, own, title, id=str(number))

@@ -29,6 +29,11 @@ from rejoinder.models.transformer_kernel import (
     pack_encoder,
 )
 
+try:
+    import fcntl
+except ImportError:  # only POSIX has it
+    fcntl = None  # type: ignore[assignment]
+
 NAME = "rejoinder-weights"
 """How the system shows the memory among those that a process has mapped."""
 HEADER = struct.Struct("<32sq")
@@ -40,7 +45,7 @@ _log = logging.getLogger(__name__)
 
 def create_memory() -> FileIO | None:
     """Return a new file in memory, for processes to inherit; None where the system has none."""
-    if not hasattr(os, "memfd_create"):
+    if fcntl is None or not hasattr(os, "memfd_create"):
         return None
     try:
         return FileIO(os.memfd_create(NAME), "r+")
@@ -87,8 +92,7 @@ def share(memory: int, key: bytes, pack: Callable[[], Bytes]) -> Bytes:
 @contextmanager
 def _locked(memory: int) -> Iterator[None]:
     """Let one process append at a time; the system releases the lock when it dies."""
-    import fcntl  # Windows has none
-
+    assert fcntl is not None
     fcntl.lockf(memory, fcntl.LOCK_EX)
     try:
         yield
