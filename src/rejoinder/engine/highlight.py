@@ -120,8 +120,8 @@ def highlight(
 
     Raises:
         InputError: the question is empty, the text is no text, is HTML or has more than 20 million
-            characters or 300,000 sentences, the threshold is not between 0 and 1, or the scorer is not calibrated for
-            sentences.
+            characters or 300,000 sentences, the threshold is not between 0 and 1, or the scorer is
+            not calibrated for sentences.
     """
     if not isinstance(text, str):
         raise InputError(f"the text to highlight must be text, found {text!r:.60}")
