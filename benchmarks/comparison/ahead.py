@@ -156,6 +156,6 @@ def _is_ours(result: Mapping[str, Any], name: str) -> bool:
 
 
 def name_contender(contender: Mapping[str, Any], kind: str) -> str:
-    """Return how a contender is called; over a corpus, what finds its sentences is a part of it."""
+    """Return the name of a contender; over a corpus, with the name of its retriever."""
     is_found = kind == "search" and not contender["is_ours"]
     return str(contender["family" if is_found else "label"])

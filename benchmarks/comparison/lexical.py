@@ -175,7 +175,7 @@ def index(setting: Setting, engine: str) -> Indexing:
 
 
 def open_index(setting: Setting, engine: str) -> Find:
-    """Return what finds the sentences of a corpus."""
+    """Return the search over the sentences of a corpus."""
     opened = ENGINES[engine]()
     opened.open(setting.folder / engine)
     return opened.find

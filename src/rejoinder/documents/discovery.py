@@ -40,8 +40,8 @@ def list_files(paths: Iterable[Path], *, missing_ok: bool = False) -> FoundFiles
     """Return the files below the paths, perhaps none.
 
     Hidden files and folders are skipped, and links to folders are not followed, so that a
-    folder may link to itself.  Nor is a link to a file outside the folder: whoever may write into
-    the folder could else read files of whoever indexes it.
+    folder may link to itself.  Neither is a link to a file outside the folder:
+    otherwise a user who can write into the folder could read files of the user who indexes it.
 
     Args:
         missing_ok: leave out paths that do not exist, and list those that cannot be reached as

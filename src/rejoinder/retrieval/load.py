@@ -38,7 +38,7 @@ def load_documents(
 ) -> int:
     """Store documents in a search engine, and return how many it did not have yet.
 
-    Whoever has loaded all documents calls `remote.finish`.
+    Call `remote.finish` once all documents are loaded.
 
     Args:
         documents: of different names; at most a few thousand.
